@@ -1,0 +1,1 @@
+//! The background: agents, processes, terminals and the disk, spoken to in ACP.

@@ -1,0 +1,1 @@
+//! The user's options as one typed struct; an error names the key.

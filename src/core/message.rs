@@ -1,0 +1,732 @@
+//! The two closed enums that cross between the editor's thread and the background, and the plain
+//! data inside them. No handle, no channel and no Lua value is in here, so any conversation can be
+//! recorded, replayed, printed and compared.
+//!
+//! Facts ([`Event`]) are in the past tense and travel to the editor's thread; wishes ([`Command`])
+//! are imperative and travel to the background.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::core::changes::TextEdit;
+use crate::core::diff::Placed;
+
+/// One running agent process, numbered by the editor's thread. A restart gets a new number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AgentId(pub u32);
+
+/// One session as this plugin knows it, numbered by the editor's thread before the agent has named
+/// it. The agent's own `sessionId` is opaque and stays in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SessionKey(pub u32);
+
+/// A question that waits for exactly one [`Answer`]; numbered by the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AskId(pub u64);
+
+/// A piece of computing done in the background; numbered by the editor's thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct JobId(pub u64);
+
+/// The agent's `toolCallId`: opaque, unique within a turn only (some agents use them again).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ToolCallId(pub String);
+
+/// A `terminalId`: made by this client for `terminal/create`, by the agent for `_meta` terminals.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TerminalId(pub String);
+
+/// How to start an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The configured name, as in `:AcpChat {name}`.
+    pub name: String,
+    pub command: String,
+    pub args: Vec<String>,
+    /// Added to Neovim's own environment.
+    pub env: Vec<(String, String)>,
+    /// The working folder of the process; absolute.
+    pub cwd: PathBuf,
+}
+
+/// An MCP server passed on to the agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum McpServer {
+    Stdio { name: String, command: PathBuf, args: Vec<String>, env: Vec<(String, String)> },
+    Http { name: String, url: String, headers: Vec<(String, String)> },
+    Sse { name: String, url: String, headers: Vec<(String, String)> },
+}
+
+/// Where a new session works.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The session's root; absolute.
+    pub cwd: PathBuf,
+    /// Further roots; absolute, only sent where the agent takes them.
+    pub additional: Vec<PathBuf>,
+    pub mcp_servers: Vec<McpServer>,
+}
+
+/// What the editor's thread wants of the background.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Command {
+    /// Start the agent and initialize it. Answered by `Connected`, or `Exited`.
+    Connect { agent: AgentId, launch: Launch },
+    /// `session/new`. Answered by `Opened` or `OpenFailed`.
+    Open { agent: AgentId, session: SessionKey, place: Place },
+    /// `session/load`, or `session/resume` where only that is offered.
+    Load { agent: AgentId, session: SessionKey, place: Place, acp_id: String },
+    /// `session/list`, one page. Answered by `Listed`.
+    List { agent: AgentId, cwd: Option<PathBuf>, cursor: Option<String> },
+    /// `session/delete` of a stored session.
+    Delete { agent: AgentId, acp_id: String },
+    /// `session/close` where offered; the session is forgotten either way.
+    Close { session: SessionKey },
+    /// `session/prompt`. Answered by `TurnEnded`.
+    Prompt { session: SessionKey, content: Vec<Content> },
+    /// Steer the running turn (`_session/steering`); only where the agent declared it.
+    Steer { session: SessionKey, content: Vec<Content> },
+    /// `session/cancel`: also answers the session's open permission questions with `cancelled`.
+    Cancel { session: SessionKey },
+    /// The answer to an `Asked`; a second one for the same ask does nothing.
+    Answer { ask: AskId, answer: Answer },
+    /// `session/set_mode`.
+    SetMode { session: SessionKey, mode: String },
+    /// `session/set_model`, for agents without a model option.
+    SetModel { session: SessionKey, model: String },
+    /// `session/set_config_option`.
+    SetOption { session: SessionKey, option: String, value: OptionValue },
+    /// `authenticate` with a method of type agent.
+    Login { agent: AgentId, method: String },
+    /// `logout`.
+    Logout { agent: AgentId },
+    /// End a terminal's command (its whole process group); the terminal stays readable.
+    Kill { session: SessionKey, terminal: TerminalId },
+    /// The user typed into a terminal.
+    Type { session: SessionKey, terminal: TerminalId, bytes: Vec<u8> },
+    /// A terminal's window has this size now, in cells.
+    Resize { session: SessionKey, terminal: TerminalId, rows: u16, columns: u16 },
+    /// A file is loaded in a buffer from now on: reads and writes of it are asked of the editor.
+    FileLoaded { path: PathBuf },
+    /// No buffer holds the file any more: the background serves it from the disk.
+    FileUnloaded { path: PathBuf },
+    /// Compute something off the editor's thread. Answered by `Computed`.
+    Compute { job: JobId, work: Work },
+    /// End one agent and all that it runs.
+    Disconnect { agent: AgentId },
+    /// End everything: Neovim is leaving.
+    Shutdown,
+}
+
+/// What happened in the background.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    /// The process runs; it is not initialized yet.
+    Started {
+        agent: AgentId,
+        pid: u32,
+    },
+    Connected {
+        agent: AgentId,
+        info: Box<AgentInfo>,
+    },
+    Opened {
+        session: SessionKey,
+        opened: Box<Opened>,
+    },
+    OpenFailed {
+        session: SessionKey,
+        failure: Failure,
+    },
+    Listed {
+        agent: AgentId,
+        sessions: Vec<StoredSession>,
+        next_cursor: Option<String>,
+    },
+    /// The agent changed something in a session, in a turn or outside of one.
+    Updated {
+        session: SessionKey,
+        update: Update,
+    },
+    Asked {
+        session: SessionKey,
+        ask: AskId,
+        question: Question,
+    },
+    /// The question is over without the user: the agent took it back, or its turn or process ended.
+    Withdrawn {
+        session: SessionKey,
+        ask: AskId,
+    },
+    TurnEnded {
+        session: SessionKey,
+        end: TurnEnd,
+    },
+    /// The agent took over a choice (mode, model, option).
+    Chosen {
+        session: SessionKey,
+        chosen: Chosen,
+    },
+    /// A request of ours other than opening and prompting failed (`what` is fit for "couldn't …").
+    RequestFailed {
+        agent: AgentId,
+        session: Option<SessionKey>,
+        what: String,
+        failure: Failure,
+    },
+    LoggedIn {
+        agent: AgentId,
+    },
+    LoggedOut {
+        agent: AgentId,
+    },
+    TerminalStarted {
+        session: SessionKey,
+        terminal: TerminalId,
+        command: String,
+        cwd: PathBuf,
+    },
+    /// New output, as raw as the program wrote it. `skipped` bytes before it were dropped because
+    /// they came faster than anyone could read; the agent's own record is not concerned.
+    TerminalGrew {
+        session: SessionKey,
+        terminal: TerminalId,
+        bytes: Vec<u8>,
+        skipped: usize,
+    },
+    TerminalEnded {
+        session: SessionKey,
+        terminal: TerminalId,
+        exit: Exit,
+    },
+    /// A file was read or written for the agent without the editor's help.
+    FileServed {
+        session: SessionKey,
+        path: PathBuf,
+        access: Access,
+    },
+    /// Something a user should see that belongs to no entry: noise on stdout, a refused read.
+    Noted {
+        agent: AgentId,
+        session: Option<SessionKey>,
+        severity: Severity,
+        text: String,
+    },
+    Computed {
+        job: JobId,
+        outcome: Outcome,
+    },
+    /// The agent could not be started or initialized, or its process ended. Nothing more comes.
+    Exited {
+        agent: AgentId,
+        why: Ending,
+    },
+}
+
+/// Why an agent is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Empty when the process simply ended; else what went wrong, fit for "couldn't start {name}: …".
+    pub failure: Option<Failure>,
+    pub exit: Option<Exit>,
+    /// The last lines of the agent's stderr, oldest first.
+    pub stderr: Vec<String>,
+    /// The user asked for it.
+    pub expected: bool,
+}
+
+/// How a process ended (`terminal/wait_for_exit`): either a code or the name of a signal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    pub code: Option<u32>,
+    pub signal: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Access {
+    Read,
+    Wrote,
+}
+
+/// An error as a user may read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// Lowercase, no full stop, naming the thing.
+    pub message: String,
+    /// More for the log and for those who ask.
+    pub details: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FailureKind {
+    /// The program could not be started.
+    Spawn,
+    /// The agent speaks another version of the protocol.
+    Version,
+    /// The agent frames its messages as a language server does.
+    Framing,
+    /// No answer within the time set for it.
+    Timeout,
+    /// -32000.
+    AuthRequired,
+    /// -32002.
+    NotFound,
+    /// -32800, or the user gave up waiting.
+    Cancelled,
+    /// The connection ended before the answer came.
+    Disconnected,
+    /// -32001 to -32099 with a reason such as `rate_limited`.
+    Busy,
+    /// Any other error of the agent.
+    Agent,
+    /// The agent's answer does not fit the protocol.
+    Protocol,
+}
+
+/// What an agent said about itself in `initialize`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentInfo {
+    pub name: Option<String>,
+    pub title: Option<String>,
+    pub version: Option<String>,
+    pub can: Capabilities,
+    pub auth_methods: Vec<AuthMethod>,
+}
+
+/// `agentCapabilities`, one flag per thing a user could want.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    pub load: bool,
+    pub resume: bool,
+    pub list: bool,
+    pub close: bool,
+    pub delete: bool,
+    pub additional_directories: bool,
+    pub logout: bool,
+    pub image: bool,
+    pub audio: bool,
+    pub embedded_context: bool,
+    pub mcp_http: bool,
+    pub mcp_sse: bool,
+    pub steering: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthMethod {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+    pub kind: AuthKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AuthKind {
+    /// `authenticate` does it.
+    Agent,
+    /// The agent's own program, run in a terminal with these added.
+    Terminal { args: Vec<String>, env: Vec<(String, String)> },
+    /// A type that this client does not know; shown, never called.
+    Unsupported(String),
+}
+
+/// What `session/new` and `session/load` answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The agent's own id, opaque; kept for load, resume and the log.
+    pub acp_id: String,
+    pub modes: Option<Modes>,
+    pub models: Option<Models>,
+    pub options: Vec<ConfigOption>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSession {
+    pub acp_id: String,
+    pub cwd: PathBuf,
+    pub title: Option<String>,
+    pub updated_at: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Modes {
+    pub current: String,
+    pub available: Vec<Named>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Models {
+    pub current: String,
+    pub available: Vec<Named>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigOption {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+    /// `mode`, `model`, `thought_level`, … as the agent wrote it.
+    pub category: Option<String>,
+    pub kind: OptionKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OptionKind {
+    Select { current: String, groups: Vec<OptionGroup> },
+    Toggle { current: bool },
+}
+
+/// `name` is empty for an ungrouped list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionGroup {
+    pub name: String,
+    pub values: Vec<Named>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OptionValue {
+    Value(String),
+    Toggle(bool),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Chosen {
+    Mode(String),
+    Model(String),
+    /// The whole list, which replaces the old one.
+    Options(Vec<ConfigOption>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Role {
+    User,
+    Agent,
+    Thought,
+}
+
+/// One `session/update`, read tolerantly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Update {
+    /// A chunk of a message. Chunks with the same `message` belong together.
+    Message {
+        role: Role,
+        message: Option<String>,
+        content: Content,
+    },
+    /// `tool_call` and `tool_call_update` alike: given fields replace, absent ones stay.
+    ToolCall(Box<ToolCallPatch>),
+    /// The whole plan.
+    Plan(Vec<PlanItem>),
+    /// The whole list of slash commands.
+    Commands(Vec<SlashCommand>),
+    Mode(String),
+    Options(Vec<ConfigOption>),
+    /// `None` leaves a field as it was, `Some(None)` clears it.
+    Info {
+        title: Option<Option<String>>,
+        updated_at: Option<Option<String>>,
+    },
+    Usage {
+        used: u64,
+        size: u64,
+        cost: Option<Cost>,
+    },
+    Notice {
+        severity: Severity,
+        title: String,
+        description: Option<String>,
+    },
+    Compaction {
+        id: String,
+        status: Option<String>,
+        /// `None` leaves, `Some(None)` clears.
+        summary: Option<Option<String>>,
+        error: Option<Option<String>>,
+    },
+    CompactionSummary {
+        id: String,
+        text: String,
+    },
+    /// A kind this client does not know, or a known one too broken to read; it is in the log.
+    Unknown {
+        kind: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    pub amount: f64,
+    /// ISO 4217 as the agent wrote it.
+    pub currency: String,
+}
+
+/// A content block, ours or the agent's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Content {
+    Text(String),
+    Image {
+        data: String,
+        mime: String,
+        uri: Option<String>,
+    },
+    Audio {
+        data: String,
+        mime: String,
+    },
+    Link {
+        uri: String,
+        name: String,
+        title: Option<String>,
+        mime: Option<String>,
+        size: Option<u64>,
+    },
+    Resource {
+        uri: String,
+        mime: Option<String>,
+        body: ResourceBody,
+    },
+    /// A type this client does not know, or a block too broken to read.
+    Unknown {
+        kind: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ResourceBody {
+    Text(String),
+    /// Base64, as it came.
+    Blob(String),
+}
+
+/// The fields of a tool call that one message carried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallPatch {
+    pub id: ToolCallId,
+    pub title: Option<String>,
+    /// The programmatic name of the tool.
+    pub name: Option<String>,
+    pub kind: Option<ToolKind>,
+    pub status: Option<WireStatus>,
+    pub content: Option<Vec<ToolContent>>,
+    pub locations: Option<Vec<Location>>,
+    pub raw_input: Option<Value>,
+    pub raw_output: Option<Value>,
+}
+
+impl ToolCallPatch {
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: ToolCallId(id.into()),
+            title: None,
+            name: None,
+            kind: None,
+            status: None,
+            content: None,
+            locations: None,
+            raw_input: None,
+            raw_output: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ToolKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    SwitchMode,
+    Other,
+}
+
+/// A tool call's status as the agent wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WireStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    /// Any other word; `cancelled`, `denied` and `error` are seen in the field.
+    Other(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToolContent {
+    Content(Content),
+    Diff(FileDiff),
+    Terminal(TerminalId),
+}
+
+/// A `diff` content item. `new_text` may be the whole file, the whole file without its last
+/// newline, a fragment, or a hunk with context lines; nothing on the wire tells which.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDiff {
+    /// As the agent wrote it; may be relative to the session's root.
+    pub path: PathBuf,
+    /// `None` for a new file.
+    pub old_text: Option<String>,
+    pub new_text: String,
+}
+
+/// A place in a file; `line` is 1-based.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Location {
+    /// As the agent wrote it; may be relative to the session's root.
+    pub path: PathBuf,
+    pub line: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanItem {
+    pub content: String,
+    pub priority: Priority,
+    pub status: PlanStatus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Priority {
+    High,
+    Medium,
+    Low,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PlanStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlashCommand {
+    pub name: String,
+    pub description: String,
+    pub hint: Option<String>,
+}
+
+/// What an agent asks of the editor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Question {
+    Permission {
+        call: Box<ToolCallPatch>,
+        options: Vec<PermissionOption>,
+    },
+    /// `fs/read_text_file` of a file that a buffer holds; the path is absolute and inside the roots.
+    /// `line` is 1-based.
+    Read {
+        path: PathBuf,
+        line: Option<u32>,
+        limit: Option<u32>,
+    },
+    /// `fs/write_text_file` of a file that a buffer holds.
+    Write {
+        path: PathBuf,
+        content: String,
+    },
+    /// `elicitation/create`.
+    Form {
+        message: String,
+        schema: Value,
+        call: Option<ToolCallId>,
+    },
+    Url {
+        message: String,
+        url: String,
+        elicitation: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionOption {
+    pub id: String,
+    pub name: String,
+    pub kind: PermissionKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PermissionKind {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+    RejectAlways,
+    Other(String),
+}
+
+/// The editor's answer to a [`Question`]. One that does not fit its question is an internal error
+/// to the agent, never silence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    /// A permission option's id.
+    Selected(String),
+    /// The turn was cancelled; also the answer to an elicitation that was closed.
+    Cancelled,
+    /// A read: the text asked for.
+    Text(String),
+    /// A write is done.
+    Done,
+    /// A read or write could not be done; the text goes to the agent and says what to do next.
+    Refused(String),
+    /// An elicitation's values.
+    Accepted(Value),
+    Declined,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TurnEnd {
+    Stopped { reason: StopReason, usage: Option<TurnUsage> },
+    Failed(Failure),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StopReason {
+    EndTurn,
+    MaxTokens,
+    MaxTurnRequests,
+    Refusal,
+    Cancelled,
+    /// Any other word, or none (empty).
+    Other(String),
+}
+
+/// Token counts of one turn, where the agent says them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnUsage {
+    pub total: u64,
+    pub input: u64,
+    pub output: u64,
+}
+
+/// Computing for the background; pure functions of the core.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Work {
+    /// The smallest edits that turn `old` into `new` (`core::changes`).
+    Edits { old: String, new: String },
+    /// Where the diffs of one file stand in its text (`core::diff`).
+    Place { text: String, diffs: Vec<FileDiff> },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    Edits(Vec<TextEdit>),
+    Placed(Vec<Placed>),
+}

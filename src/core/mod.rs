@@ -1,0 +1,6 @@
+//! What happened, what is open, what may be done, and what it looks like as lines. Nothing in here
+//! knows Neovim, tokio, a clock or the disk.
+
+pub mod changes;
+pub mod diff;
+pub mod message;

@@ -1,0 +1,194 @@
+//! Events on their way to the editor's thread: in order, coalesced, bounded, with one wake-up for a
+//! burst. Who is woken, and how, is the owner's business.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::core::message::{Content, Event, Update};
+
+/// Above this many waiting bytes the background stops reading from agents until some are taken.
+const FULL: usize = 4 << 20;
+
+/// A queue with one reader, the editor's thread, and any number of writers.
+pub struct Mailbox {
+    inner: Mutex<Inner>,
+    /// A wake-up is under way and the reader has not looked yet.
+    woken: AtomicBool,
+    wake: Box<dyn Fn() + Send + Sync>,
+    room: Notify,
+}
+
+#[derive(Default)]
+struct Inner {
+    events: VecDeque<Event>,
+    bytes: usize,
+}
+
+impl Mailbox {
+    /// `wake` is called from any thread, at most once until the reader next calls [`Self::take`].
+    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::default(),
+            woken: AtomicBool::new(false),
+            wake: Box::new(wake),
+            room: Notify::new(),
+        })
+    }
+
+    /// Adds an event; text that continues the last event's message or terminal is joined to it.
+    pub fn post(&self, event: Event) {
+        {
+            let mut inner = self.lock();
+            inner.bytes += size(&event);
+            let rest = match inner.events.back_mut() {
+                Some(last) => join(last, event),
+                None => Some(event),
+            };
+            inner.events.extend(rest);
+        }
+        self.rouse();
+    }
+
+    /// Takes the oldest event.
+    pub fn take(&self) -> Option<Event> {
+        self.woken.store(false, Ordering::Release);
+        let (event, has_room) = {
+            let mut inner = self.lock();
+            let event = inner.events.pop_front()?;
+            inner.bytes = inner.bytes.saturating_sub(size(&event));
+            (event, inner.bytes < FULL / 2)
+        };
+        if has_room {
+            self.room.notify_waiters();
+        }
+        Some(event)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lock().events.is_empty()
+    }
+
+    /// Asks for another wake-up; for a reader that stopped before the queue was empty.
+    pub fn rouse(&self) {
+        if !self.woken.swap(true, Ordering::AcqRel) {
+            (self.wake)();
+        }
+    }
+
+    /// Waits until the reader has caught up. Returns at once while there is room.
+    pub async fn room(&self) {
+        loop {
+            let notified = self.room.notified();
+            if self.lock().bytes < FULL {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Plain data: a panic in mid-push cannot leave it half changed in a way that matters.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn size(event: &Event) -> usize {
+    match event {
+        Event::Updated { update: Update::Message { content: Content::Text(text), .. }, .. } => text.len(),
+        Event::TerminalGrew { bytes, .. } => bytes.len(),
+        _ => 0,
+    }
+}
+
+/// Joins `next` to `last` where both are one stream of text; else gives it back.
+fn join(last: &mut Event, next: Event) -> Option<Event> {
+    match (last, next) {
+        (
+            Event::Updated {
+                session: s1,
+                update: Update::Message { role: r1, message: m1, content: Content::Text(t1) },
+            },
+            Event::Updated {
+                session: s2,
+                update: Update::Message { role: r2, message: m2, content: Content::Text(t2) },
+            },
+        ) if *s1 == s2 && *r1 == r2 && *m1 == m2 => {
+            t1.push_str(&t2);
+            None
+        }
+        (
+            Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, .. },
+            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped: 0 },
+        ) if *s1 == s2 && *t1 == t2 => {
+            b1.extend_from_slice(&b2);
+            None
+        }
+        (_, next) => Some(next),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::core::message::{Role, SessionKey};
+
+    fn chunk(message: &str, text: &str) -> Event {
+        Event::Updated {
+            session: SessionKey(1),
+            update: Update::Message {
+                role: Role::Agent,
+                message: Some(message.into()),
+                content: Content::Text(text.into()),
+            },
+        }
+    }
+
+    #[test]
+    fn chunks_of_one_message_arrive_as_one() {
+        let mailbox = Mailbox::new(|| {});
+        for text in ["a", "b", "c"] {
+            mailbox.post(chunk("m1", text));
+        }
+        mailbox.post(chunk("m2", "d"));
+        assert_eq!(mailbox.take(), Some(chunk("m1", "abc")));
+        assert_eq!(mailbox.take(), Some(chunk("m2", "d")));
+        assert_eq!(mailbox.take(), None);
+    }
+
+    #[test]
+    fn a_burst_wakes_once_until_the_reader_looks() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let seen = count.clone();
+        let mailbox = Mailbox::new(move || {
+            seen.fetch_add(1, Ordering::SeqCst);
+        });
+        for _ in 0..5 {
+            mailbox.post(chunk("m", "x"));
+        }
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+        mailbox.take();
+        mailbox.post(chunk("m", "y"));
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn room_waits_for_the_reader_when_much_is_waiting() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let mailbox = Mailbox::new(|| {});
+            mailbox.room().await;
+            mailbox.post(chunk("m", &"x".repeat(FULL)));
+            let reader = mailbox.clone();
+            let waited = tokio::join!(mailbox.room(), async {
+                tokio::task::yield_now().await;
+                reader.take()
+            });
+            assert!(waited.1.is_some());
+        });
+    }
+}

@@ -1,0 +1,1 @@
+//! The editor: buffers, windows, keys, and the loop that feeds the core.
