@@ -3,4 +3,8 @@
 
 pub mod changes;
 pub mod diff;
+pub mod entry;
 pub mod message;
+pub mod session;
+pub mod tool_call;
+pub mod transcript;
