@@ -141,6 +141,19 @@ impl Session {
         self.entries.get(id.0)
     }
 
+    /// The entry of a tool call of the present turn.
+    pub fn call_entry(&self, id: &ToolCallId) -> Option<EntryId> {
+        self.turn.calls.get(id).copied()
+    }
+
+    /// The tool calls of the present turn that are not over.
+    pub fn open_calls(&self) -> impl Iterator<Item = (EntryId, &ToolCall)> {
+        self.turn.calls.values().filter_map(|entry| {
+            let call = self.entry(*entry)?.tool()?;
+            (!call.status.is_over()).then_some((*entry, call))
+        })
+    }
+
     pub fn asks(&self) -> &[OpenAsk] {
         &self.asks
     }
