@@ -4,3 +4,4 @@
 pub mod changes;
 pub mod diff;
 pub mod message;
+pub mod output;
