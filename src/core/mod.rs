@@ -5,3 +5,4 @@ pub mod changes;
 pub mod diff;
 pub mod message;
 pub mod output;
+pub mod slice;
