@@ -168,6 +168,15 @@ impl Session {
         display_name(&self.agent_name, self.info.as_ref())
     }
 
+    /// The agent ended because the user wanted it.
+    pub fn was_stopped(&self) -> bool {
+        let last = self.entries.iter().rev().find_map(|entry| match &entry.body {
+            Body::Greeting(greeting) => Some(greeting),
+            _ => None,
+        });
+        matches!(last, Some(Greeting::Gone { expected: true, .. }))
+    }
+
     pub fn is_working(&self) -> bool {
         matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
     }

@@ -8,12 +8,9 @@ use mlua::{Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::{Choice, Config, Pane};
-use crate::core::message::{
-    AskId, Command, Content, OptionKind, OptionValue, PermissionKind, SessionKey,
-};
+use crate::core::message::{AskId, Command, Content, OptionKind, OptionValue, PermissionKind, SessionKey};
 use crate::core::session::Phase;
 use crate::nvim::app::App;
-use crate::nvim::chat::Focus;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::terminal::Key;
 use crate::nvim::{enter, follow, picker, run};
@@ -56,9 +53,11 @@ impl Args {
         let text: Option<String> = table.get("text")?;
         let range: Option<Table> = table.get("range")?;
         let range = match range {
-            Some(range) => {
-                Some(Range { buf: range.get("buffer")?, first: range.get("first")?, last: range.get("last")? })
-            }
+            Some(range) => Some(Range {
+                buf: range.get("buffer")?,
+                first: range.get("first")?,
+                last: range.get("last")?,
+            }),
             None => None,
         };
         let words = words.unwrap_or_default();
@@ -114,7 +113,9 @@ impl App {
                 None => fail(NO_SESSION),
             },
             "allow" => self.decide(args.first(), &[PermissionKind::AllowOnce, PermissionKind::AllowAlways]),
-            "reject" => self.decide(args.first(), &[PermissionKind::RejectOnce, PermissionKind::RejectAlways]),
+            "reject" => {
+                self.decide(args.first(), &[PermissionKind::RejectOnce, PermissionKind::RejectAlways])
+            }
             "follow" => self.set_follow(args.first()),
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
@@ -146,7 +147,7 @@ impl App {
                 }
                 Ok(())
             }
-            "prompt" => self.show(key, Focus::Prompt),
+            "prompt" => self.show(key),
             "next_entry" => self.step(key, true),
             "previous_entry" => self.step(key, false),
             "go_to" => self.go_to(key),
@@ -160,7 +161,8 @@ impl App {
                 self.frame_due()
             }
             "restart" => {
-                if self.is_dead(key) || self.sessions.get(&key).is_some_and(|s| s.phase == Phase::LoginNeeded) {
+                if self.is_dead(key) || self.sessions.get(&key).is_some_and(|s| s.phase == Phase::LoginNeeded)
+                {
                     self.restart(key)
                 } else {
                     fail("the agent is running; :Acp restart starts it again all the same")
@@ -212,7 +214,7 @@ impl App {
                 self.sessions.keys().rev().find(|key| fits(key)).copied()
             });
             if let Some(key) = found {
-                self.show(key, Focus::Prompt)?;
+                self.show(key)?;
                 return self.add_to_prompt(key, quote);
             }
         }
@@ -230,7 +232,7 @@ impl App {
             Ok(launch) => launch,
             Err(error) => return fail(format!("couldn't start {name}: {error}")),
         };
-        let key = self.open_chat(launch, root, Focus::Prompt)?;
+        let key = self.open_chat(launch, root)?;
         self.add_to_prompt(key, quote)
     }
 
@@ -305,7 +307,7 @@ impl App {
             chat.window(&self.editor).is_some() || chat.prompt_window(&self.editor).is_some()
         });
         if !shown {
-            return self.show(key, Focus::Prompt);
+            return self.show(key);
         }
         self.editor.command("stopinsert")?;
         match self.chats.get(&key) {
@@ -404,7 +406,9 @@ impl App {
         category: &str,
         older: impl Fn(&crate::core::session::Session) -> Option<Vec<crate::core::message::Named>>,
     ) -> Vec<(String, String)> {
-        let Some(session) = self.session_here().and_then(|key| self.sessions.get(&key)) else { return Vec::new() };
+        let Some(session) = self.session_here().and_then(|key| self.sessions.get(&key)) else {
+            return Vec::new();
+        };
         let option = session.options.iter().find(|option| option.category.as_deref() == Some(category));
         let values = match option.map(|option| &option.kind) {
             Some(OptionKind::Select { groups, .. }) => {
@@ -478,10 +482,14 @@ impl App {
             .iter()
             .map(|option| match &option.kind {
                 OptionKind::Select { current, .. } => format!("{}: {current}", option.name),
-                OptionKind::Toggle { current } => format!("{}: {}", option.name, if *current { "on" } else { "off" }),
+                OptionKind::Toggle { current } => {
+                    format!("{}: {}", option.name, if *current { "on" } else { "off" })
+                }
             })
             .collect();
-        self.offer("Options", "acp_option", items, move |app, index| app.choose_value(key, ids[index].clone(), None))
+        self.offer("Options", "acp_option", items, move |app, index| {
+            app.choose_value(key, ids[index].clone(), None)
+        })
     }
 
     fn choose_value(&mut self, key: SessionKey, id: String, word: Option<&str>) -> Result<()> {
@@ -521,7 +529,7 @@ impl App {
             if !self.sessions.contains_key(&key) {
                 return fail(format!("there is no session {number}"));
             }
-            return self.show(key, Focus::Prompt);
+            return self.show(key);
         }
         if self.sessions.is_empty() {
             return fail(NO_SESSION);
@@ -532,10 +540,15 @@ impl App {
             .values()
             .map(|session| {
                 let title = session.title.clone().unwrap_or_else(|| "untitled".to_owned());
-                format!("{} {}: {title} ({})", session.key.0, session.name(), crate::nvim::winbar::state(session))
+                format!(
+                    "{} {}: {title} ({})",
+                    session.key.0,
+                    session.name(),
+                    crate::nvim::winbar::state(session)
+                )
             })
             .collect();
-        self.offer("Sessions", "acp_session", items, move |app, index| app.show(keys[index], Focus::Prompt))
+        self.offer("Sessions", "acp_session", items, move |app, index| app.show(keys[index]))
     }
 
     fn choose_terminal(&mut self) -> Result<()> {
@@ -552,7 +565,9 @@ impl App {
             [(only, _)] => self.enter_terminal(&only.clone()),
             _ => {
                 let items = all.iter().map(|(_, label)| label.clone()).collect();
-                self.offer("Terminals", "acp_terminal", items, move |app, index| app.enter_terminal(&all[index].0))
+                self.offer("Terminals", "acp_terminal", items, move |app, index| {
+                    app.enter_terminal(&all[index].0)
+                })
             }
         }
     }
@@ -574,7 +589,9 @@ impl App {
         let methods: Vec<_> = session
             .info
             .as_ref()
-            .map(|info| info.auth_methods.iter().filter(|method| method.kind == AuthKind::Agent).cloned().collect())
+            .map(|info| {
+                info.auth_methods.iter().filter(|method| method.kind == AuthKind::Agent).cloned().collect()
+            })
             .unwrap_or_default();
         if methods.is_empty() {
             return fail(format!(
@@ -607,7 +624,9 @@ impl App {
     fn step(&mut self, key: SessionKey, forward: bool) -> Result<()> {
         let count: usize = self.editor.module("v")?.get("count1")?;
         let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
-        let (Some(chat), Some(session)) = (self.chats.get(&key), self.sessions.get(&key)) else { return Ok(()) };
+        let (Some(chat), Some(session)) = (self.chats.get(&key), self.sessions.get(&key)) else {
+            return Ok(());
+        };
         let Some(win) = chat.window(&self.editor) else { return Ok(()) };
         let last = session.entries().len().saturating_sub(1);
         let target = if forward { (entry.0 + count).min(last) } else { entry.0.saturating_sub(count) };
@@ -718,9 +737,12 @@ fn float(editor: &Editor, lines: &[String]) -> Result<()> {
 fn quote(editor: &Editor, range: Range) -> Result<String> {
     let lines = editor.lines(range.buf, range.first as i64 - 1, range.last as i64)?;
     let name = editor.buf_name(range.buf);
-    let name: String = if name.is_empty() { "unnamed".into() } else { editor.func("fnamemodify", (name, ":."))? };
+    let name: String =
+        if name.is_empty() { "unnamed".into() } else { editor.func("fnamemodify", (name, ":."))? };
     let filetype: String = editor.buf_option(range.buf, "filetype")?;
-    let fence = "`".repeat(lines.iter().map(|line| line.chars().take_while(|c| *c == '`').count()).max().unwrap_or(0).max(2) + 1);
+    let fence = "`".repeat(
+        lines.iter().map(|line| line.chars().take_while(|c| *c == '`').count()).max().unwrap_or(0).max(2) + 1,
+    );
     Ok(format!("{name}:{}-{}\n{fence}{filetype}\n{}\n{fence}", range.first, range.last, lines.join("\n")))
 }
 
@@ -757,7 +779,8 @@ pub fn define_highlights(editor: &Editor) -> Result<()> {
 pub fn session_status(app: &App, key: SessionKey) -> Option<serde_json::Value> {
     let session = app.sessions.get(&key)?;
     let cost = session.cost.as_ref().map(|cost| format!("{:.2} {}", cost.amount, cost.currency));
-    let context = session.usage.filter(|(_, size)| *size > 0).map(|(used, size)| used.saturating_mul(100) / size);
+    let context =
+        session.usage.filter(|(_, size)| *size > 0).map(|(used, size)| used.saturating_mul(100) / size);
     Some(json!({
         "session": key.0,
         "agent": session.name(),

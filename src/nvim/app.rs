@@ -16,14 +16,15 @@ use crate::acp::{self, Background, Settings};
 use crate::config::{AutoOpen, Config, DiffStyle, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
-    Access, AgentId, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch, Outcome, Place,
-    Question, SessionKey, Severity, TerminalId, TurnEnd, Update, Work,
+    Access, AgentId, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch, Outcome,
+    Place, Question, SessionKey, Severity, TerminalId, TurnEnd, Update, Work,
 };
 use crate::core::session::{Moment, Phase, Session};
 use crate::core::tool_call::Status;
 use crate::core::transcript::Style;
 use crate::mailbox::Mailbox;
-use crate::nvim::chat::{Chat, Focus};
+use crate::nvim::actions::session_status;
+use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
@@ -185,15 +186,10 @@ impl App {
         }
     }
 
-    /// The process ids of the agents that run.
-    pub fn pids(&self) -> Vec<u32> {
-        self.pids.values().copied().collect()
-    }
-
     // Sessions.
 
     /// Opens a chat at once; the agent comes up behind it.
-    pub fn open_chat(&mut self, mut launch: Launch, cwd: PathBuf, focus: Focus) -> Result<SessionKey> {
+    pub fn open_chat(&mut self, mut launch: Launch, cwd: PathBuf) -> Result<SessionKey> {
         self.numbers.session += 1;
         let key = SessionKey(self.numbers.session);
         let agent = self.next_agent();
@@ -206,11 +202,12 @@ impl App {
         if launch.cwd.as_os_str().is_empty() {
             launch.cwd = place.cwd.clone();
         }
-        let session = Session::new(key, agent, &launch.name, &command_line(&launch), place.clone(), self.now());
+        let session =
+            Session::new(key, agent, &launch.name, &command_line(&launch), place.clone(), self.now());
         self.sessions.insert(key, session);
         self.make_chat(key, &launch.name)?;
         self.current = Some(key);
-        self.show(key, focus)?;
+        self.show(key)?;
         self.connect(agent, launch, key, place)?;
         Ok(key)
     }
@@ -246,7 +243,7 @@ impl App {
     }
 
     /// Shows a session's chat; buffers that the user wiped are made anew from the session.
-    pub fn show(&mut self, key: SessionKey, focus: Focus) -> Result<()> {
+    pub fn show(&mut self, key: SessionKey) -> Result<()> {
         if self.chats.get(&key).is_some_and(|chat| !chat.is_valid(&self.editor)) {
             if let Some(chat) = self.chats.remove(&key) {
                 chat.close(&self.editor);
@@ -258,7 +255,7 @@ impl App {
         // What stands in the buffer is up to date before it is seen.
         self.draw(Duration::from_millis(20))?;
         if let Some(chat) = self.chats.get(&key) {
-            chat.show(&self.editor, &self.config.window, focus)?;
+            chat.show(&self.editor, &self.config.window)?;
         }
         self.bars.remove(&key);
         self.update_bar(key)?;
@@ -316,7 +313,9 @@ impl App {
         let place = session.place.clone();
         let launch = match self.launches.remove(&old) {
             Some(launch) => launch,
-            None => return Err(mlua::Error::runtime(format!("{name} was never started: use :AcpChat {name}"))),
+            None => {
+                return Err(mlua::Error::runtime(format!("{name} was never started: use :AcpChat {name}")));
+            }
         };
         session.restarted(next, &command_line(&launch), now);
         self.send(Command::Disconnect { agent: old })?;
@@ -408,9 +407,11 @@ impl App {
             Event::LoggedOut { agent } => {
                 self.tell(agent, None, Severity::Info, "Logged out; :Acp login logs in again".into(), now)?;
             }
-            Event::Noted { agent, session, severity, text } => self.tell(agent, session, severity, text, now)?,
+            Event::Noted { agent, session, severity, text } => {
+                self.tell(agent, session, severity, text, now)?
+            }
             Event::TerminalStarted { session, terminal, command, cwd: _ } => {
-                self.terminal_started((session, terminal), command, now)?;
+                self.terminal_started((session, terminal), command)?;
             }
             Event::TerminalGrew { session: key, terminal, bytes, skipped } => {
                 let terminal = (key, terminal);
@@ -453,7 +454,9 @@ impl App {
 
     fn updated(&mut self, key: SessionKey, update: Update, now: Moment) -> Result<()> {
         let call = match &update {
-            Update::ToolCall(patch) => Some((patch.id.clone(), patch.locations.is_some(), patch.content.is_some())),
+            Update::ToolCall(patch) => {
+                Some((patch.id.clone(), patch.locations.is_some(), patch.content.is_some()))
+            }
             _ => None,
         };
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
@@ -616,7 +619,14 @@ impl App {
     }
 
     /// Has the smallest edits worked out in the background against the buffer as it is now.
-    fn write(&mut self, session: SessionKey, ask: AskId, path: PathBuf, content: String, tries: u32) -> Result<()> {
+    fn write(
+        &mut self,
+        session: SessionKey,
+        ask: AskId,
+        path: PathBuf,
+        content: String,
+        tries: u32,
+    ) -> Result<()> {
         match self.files.snapshot(&self.editor, &path) {
             Ok(snapshot) => {
                 let new = Content::for_buffer(&self.editor, snapshot.buf, &content).text;
@@ -664,7 +674,8 @@ impl App {
 
     fn finish_write(&mut self, write: Write, edits: Vec<crate::core::changes::TextEdit>) -> Result<()> {
         let Write { session, ask, path, content, snapshot, tries } = write;
-        let fresh = self.editor.buf_is_loaded(snapshot.buf) && self.editor.changedtick(snapshot.buf)? == snapshot.tick;
+        let fresh = self.editor.buf_is_loaded(snapshot.buf)
+            && self.editor.changedtick(snapshot.buf)? == snapshot.tick;
         if !fresh && tries < TRIES {
             return self.write(session, ask, path, content, tries + 1);
         }
@@ -689,7 +700,9 @@ impl App {
                     && let Some(session) = self.sessions.get_mut(&session)
                 {
                     let name = path.strip_prefix(&session.place.cwd).unwrap_or(&path).display().to_string();
-                    let text = format!("{name} had unsaved edits: the agent's change is in the buffer, not saved yet");
+                    let text = format!(
+                        "{name} had unsaved edits: the agent's change is in the buffer, not saved yet"
+                    );
                     session.notice(Severity::Info, text, now);
                 }
                 self.emit("AcpFileChanged", session, json!({ "path": path }));
@@ -740,7 +753,13 @@ impl App {
         Ok(Some(buf))
     }
 
-    fn place_diffs(&mut self, session: SessionKey, call: EntryId, buf: Buf, diffs: Vec<FileDiff>) -> Result<()> {
+    fn place_diffs(
+        &mut self,
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        diffs: Vec<FileDiff>,
+    ) -> Result<()> {
         let Some(text) = self.editor.text(buf)? else { return Ok(()) };
         let tick = self.editor.changedtick(buf)?;
         let work = Work::Place { text, diffs: diffs.clone() };
@@ -765,9 +784,9 @@ impl App {
 
     // Terminals.
 
-    fn terminal_started(&mut self, key: Key, command: String, now: Moment) -> Result<()> {
+    fn terminal_started(&mut self, key: Key, command: String) -> Result<()> {
         let typed = crate::nvim::typed(&self.editor.lua, key.clone())?;
-        let buf = self.terminals.start(&self.editor, key.clone(), command.clone(), typed, now)?;
+        let buf = self.terminals.start(&self.editor, key.clone(), command.clone(), typed)?;
         self.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
         match self.config.terminal.auto_open {
             AutoOpen::Always => self.open_terminal(&key)?,
@@ -825,7 +844,10 @@ impl App {
                 .iter()
                 .copied()
                 .filter(|entry| {
-                    session.entry(*entry).and_then(|entry| entry.tool()).is_some_and(|call| call.status.is_over())
+                    session
+                        .entry(*entry)
+                        .and_then(|entry| entry.tool())
+                        .is_some_and(|call| call.status.is_over())
                 })
                 .collect();
             for entry in over {
@@ -875,7 +897,10 @@ impl App {
                 continue;
             }
             let Some(session) = self.sessions.get(key) else { continue };
-            let width = chat.window(&editor).and_then(|win| editor.win_size(win).ok()).map_or(80, |(columns, _)| columns);
+            let width = chat
+                .window(&editor)
+                .and_then(|win| editor.win_size(win).ok())
+                .map_or(80, |(columns, _)| columns);
             let style = Style { icons: self.config.icons, width: width.into() };
             let terminals = &self.terminals;
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
@@ -887,7 +912,9 @@ impl App {
 
     fn update_bar(&mut self, key: SessionKey) -> Result<()> {
         let now = self.now();
-        let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else { return Ok(()) };
+        let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
+            return Ok(());
+        };
         let bar = winbar::transcript(session, now);
         let wins = self.editor.wins_of(chat.transcript);
         if self.bars.get(&key) != Some(&bar) && !wins.is_empty() {
@@ -900,7 +927,10 @@ impl App {
             }
             self.bars.insert(key, bar);
         }
-        let busy = self.sessions.values().any(|session| session.is_working() || matches!(session.phase, Phase::Opening { .. }));
+        let busy = self
+            .sessions
+            .values()
+            .any(|session| session.is_working() || matches!(session.phase, Phase::Opening { .. }));
         if busy != self.ticking {
             self.ticking = busy;
             if busy {
@@ -933,28 +963,28 @@ impl App {
         }));
     }
 
-    /// What `require("acp").status()` gives.
-    pub fn status(&self, key: Option<SessionKey>) -> Json {
-        let Some(session) = key.or(self.session_here()).and_then(|key| self.sessions.get(&key)) else {
-            return json!({ "state": "none", "pids": self.pids() });
+    /// What `require("acp").status()` gives: the session used last comes first.
+    pub fn status(&self, only: Option<SessionKey>) -> Json {
+        let mut keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        let here = self.session_here();
+        keys.sort_by_key(|key| (Some(*key) != here, std::cmp::Reverse(*key)));
+        keys.retain(|key| only.is_none_or(|only| only == *key));
+        let sessions: Vec<Json> = keys.into_iter().filter_map(|key| session_status(self, key)).collect();
+        let agents: Vec<Json> = self
+            .launches
+            .iter()
+            .map(|(agent, launch)| {
+                let pid = self.pids.get(agent);
+                let state = if pid.is_some() { "running" } else { "ended" };
+                json!({ "agent": launch.name, "pid": pid, "state": state })
+            })
+            .collect();
+        let log = match &self.config.log {
+            Log::Off => None,
+            Log::On => Some(self.log_path.clone()),
+            Log::File(path) => Some(path.clone()),
         };
-        json!({
-            "session": session.key.0,
-            "agent": session.agent_name,
-            "name": session.name(),
-            "state": winbar::state(session),
-            "title": session.title,
-            "mode": winbar::mode(session),
-            "model": winbar::model(session),
-            "queued": session.queue().len(),
-            "used": session.usage.map(|(used, _)| used),
-            "size": session.usage.map(|(_, size)| size),
-            "cost": session.cost.as_ref().map(|cost| json!({ "amount": cost.amount, "currency": cost.currency })),
-            "following": self.follow.on,
-            "transcript": self.chats.get(&session.key).map(|chat| chat.transcript.0),
-            "prompt": self.chats.get(&session.key).map(|chat| chat.prompt.0),
-            "pids": self.pids(),
-        })
+        json!({ "sessions": sessions, "agents": agents, "log": log, "following": self.follow.on })
     }
 
     /// What to do about a session that cannot take prompts.

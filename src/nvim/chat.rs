@@ -42,13 +42,6 @@ struct Region {
     colouring: bool,
 }
 
-/// The end of a prompt that was handed over, or of a restart: what to do with the chat's windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Focus {
-    Prompt,
-    Keep,
-}
-
 impl Chat {
     pub fn new(editor: &Editor, session: SessionKey, title: &str) -> Result<Self> {
         let transcript = buffer(editor, "acp", &format!("acp://chat/{}/{title}", session.0))?;
@@ -86,13 +79,8 @@ impl Chat {
         in_tab(editor, self.prompt)
     }
 
-    pub fn is_shown(&self, editor: &Editor) -> bool {
-        !editor.wins_of(self.transcript).is_empty()
-    }
-
-    /// Shows the chat in the current tab page, or what is missing of it there.
-    pub fn show(&self, editor: &Editor, options: &WindowOptions, focus: Focus) -> Result<()> {
-        let before = editor.current_win()?;
+    /// Shows the chat in the current tab page, or what is missing of it there, and goes to the prompt.
+    pub fn show(&self, editor: &Editor, options: &WindowOptions) -> Result<()> {
         let transcript = match self.window(editor) {
             Some(win) => win,
             None => self.open_transcript(editor, options)?,
@@ -102,14 +90,8 @@ impl Chat {
             None => self.open_prompt(editor, transcript, options)?,
         };
         self.dress(editor, transcript, prompt)?;
-        match focus {
-            Focus::Prompt => {
-                editor.set_current_win(prompt)?;
-                editor.command("startinsert!")?;
-            }
-            Focus::Keep if editor.win_is_valid(before) => editor.set_current_win(before)?,
-            Focus::Keep => {}
-        }
+        editor.set_current_win(prompt)?;
+        editor.command("startinsert!")?;
         let last = editor.line_count(self.transcript)?;
         editor.set_cursor(transcript, last, 0)
     }
@@ -133,7 +115,11 @@ impl Chat {
             Layout::Top => split("above", "height", height),
             Layout::Float => {
                 let height = height.saturating_sub(options.prompt_height + 4).max(3);
-                editor.open_win(self.transcript, false, float(editor, width, height, 0, (columns, lines), options)?)
+                editor.open_win(
+                    self.transcript,
+                    false,
+                    float(editor, width, height, 0, (columns, lines), options)?,
+                )
             }
             Layout::Tab => {
                 editor.command("tab split")?;
@@ -335,7 +321,8 @@ impl Chat {
         let stream = entry.stream().is_some();
         let mut drawing = if stream {
             // The text itself comes by `append`, piece by piece.
-            let empty = Entry { body: crate::core::entry::Body::Message { text: String::new() }, ..entry.clone() };
+            let empty =
+                Entry { body: crate::core::entry::Body::Message { text: String::new() }, ..entry.clone() };
             draw(before, &empty, style, tail)
         } else {
             draw(before, entry, style, tail)

@@ -123,7 +123,9 @@ impl Editor {
     }
 
     pub fn buf_name(&self, buf: Buf) -> String {
-        self.api::<mlua::String>("nvim_buf_get_name", buf).map(|name| name.to_string_lossy()).unwrap_or_default()
+        self.api::<mlua::LuaString>("nvim_buf_get_name", buf)
+            .map(|name| name.to_string_lossy())
+            .unwrap_or_default()
     }
 
     pub fn set_buf_name(&self, buf: Buf, name: &str) -> Result<()> {
@@ -136,25 +138,31 @@ impl Editor {
 
     /// Lines `start..end`, 0-based; -1 is the line after the last.
     pub fn lines(&self, buf: Buf, start: i64, end: i64) -> Result<Vec<String>> {
-        let lines: Vec<mlua::String> = self.api("nvim_buf_get_lines", (buf, start, end, false))?;
+        let lines: Vec<mlua::LuaString> = self.api("nvim_buf_get_lines", (buf, start, end, false))?;
         Ok(lines.iter().map(|line| line.to_string_lossy()).collect())
     }
 
     /// The whole text, its lines joined by `\n`, without a last line break; `None` when it is not UTF-8.
     pub fn text(&self, buf: Buf) -> Result<Option<String>> {
-        let text: mlua::String = self.text.call(buf)?;
+        let text: mlua::LuaString = self.text.call(buf)?;
         Ok(text.to_str().ok().map(|text| text.to_owned()))
     }
 
     /// Rows and byte columns are 0-based; -1 counts from the end (`:help nvim_buf_set_text()`).
-    pub fn set_text(&self, buf: Buf, start: (i64, i64), end: (i64, i64), lines: &[impl AsRef<str>]) -> Result<()> {
+    pub fn set_text(
+        &self,
+        buf: Buf,
+        start: (i64, i64),
+        end: (i64, i64),
+        lines: &[impl AsRef<str>],
+    ) -> Result<()> {
         let table = self.lua.create_sequence_from(lines.iter().map(AsRef::as_ref))?;
         self.api("nvim_buf_set_text", (buf, start.0, start.1, end.0, end.1, table))
     }
 
     /// One line's length in bytes; the row is 0-based.
     pub fn line_len(&self, buf: Buf, row: usize) -> Result<usize> {
-        let lines: Vec<mlua::String> = self.api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
+        let lines: Vec<mlua::LuaString> = self.api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
         Ok(lines.first().map_or(0, |line| line.as_bytes().len()))
     }
 

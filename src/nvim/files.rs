@@ -74,7 +74,9 @@ impl Files {
         line: Option<u32>,
         limit: Option<u32>,
     ) -> std::result::Result<String, String> {
-        let buf = self.buf_of(editor, path).ok_or_else(|| "its buffer was just closed; read it again".to_owned())?;
+        let buf = self
+            .buf_of(editor, path)
+            .ok_or_else(|| "its buffer was just closed; read it again".to_owned())?;
         let text = whole(editor, buf).map_err(|error| brief(&error))?;
         let text = text.ok_or_else(|| "it is not UTF-8 text".to_owned())?;
         Ok(match (line, limit) {
@@ -84,7 +86,8 @@ impl Files {
     }
 
     pub fn snapshot(&self, editor: &Editor, path: &Path) -> std::result::Result<Snapshot, String> {
-        let buf = self.buf_of(editor, path).ok_or_else(|| "its buffer was just closed; try again".to_owned())?;
+        let buf =
+            self.buf_of(editor, path).ok_or_else(|| "its buffer was just closed; try again".to_owned())?;
         let read = || -> Result<Snapshot> {
             let text = editor.text(buf)?.ok_or_else(|| mlua::Error::runtime("it is not UTF-8 text"))?;
             Ok(Snapshot { buf, tick: editor.changedtick(buf)?, text })
@@ -129,14 +132,12 @@ impl Files {
             // When this fails the write below says why.
             let _ = std::fs::create_dir_all(folder);
         }
-        editor
-            .command_in(buf, "silent keepalt noautocmd write!")
-            .map_err(|error| format!("the change is in Neovim's buffer, but could not be saved: {}", brief(&error)))?;
+        editor.command_in(buf, "silent keepalt noautocmd write!").map_err(|error| {
+            format!("the change is in Neovim's buffer, but could not be saved: {}", brief(&error))
+        })?;
         let announce = || -> Result<()> {
-            let options = editor.table([
-                ("buffer", Value::Integer(buf.0)),
-                ("modeline", Value::Boolean(false)),
-            ])?;
+            let options =
+                editor.table([("buffer", Value::Integer(buf.0)), ("modeline", Value::Boolean(false))])?;
             editor.api("nvim_exec_autocmds", ("BufWritePost", options))
         };
         // A failing autocommand of somebody else's does not undo the save.
@@ -199,7 +200,9 @@ pub fn brief(error: &mlua::Error) -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = line.strip_prefix("runtime error: ").unwrap_or(line);
     match line.find("Vim(").or_else(|| line.find("E")) {
-        Some(at) if line[at..].starts_with("Vim(") || line[at + 1..].starts_with(|c: char| c.is_ascii_digit()) => {
+        Some(at)
+            if line[at..].starts_with("Vim(") || line[at + 1..].starts_with(|c: char| c.is_ascii_digit()) =>
+        {
             line[at..].to_owned()
         }
         _ => line.to_owned(),

@@ -17,7 +17,7 @@ mod timer;
 mod waker;
 mod winbar;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -45,7 +45,6 @@ thread_local! {
     /// What came while the app was busy.
     static LATE: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     static EDITOR: RefCell<Option<Rc<Editor>>> = const { RefCell::new(None) };
-    static DRAINING: Cell<bool> = const { Cell::new(false) };
 }
 
 static MAILBOX: OnceLock<Arc<Mailbox>> = OnceLock::new();
@@ -54,7 +53,7 @@ static MAILBOX: OnceLock<Arc<Mailbox>> = OnceLock::new();
 pub fn module(lua: &Lua) -> Result<Table> {
     let module = lua.create_table()?;
     module.set("version", env!("CARGO_PKG_VERSION"))?;
-    module.set("debug", cfg!(debug_assertions))?;
+    module.set("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     module.set("start", lua.create_function(start)?)?;
     module.set("configure", lua.create_function(actions::configure)?)?;
     module.set("call", lua.create_function(actions::call)?)?;
@@ -72,6 +71,16 @@ pub fn module(lua: &Lua) -> Result<Table> {
     Ok(module)
 }
 
+/// Panics are written down; the default hook would write over the user's screen.
+fn keep_panics_off_the_screen(log: PathBuf) {
+    use std::io::Write as _;
+    std::panic::set_hook(Box::new(move |panic| {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&log);
+        // There is nowhere else to say it.
+        let _ = file.and_then(|mut file| writeln!(file, "{panic}"));
+    }));
+}
+
 /// Makes the app; later calls do nothing.
 fn start(lua: &Lua, options: Option<Table>) -> Result<()> {
     if APP.with_borrow(Option::is_some) {
@@ -81,8 +90,9 @@ fn start(lua: &Lua, options: Option<Table>) -> Result<()> {
     let mailbox = match MAILBOX.get() {
         Some(mailbox) => mailbox.clone(),
         None => {
-            let waker = Waker::new(lua, lua.create_function(|_, ()| drain())?)
-                .map_err(|error| mlua::Error::runtime(format!("couldn't join Neovim's event loop: {error}")))?;
+            let waker = Waker::new(lua, lua.create_function(|_, ()| drain())?).map_err(|error| {
+                mlua::Error::runtime(format!("couldn't join Neovim's event loop: {error}"))
+            })?;
             MAILBOX.get_or_init(|| Mailbox::new(move || waker.ring())).clone()
         }
     };
@@ -90,6 +100,7 @@ fn start(lua: &Lua, options: Option<Table>) -> Result<()> {
     EDITOR.set(Some(editor.clone()));
     let frame = Timer::new(lua, lua.create_function(|_, ()| enter(App::frame_due))?)?;
     let tick = Timer::new(lua, lua.create_function(|_, ()| enter(App::ticked))?)?;
+    keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
     let app = App::new(editor.clone(), mailbox, frame, tick, demo.map(PathBuf::from))?;
     APP.set(Some(app));
     actions::define_highlights(&editor)?;
@@ -98,15 +109,16 @@ fn start(lua: &Lua, options: Option<Table>) -> Result<()> {
 
 /// The autocommands that keep the app's picture of the editor right.
 fn watch(editor: &Editor) -> Result<()> {
-    let group: i64 = editor.api("nvim_create_augroup", ("acp", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
+    let group: i64 =
+        editor.api("nvim_create_augroup", ("acp", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
     let on = |events: &[&str], run: fn(&mut App, Buf) -> Result<()>| -> Result<()> {
         let callback = editor.lua.create_function(move |_, event: Table| {
             let buf: Buf = event.get("buf")?;
             self::run(move |app| run(app, buf));
             Ok(())
         })?;
-        let options =
-            editor.table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
+        let options = editor
+            .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
         editor.api::<mlua::Value>("nvim_create_autocmd", (events.to_vec(), options)).map(drop)
     };
     on(&["BufReadPost", "BufNewFile", "BufFilePost"], App::buffer_loaded)?;
@@ -119,9 +131,6 @@ fn watch(editor: &Editor) -> Result<()> {
 /// Takes what the background posted, for a few milliseconds, then has it drawn.
 fn drain() -> Result<()> {
     let Some(mailbox) = MAILBOX.get() else { return Ok(()) };
-    if DRAINING.get() {
-        // A handler waits in a prompt of its own; what is new is taken when it is done, or by a ring.
-    }
     let until = Instant::now() + BUDGET;
     while let Some(event) = mailbox.take() {
         guarded(|| enter(|app| app.handle(event)));
@@ -139,7 +148,7 @@ fn guarded(work: impl FnOnce() -> Result<()>) {
     let text = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return,
         Ok(Err(error)) => files::brief(&error),
-        Err(_) => "an internal error; what it was is in the log, see :Acp log".to_owned(),
+        Err(_) => "an internal error; what it was is in acp-panic.log in :echo stdpath('log')".to_owned(),
     };
     if let Some(editor) = EDITOR.with_borrow(Clone::clone) {
         editor.notify(&text, Level::Error);
@@ -213,12 +222,14 @@ fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
 
 /// A function for `nvim_open_term()` that hands on what the user types.
 fn typed(lua: &Lua, key: Key) -> Result<Function> {
-    lua.create_function(move |_, (_, _, _, data): (mlua::Value, mlua::Value, mlua::Value, mlua::String)| {
-        let (session, terminal) = key.clone();
-        let bytes = data.as_bytes().to_vec();
-        run(move |app| app.send(Command::Type { session, terminal, bytes }));
-        Ok(())
-    })
+    lua.create_function(
+        move |_, (_, _, _, data): (mlua::Value, mlua::Value, mlua::Value, mlua::LuaString)| {
+            let (session, terminal) = key.clone();
+            let bytes = data.as_bytes().to_vec();
+            run(move |app| app.send(Command::Type { session, terminal, bytes }));
+            Ok(())
+        },
+    )
 }
 
 /// Runs `work` after a while.
@@ -237,8 +248,8 @@ fn later(lua: &Lua, after: Duration, work: impl FnOnce(&mut App) -> Result<()> +
 
 /// Tries to ask again once the user has stopped typing.
 fn on_mode_change(editor: &Editor) -> Result<()> {
-    let group: i64 =
-        editor.api("nvim_create_augroup", ("acp.ask", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
+    let group: i64 = editor
+        .api("nvim_create_augroup", ("acp.ask", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
     let callback = editor.lua.create_function(|lua, _: mlua::Value| {
         // The mode is still changing: look again when it has settled.
         later(lua, Duration::from_millis(1), |app| {

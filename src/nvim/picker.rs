@@ -79,8 +79,10 @@ impl App {
         let title = call.map(|call| call.headline()).unwrap_or_default();
         let counts = call.map(|call| {
             let files = call.diffs().count();
-            let (added, removed) =
-                call.diffs().map(crate::core::transcript::count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y));
+            let (added, removed) = call
+                .diffs()
+                .map(crate::core::transcript::count_lines)
+                .fold((0, 0), |(a, r), (x, y)| (a + x, r + y));
             match files {
                 0 => String::new(),
                 1 => format!(" (+{added} -{removed})"),

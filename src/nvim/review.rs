@@ -25,7 +25,13 @@ impl Review {
         self.drawn.contains_key(&call)
     }
 
-    pub fn draw(&mut self, editor: &Editor, call: (SessionKey, EntryId), buf: Buf, placed: &[Placed]) -> Result<()> {
+    pub fn draw(
+        &mut self,
+        editor: &Editor,
+        call: (SessionKey, EntryId),
+        buf: Buf,
+        placed: &[Placed],
+    ) -> Result<()> {
         let ns = namespace(editor, call)?;
         editor.clear_namespace(buf, ns, 0, -1)?;
         let marks = editor.lua.create_table()?;
@@ -150,7 +156,8 @@ fn virtual_lines(editor: &Editor, lines: &[String], sign: &str, group: &str, abo
 fn show_above_first_line(editor: &Editor, buf: Buf) {
     for win in editor.wins_of(buf) {
         let fill = || -> Result<()> {
-            let height: mlua::Table = editor.api("nvim_win_text_height", (win, editor.table([("end_row", Value::Integer(0))])?))?;
+            let height: mlua::Table =
+                editor.api("nvim_win_text_height", (win, editor.table([("end_row", Value::Integer(0))])?))?;
             let fill: i64 = height.get("fill")?;
             let top: i64 = editor.func("line", ("w0", win))?;
             if top == 1 && fill > 0 {

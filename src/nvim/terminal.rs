@@ -9,7 +9,7 @@ use mlua::{Function, Result, Value};
 use crate::config::{Position, TerminalOptions};
 use crate::core::message::{Exit, SessionKey, TerminalId};
 use crate::core::output::Output;
-use crate::core::session::{Moment, exit_text};
+use crate::core::session::exit_text;
 use crate::core::transcript::Tail;
 use crate::nvim::editor::{Buf, Editor, Win};
 
@@ -30,7 +30,6 @@ pub struct Terminals {
 pub struct Terminal {
     pub command: String,
     pub buf: Buf,
-    pub started: Moment,
     pub exit: Option<Exit>,
     channel: i64,
     /// Raw output that no window has shown yet.
@@ -44,7 +43,7 @@ pub struct Terminal {
 
 impl Terminals {
     /// Makes the buffer. `typed` is called with what the user types into it.
-    pub fn start(&mut self, editor: &Editor, key: Key, command: String, typed: Function, now: Moment) -> Result<Buf> {
+    pub fn start(&mut self, editor: &Editor, key: Key, command: String, typed: Function) -> Result<Buf> {
         let buf = editor.create_buf(false, true)?;
         editor.set_buf_option(buf, "bufhidden", "hide")?;
         let name = format!("acp://terminal/{}/{}/{}", key.0.0, key.1.0, one_line(&command));
@@ -57,7 +56,6 @@ impl Terminals {
         let terminal = Terminal {
             command,
             buf,
-            started: now,
             exit: None,
             channel,
             kept: Vec::new(),
@@ -138,7 +136,13 @@ impl Terminals {
     }
 
     /// Opens a terminal's window without moving the cursor there, unless one is open already.
-    pub fn open(&mut self, editor: &Editor, key: &Key, options: &TerminalOptions, beside: Option<Win>) -> Result<()> {
+    pub fn open(
+        &mut self,
+        editor: &Editor,
+        key: &Key,
+        options: &TerminalOptions,
+        beside: Option<Win>,
+    ) -> Result<()> {
         let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
         if !editor.wins_of(terminal.buf).is_empty() {
             return Ok(());
@@ -173,18 +177,6 @@ impl Terminals {
         let bar = format!("%#AcpWinbar# {} ", terminal.command.replace('%', "%%").replace('\n', " "));
         editor.set_win_option(win, "winbar", bar)?;
         terminal.show_kept(editor)
-    }
-
-    /// Forgets a session's terminals; their buffers go with it.
-    pub fn forget(&mut self, editor: &Editor, session: SessionKey) {
-        self.open.retain(|key, terminal| {
-            if key.0 == session && editor.buf_is_valid(terminal.buf) {
-                let force = editor.table([("force", Value::Boolean(true))]);
-                // A buffer that cannot go now goes with Neovim.
-                let _ = force.and_then(|force| editor.api::<()>("nvim_buf_delete", (terminal.buf, force)));
-            }
-            key.0 != session
-        });
     }
 }
 

@@ -5,16 +5,16 @@ use crate::core::message::OptionKind;
 use crate::core::session::{Moment, Phase, Session};
 use crate::core::transcript::{cut_middle, seconds};
 
-/// `connecting`, `login`, `idle`, `working`, `waiting`, `cancelling` or `failed`.
+/// `starting`, `idle`, `working`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
     match session.phase {
-        Phase::Opening { .. } => "connecting",
-        Phase::LoginNeeded => "login",
+        Phase::Opening { .. } => "starting",
+        Phase::LoginNeeded => "waiting",
+        Phase::Gone if session.was_stopped() => "ended",
         Phase::Gone => "failed",
         _ if !session.asks().is_empty() => "waiting",
         Phase::Idle => "idle",
-        Phase::Working { .. } => "working",
-        Phase::Cancelling { .. } => "cancelling",
+        Phase::Working { .. } | Phase::Cancelling { .. } => "working",
     }
 }
 
@@ -111,14 +111,21 @@ mod tests {
 
     #[test]
     fn the_bar_shows_only_what_the_agent_reports() {
-        let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session =
+            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
-        assert_eq!(transcript(&session, Moment(0)), "%#AcpWinbar# demo%#AcpMeta#  %<%=%#AcpMeta#%#AcpMeta#ready ");
+        assert_eq!(
+            transcript(&session, Moment(0)),
+            "%#AcpWinbar# demo%#AcpMeta#  %<%=%#AcpMeta#%#AcpMeta#ready "
+        );
         let cost = Some(Cost { amount: 0.124, currency: "USD".into() });
         session.apply(Update::Usage { used: 34, size: 100, cost }, Moment(0));
         session.apply(Update::Info { title: Some(Some("100% sure".into())), updated_at: None }, Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         let bar = transcript(&session, Moment(42_000));
-        assert!(bar.contains("100%% sure") && bar.contains("ctx 34%% · $0.12 · ") && bar.contains("working 42 s"), "{bar}");
+        assert!(
+            bar.contains("100%% sure") && bar.contains("ctx 34%% · $0.12 · ") && bar.contains("working 42 s"),
+            "{bar}"
+        );
     }
 }
