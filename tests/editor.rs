@@ -32,9 +32,8 @@ fn typed_text_stands_on_the_screen_and_in_the_buffer() {
 #[test]
 fn a_screen_is_compared_with_its_file() {
     let mut nvim = Nvim::start(Options { columns: 40, rows: 6, ..Options::default() });
-    nvim.command("set laststatus=0 noruler noshowcmd");
-    nvim.input("ione<CR>two<Esc>");
-    nvim.wait_until(|nvim| nvim.mode().name == "n" && nvim.screen().contains("two"), "the text");
+    nvim.input("ione<CR>two<Esc>:vsplit named<CR>");
+    nvim.wait_for_screen("│");
     nvim.assert_screen("typed_text");
 }
 
@@ -49,7 +48,7 @@ fn scrolled_text_moves_on_the_screen() {
         args: vec!["long.txt".to_owned()],
         ..Options::default()
     });
-    nvim.command("set laststatus=0 noruler noshowcmd");
+    nvim.command("set laststatus=0");
     nvim.wait_for_screen("line 5");
     nvim.input("<C-e><C-e><C-e>");
     nvim.wait_for_screen("line 8");

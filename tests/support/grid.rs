@@ -14,11 +14,15 @@ struct Cell {
 
 #[derive(Default)]
 pub struct Grid {
+    /// The last screen that Neovim declared complete.
     rows: Vec<Vec<Cell>>,
+    /// Where the cursor stood on it: row and column, from 0.
+    pub cursor: (usize, usize),
+    /// What is being drawn since.
+    draft: Vec<Vec<Cell>>,
+    draft_cursor: (usize, usize),
     /// The names of the groups that are combined in a highlight, lowest first.
     groups: HashMap<u64, Vec<String>>,
-    /// Row and column, from 0.
-    pub cursor: (usize, usize),
 }
 
 impl Grid {
@@ -71,12 +75,16 @@ impl Grid {
             for args in &event[1..] {
                 let args = args.as_array().expect("an event's arguments are an array");
                 match name {
-                    "flush" => flushes += 1,
+                    "flush" => {
+                        flushes += 1;
+                        self.rows.clone_from(&self.draft);
+                        self.cursor = self.draft_cursor;
+                    }
                     "grid_resize" => self.resize(number(&args[1]), number(&args[2])),
-                    "grid_clear" => self.rows.iter_mut().flatten().for_each(|cell| *cell = blank()),
+                    "grid_clear" => self.draft.iter_mut().flatten().for_each(|cell| *cell = blank()),
                     "grid_line" => self.line(args),
                     "grid_scroll" => self.scroll(args),
-                    "grid_cursor_goto" => self.cursor = (number(&args[1]), number(&args[2])),
+                    "grid_cursor_goto" => self.draft_cursor = (number(&args[1]), number(&args[2])),
                     "hl_attr_define" => self.define(args),
                     _ => {}
                 }
@@ -86,8 +94,8 @@ impl Grid {
     }
 
     fn resize(&mut self, columns: usize, rows: usize) {
-        self.rows.resize_with(rows, Vec::new);
-        for row in &mut self.rows {
+        self.draft.resize_with(rows, Vec::new);
+        for row in &mut self.draft {
             row.resize(columns, blank());
         }
     }
@@ -102,7 +110,7 @@ impl Grid {
             highlight = cell.get(1).and_then(Value::as_u64).unwrap_or(highlight);
             let repeat = cell.get(2).map_or(1, number);
             let text = cell[0].as_str().expect("a cell has a text").to_owned();
-            self.rows[row][column..column + repeat].fill(Cell { text, highlight });
+            self.draft[row][column..column + repeat].fill(Cell { text, highlight });
             column += repeat;
         }
     }
@@ -114,8 +122,8 @@ impl Grid {
         let up = args[5].as_i64().expect("a number of rows");
         let by = up.unsigned_abs() as usize;
         let mut copy = |from: usize, to: usize| {
-            let cells = self.rows[from][left..right].to_vec();
-            self.rows[to][left..right].clone_from_slice(&cells);
+            let cells = self.draft[from][left..right].to_vec();
+            self.draft[to][left..right].clone_from_slice(&cells);
         };
         if up > 0 {
             (top..bottom - by).for_each(|row| copy(row + by, row));

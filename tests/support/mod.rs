@@ -74,7 +74,8 @@ impl Nvim {
         command
             .args(["--embed", "--clean", "-n"])
             .args(["--cmd", r"let &runtimepath = escape($ACP_TEST_ROOT, '\,') . ',' . &runtimepath"])
-            .args(["--cmd", "set shortmess+=I"])
+            // What the versions of Neovim show each in its own way.
+            .args(["--cmd", "set shortmess+=I noruler noshowcmd"])
             .args(&options.args)
             .current_dir(options.cwd.as_deref().unwrap_or(home.path()))
             .stdin(Stdio::piped())
