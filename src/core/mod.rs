@@ -3,4 +3,5 @@
 
 pub mod changes;
 pub mod diff;
+pub mod merge;
 pub mod message;
