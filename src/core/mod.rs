@@ -4,6 +4,7 @@
 pub mod changes;
 pub mod diff;
 pub mod entry;
+pub mod merge;
 pub mod message;
 pub mod output;
 pub mod session;
