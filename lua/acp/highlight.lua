@@ -51,10 +51,12 @@ local has_conceal_lines = vim.fn.has("nvim-0.11") == 1
 --- @class acp.highlight.Fence a top-level code fence that has not been closed
 --- @field row integer of the opening line
 --- @field info string that line
+--- @field mark string its backticks or tildes
 --- @field closing string pattern of the closing line
 --- @field scan integer the first row not yet searched for the closing line
 --- @field buf integer? hidden buffer holding the code
---- @field sent integer? rows of code in it
+--- @field sent integer rows of code that were painted
+--- @field looks table? of `read_fence`
 --- @field parser vim.treesitter.LanguageTree?
 --- @field dirty integer? lowest row of code whose captures may have changed
 
@@ -74,10 +76,12 @@ local has_conceal_lines = vim.fn.has("nvim-0.11") == 1
 --- @class acp.highlight.Chat
 --- @field buf integer
 --- @field regions table<integer, acp.highlight.Region> by the caller's id
---- @field by_anchor table<integer, acp.highlight.Region>
+--- @field order acp.highlight.Region[] as they stand in the buffer
 --- @field timer uv.uv_timer_t
 --- @field due number? when the timer fires
---- @field seen table<integer, string> by window: the rows last drawn
+--- @field drawn table<integer, {top: integer, bot: integer, count: integer, from: integer}> by window: what a redraw showed
+--- @field growing table<acp.highlight.Region, true> those that are not closed
+--- @field waiting boolean? whether the next redraw is to bring us back, whatever it shows
 --- @field painted_rows integer
 --- @field parsed {block: acp.highlight.Block, parser: vim.treesitter.LanguageTree, text: string, lines: string[]}?
 
@@ -336,12 +340,11 @@ end
 --- @return {[1]: integer, [2]: integer}[] half-open
 local function views(chat)
   local out = {}
-  for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
-    local info = vim.fn.getwininfo(win)[1]
-    if info then
-      local height = info.height
-      local bot = math.max(info.botline, info.topline + height)
-      out[#out + 1] = { info.topline - 1 - height, bot + height }
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local drawn = chat.drawn[win]
+    if drawn and api.nvim_win_get_buf(win) == chat.buf then
+      local height = drawn.bot - drawn.top + 1
+      out[#out + 1] = { drawn.top - height, drawn.bot + 1 + height }
     end
   end
   return out
@@ -361,10 +364,9 @@ local function settle(chat, region, piece)
   for row = piece.from, piece.to - 1 do
     region.marks[row] = nil
   end
-  if not piece.painted then
-    piece.painted = true
-    chat.painted_rows = chat.painted_rows + piece.to - piece.from
-  end
+  piece.painted = true
+  region.unpainted = region.unpainted - 1
+  chat.painted_rows = chat.painted_rows + piece.to - piece.from
 end
 
 local function add_piece(region, from, to, block)
@@ -427,33 +429,50 @@ end
 
 -- An open fence -------------------------------------------------------------------------------------------------
 
---- What Markdown's own query says about a fence's lines, by the text of the opening line: the marks of the first
+--- What Markdown's own query says about a fence's lines, by the text of the opening line: the segments of the first
 --- line, those of any line of code (as if it were one byte long), those of the last, and the code's language.
-local fences = {} --- @type table<string, {first: table[], body: table[], last: table[], lang: string?}>
+--- @type table<string, {first: table[], body: table[], last: table[], lang: string?}>
+local fences = setmetatable({}, { __mode = "v" })
+local loaded = {} --- @type table<string, true> languages whose parser and query were used before
 
-local function fence_looks(info, closing)
-  local looks = fences[info]
-  if not looks then
-    local lines = { info, "x", closing }
-    local parser, text = parser_of(lines)
-    parser:parse(true)
-    local rows, outer = {}, {}
-    walk(rows, parser, text, 1, lines, 0, 3)
-    for _, tree in pairs(parser:trees()) do
-      captures(outer, tree, "markdown", text, 1, lines, 1, 2)
-    end
-    looks = { first = rows[0] or {}, body = outer[1] or {}, last = rows[2] or {} }
-    for lang, child in pairs(parser:children()) do
-      for _, tree in pairs(child:trees()) do
-        local ranges = tree:included_ranges()
-        if ranges[1] and ranges[1][1] == 2 then
-          looks.lang = lang
-        end
+local function read_fence(info, mark)
+  local lines = { info, "x", mark }
+  local parser, text = parser_of(lines)
+  parser:parse(true)
+  local rows, outer = {}, {}
+  walk(rows, parser, text, 1, lines, 0, 3)
+  for _, tree in pairs(parser:trees()) do
+    captures(outer, tree, "markdown", text, 1, lines, 1, 2)
+  end
+  local looks = { first = rows[0] or {}, body = outer[1] or {}, last = rows[2] or {} }
+  for lang, child in pairs(parser:children()) do
+    for _, tree in pairs(child:trees()) do
+      local ranges = tree:included_ranges()
+      if ranges[1] and ranges[1][1] == 2 then
+        looks.lang = lang
       end
     end
-    fences[info] = looks
   end
   return looks
+end
+
+--- A language's first use costs some 10 ms for its parser and as much for its query: one to a tick.
+--- @return boolean ready
+local function prepare_fence(fence)
+  if not fence.looks then
+    local known = fences[fence.info]
+    fence.looks = known or read_fence(fence.info, fence.mark)
+    fences[fence.info] = fence.looks
+    local lang = fence.looks.lang
+    return known ~= nil or not lang or loaded[lang] ~= nil
+  end
+  local lang = fence.looks.lang
+  if lang and not loaded[lang] then
+    loaded[lang] = true
+    ts.query.get(lang, "highlights")
+    return false
+  end
+  return true
 end
 
 local function copy_segs(segs, into)
@@ -478,36 +497,28 @@ local function fence_at(row, line)
     return nil
   end
   local char = mark:sub(1, 1)
-  return { row = row, info = line, mark = mark, closing = "^ ? ? ?" .. mark .. char .. "*%s*$", scan = row + 1 }
+  return { row = row, info = line, mark = mark, closing = "^ ? ? ?" .. mark .. char .. "*%s*$", scan = row + 1, sent = 0 }
 end
 
---- Looks for the fence's closing line, and cuts the fence off when it is there.
---- @return boolean closed
-local function scan_fence(chat, region, base)
+--- @return integer? stop the row after the fence, when it is closed
+local function fence_end(chat, region, base)
   local fence = region.fence
   local complete = region.closed and region.rows or region.rows - 1
-  if fence.scan >= complete and not region.closed then
-    return false
-  end
-  local lines = lines_of(chat, base, fence.scan, complete)
-  local stop
-  for i, line in ipairs(lines) do
+  for i, line in ipairs(lines_of(chat, base, fence.scan, complete)) do
     if line:find(fence.closing) then
-      stop = fence.scan + i
-      break
+      return fence.scan + i
     end
   end
-  fence.scan = complete
-  if not stop and region.closed then
-    stop = region.rows
-  end
-  if not stop then
-    return false
-  end
-  add_block(region, fence.row, lines_of(chat, base, fence.row, stop), 1, stop - fence.row)
-  region.cut = stop
+  fence.scan = math.max(fence.scan, complete)
+  return region.closed and region.rows or nil
+end
+
+--- Turns the fence into pieces, none of them painted.
+local function cut_fence(chat, region, base, stop)
+  local row = region.fence.row
   free_fence(region)
-  return true
+  add_block(region, row, lines_of(chat, base, row, stop), 1, stop - row)
+  region.cut = stop
 end
 
 local function hidden_buffer()
@@ -521,52 +532,54 @@ local function hidden_buffer()
   return ok and buf or error(buf, 0)
 end
 
---- Paints the code of an open fence from the lowest row that changed.
-local function look_at_fence(chat, region, base)
+local function feed_fence(fence, from, lines)
+  if not fence.buf then
+    fence.buf = hidden_buffer()
+    api.nvim_buf_set_lines(fence.buf, 0, -1, false, lines)
+    fence.parser = ts.get_parser(fence.buf, fence.looks.lang)
+    fence.parser:register_cbs({
+      on_changedtree = function(ranges)
+        for _, range in ipairs(ranges) do
+          fence.dirty = math.min(fence.dirty, range[1])
+        end
+      end,
+    })
+  else
+    api.nvim_buf_set_lines(fence.buf, from, -1, false, lines)
+  end
+  fence.parser:parse()
+end
+
+--- Paints a fence from the lowest row that changed.
+--- @param stop integer? the row after its closing line
+local function look_at_fence(chat, region, base, stop)
   local fence = region.fence
-  local looks = fence_looks(fence.info, fence.mark)
-  local first = fence.row + 1
+  local looks = fence.looks
+  local first, last = fence.row + 1, stop and stop - 1 or region.rows
+  local placed = {}
   if not region.marks[fence.row] then
     paint(chat, region, base, { [fence.row] = copy_segs(looks.first, {}) }, fence.row, first)
   end
-  local code = region.rows - first
-  if code <= 0 then
-    return
+  -- The last line sent may have been half a line.
+  local from = math.max(fence.sent - 1, 0)
+  local lines = lines_of(chat, base, first + from, last)
+  fence.sent, fence.dirty = last - first, from
+  if looks.lang and (fence.buf or #lines > 0) then
+    feed_fence(fence, from, lines)
   end
-  local sent = fence.sent or 0
-  local from = math.max(sent - 1, 0) -- the last line sent may have been half a line
-  local new = lines_of(chat, base, first + from, region.rows)
-  local ends = new[#new]:find(fence.closing) ~= nil
-  if looks.lang and not fence.buf then
-    fence.buf = hidden_buffer()
-    api.nvim_buf_set_lines(fence.buf, 0, -1, false, new)
-    fence.parser = ts.get_parser(fence.buf, looks.lang)
-    if fence.parser then
-      fence.parser:register_cbs({
-        on_changedtree = function(ranges)
-          for _, range in ipairs(ranges) do
-            fence.dirty = math.min(fence.dirty or range[1], range[1])
-          end
-        end,
-      })
-    end
-  elseif fence.buf then
-    api.nvim_buf_set_lines(fence.buf, from, -1, false, new)
+  local dirty = fence.dirty
+  if dirty < from then
+    lines = lines_of(chat, base, first + dirty, last)
   end
-  fence.sent = code
-  fence.dirty = from
-  if fence.parser then
-    fence.parser:parse()
-  end
-  local dirty = math.min(fence.dirty, from)
-  local lines = dirty == from and new or lines_of(chat, base, first + dirty, region.rows)
   local rows = {}
   for i, line in ipairs(lines) do
-    local segs = copy_segs(looks.body, {})
-    for _, seg in ipairs(segs) do
-      seg[2] = #line
+    if #line > 0 then
+      local segs = copy_segs(looks.body, {})
+      for _, seg in ipairs(segs) do
+        seg[2] = #line
+      end
+      rows[dirty + i - 1] = segs
     end
-    rows[dirty + i - 1] = #line > 0 and segs or nil
   end
   if fence.parser then
     local by_row = setmetatable({}, {
@@ -575,17 +588,53 @@ local function look_at_fence(chat, region, base)
       end,
     })
     for _, tree in pairs(fence.parser:trees()) do
-      captures(rows, tree, looks.lang, fence.buf, 0, by_row, dirty, code)
+      captures(rows, tree, looks.lang, fence.buf, 0, by_row, dirty, fence.sent)
     end
   end
-  if ends then
-    rows[code - 1] = copy_segs(looks.last, {})
-  end
-  local placed = {}
   for row, segs in pairs(rows) do
     placed[first + row] = segs
   end
-  paint(chat, region, base, placed, first + dirty, region.rows)
+  if stop then
+    placed[last] = copy_segs(looks.last, {})
+  elseif lines[#lines] and lines[#lines]:find(fence.closing) then
+    placed[last - 1] = copy_segs(looks.last, {})
+  end
+  paint(chat, region, base, placed, first + dirty, stop or region.rows)
+end
+
+--- The rows of a closed fence that do not look yet as if read from scratch: those with languages in the code. All of
+--- them where the code has errors, for what an incremental parser makes of those depends on how it came there.
+--- @return (fun(from: integer, to: integer): boolean) unfinished
+local function fence_leftovers(fence)
+  local first, rows = fence.row + 1, {}
+  if fence.parser then
+    local whole = fence.sent > 100
+    for _, tree in pairs(fence.parser:trees()) do
+      whole = whole or tree:root():has_error()
+    end
+    if whole then
+      return function()
+        return true
+      end
+    end
+    fence.parser:parse(true)
+    for _, child in pairs(fence.parser:children()) do
+      for _, tree in pairs(child:trees()) do
+        local from, _, to = tree:root():range()
+        for row = from, to do
+          rows[first + row] = true
+        end
+      end
+    end
+  end
+  return function(from, to)
+    for row = from, to - 1 do
+      if rows[row] then
+        return true
+      end
+    end
+    return false
+  end
 end
 
 -- Looking at what grows, cutting what is closed, painting what is seen --------------------------------------------
@@ -609,7 +658,11 @@ end
 --- @return boolean progress
 local function cut(chat, region, base)
   if region.fence then
-    return scan_fence(chat, region, base)
+    local stop = fence_end(chat, region, base)
+    if stop then
+      cut_fence(chat, region, base, stop)
+    end
+    return stop ~= nil
   end
   local limit = BACKLOG
   while true do
@@ -646,9 +699,25 @@ end
 --- @param chat acp.highlight.Chat
 --- @param region acp.highlight.Region
 local function look(chat, region, base)
-  if region.fence and not scan_fence(chat, region, base) then
-    look_at_fence(chat, region, base)
-    return
+  local fence = region.fence
+  if fence then
+    if not prepare_fence(fence) then
+      region.dirty = true
+      return
+    end
+    local stop = fence_end(chat, region, base)
+    look_at_fence(chat, region, base, stop)
+    if not stop then
+      return
+    end
+    local unfinished, n = fence_leftovers(fence), #region.pieces
+    cut_fence(chat, region, base, stop)
+    for i = n + 1, #region.pieces do
+      local piece = region.pieces[i]
+      if not unfinished(piece.from, piece.to) then
+        settle(chat, region, piece)
+      end
+    end
   end
   local lines = lines_of(chat, base, region.cut, region.rows)
   if #lines == 0 then
@@ -676,7 +745,6 @@ local function look(chat, region, base)
     cut_blocks(region, lines, starts, last)
     for i = n + 1, #region.pieces do
       settle(chat, region, region.pieces[i])
-      region.unpainted = region.unpainted - 1
     end
   end
   region.fence = starts.kind == "fenced_code_block" and fence_at(region.cut, lines[last + 1]) or nil
@@ -702,7 +770,6 @@ local function paint_piece(chat, region, base, piece)
   end
   paint(chat, region, base, placed, piece.from, piece.to)
   settle(chat, region, piece)
-  region.unpainted = region.unpainted - 1
 end
 
 --- The first piece that ends after `row`.
@@ -744,24 +811,38 @@ local function give_up(region, message)
   region.broken = true
 end
 
---- One small piece of work on what is on screen.
+--- The place of the first region, from the top, that begins below a row. (Asking Neovim for the anchors in a range
+--- would go through every mark in it.)
+local function region_below(chat, abs)
+  local lo, hi = 1, #chat.order + 1
+  while lo < hi do
+    local mid = math.floor((lo + hi) / 2)
+    if base_of(chat, chat.order[mid]) > abs then
+      hi = mid
+    else
+      lo = mid + 1
+    end
+  end
+  return lo
+end
+
+--- One small piece of work on what is on screen, from below upwards: the newest first.
 local function advance(chat, seen)
   for _, view in ipairs(seen) do
-    local top, bot = math.max(view[1], 0), view[2]
-    local marks = api.nvim_buf_get_extmarks(chat.buf, anchors, { bot, 0 }, { top, 0 }, {})
-    local above = api.nvim_buf_get_extmarks(chat.buf, anchors, { top, 0 }, { 0, 0 }, { limit = 1 })
-    if above[1] then
-      marks[#marks + 1] = above[1]
-    end
-    for _, mark in ipairs(marks) do
-      local region, base = chat.by_anchor[mark[1]], mark[2]
-      if region and not region.broken and (region.unpainted > 0 or region.closed and region.cut < region.rows) then
+    local top, bot = view[1], view[2]
+    for i = region_below(chat, bot) - 1, 1, -1 do
+      local region = chat.order[i]
+      local base = base_of(chat, region)
+      if not region.broken and (region.unpainted > 0 or region.closed and region.cut < region.rows) then
         local ok, worked = pcall(advance_region, chat, region, base, top - base, bot - base)
         if not ok then
           give_up(region, worked)
         elseif worked then
           return true
         end
+      end
+      if base <= top then
+        break
       end
     end
   end
@@ -806,7 +887,8 @@ local function look_if_due(chat, region, seen, time)
   end
   local base = base_of(chat, region)
   if not on_screen(seen, base + region.cut, base + region.rows) then
-    return -- the window's next redraw brings us back
+    chat.waiting = true
+    return
   end
   local start = uv.hrtime()
   local ok, err = pcall(function()
@@ -818,6 +900,10 @@ local function look_if_due(chat, region, seen, time)
     end
     region.dirty = false
     look(chat, region, base)
+    if region.dirty then -- a language is still to be loaded
+      arm(chat, TICK)
+      return
+    end
     local cost = (uv.hrtime() - start) / 1e6
     region.next_look = time + math.max(pace, pace_by_cost * cost)
   end)
@@ -834,6 +920,7 @@ function run(chat)
   end
   local seen = views(chat)
   if #seen == 0 then
+    chat.waiting = true
     return
   end
   local stop = uv.hrtime() + SLICE_NS
@@ -919,10 +1006,10 @@ function M.attach(buf)
   local chat = {
     buf = buf,
     regions = {},
-    by_anchor = {},
+    order = {},
     growing = {},
     timer = assert(uv.new_timer()),
-    seen = {},
+    drawn = {},
     painted_rows = 0,
   }
   chat.wake = vim.schedule_wrap(function()
@@ -957,7 +1044,7 @@ M.open = guarded(function(chat, id, row)
     next_look = 0,
   }
   chat.regions[id] = region
-  chat.by_anchor[anchor] = region
+  table.insert(chat.order, region_below(chat, row), region)
   chat.growing[region] = true
 end)
 
@@ -1014,7 +1101,12 @@ M.drop = guarded(function(chat, id)
     api.nvim_buf_clear_namespace(chat.buf, ns, base, base + region.rows)
   end
   api.nvim_buf_del_extmark(chat.buf, anchors, region.anchor)
-  chat.by_anchor[region.anchor] = nil
+  for i = region_below(chat, base), 1, -1 do
+    if chat.order[i] == region then
+      table.remove(chat.order, i)
+      break
+    end
+  end
   chat.growing[region] = nil
   chat.regions[id] = nil
 end)
@@ -1046,16 +1138,24 @@ function M.pace(ms, by_cost)
 end
 
 --- A redraw is the only sign that rows came on screen which also tells of folds, resizes and new windows. Nothing is
---- drawn from in here: the marks are set in a tick of their own.
+--- drawn from in here: marks are set in a tick of their own, and only after the window moved by more than a part of
+--- the screenful that is painted around it, or lines came or went.
 api.nvim_set_decoration_provider(anchors, {
   on_win = function(_, win, buf, top, bot)
     local chat = chats[buf]
-    if chat then
-      local rows = top .. "," .. bot
-      if chat.seen[win] ~= rows then
-        chat.seen[win] = rows
-        arm(chat, TICK)
-      end
+    if not chat then
+      return false
+    end
+    local drawn = chat.drawn[win]
+    if not drawn then
+      drawn = { from = -math.huge }
+      chat.drawn[win] = drawn
+    end
+    drawn.top, drawn.bot = top, bot
+    local count = api.nvim_buf_line_count(buf)
+    if drawn.count ~= count or chat.waiting or math.abs(top - drawn.from) > (bot - top) / 2 then
+      drawn.count, drawn.from, chat.waiting = count, top, false
+      arm(chat, TICK)
     end
     return false
   end,
