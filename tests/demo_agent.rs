@@ -882,3 +882,225 @@ fn a_script_can_ignore_sigterm_and_leave_a_child_behind() {
     // SAFETY: as above.
     assert_eq!(unsafe { libc::kill(child, libc::SIGKILL) }, 0);
 }
+
+fn recording(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// What the user typed in a recording, as the agent tells it.
+fn typed(recording: &Path) -> Vec<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_acp-demo-agent")).arg("--prompts").arg(recording).output();
+    serde_json::from_slice(&output.unwrap().stdout).unwrap()
+}
+
+/// Starts a replay and opens its session in the folder.
+fn replay(recording: &Path, folder: &Folder, options: &[&str]) -> (Agent, String) {
+    let mut args = vec!["--replay", recording.to_str().unwrap()];
+    args.extend(options);
+    let mut agent = Agent::start(&args);
+    agent.strict = false;
+    let id = agent.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
+    agent.until(|message| message["id"] == id);
+    let id = agent.request("session/new", json!({ "cwd": folder.0, "mcpServers": [] }));
+    let messages = agent.until(|message| message["id"] == id);
+    let session = messages.last().unwrap()["result"]["sessionId"].as_str().unwrap().to_owned();
+    (agent, session)
+}
+
+const NOTES: &str = "alpha\nbeta\ngamma\ndelta\n";
+const EDITED: &str = "alpha\nBETA\nbeta two\ngamma\ndelta\n";
+
+#[test]
+fn a_replayed_gemini_edits_through_the_client() {
+    let folder = Folder::new("replay-gemini");
+    let notes = folder.file("notes.txt", NOTES);
+    let recording = recording("gemini-edit.jsonl");
+    let (mut agent, session) = replay(&recording, &folder, &[]);
+    let mut editor = Editor::new("allow_once");
+    let prompts = typed(&recording);
+    assert_eq!(prompts.len(), 1);
+    let prompt = agent.prompt(&session, &prompts[0]);
+    let messages = editor.serve(&mut agent, prompt);
+    assert_eq!(stop_reason(&messages), "end_turn");
+    assert_eq!(
+        requests(&messages),
+        ["fs/read_text_file", "session/request_permission", "fs/read_text_file", "fs/write_text_file"]
+    );
+    assert!(said(&messages).ends_with("Edited."));
+    assert_eq!(editor.buffers[&notes], EDITED);
+    assert_eq!(fs::read_to_string(&notes).unwrap(), NOTES, "the client has not saved it");
+    let (status, stderr) = agent.end();
+    assert!(status.success(), "{stderr}");
+}
+
+#[test]
+fn a_replayed_claude_edits_the_disk_itself() {
+    let folder = Folder::new("replay-claude");
+    let notes = folder.file("notes.txt", NOTES);
+    let map = format!("/project={}", folder.0.display());
+    let recording = recording("claude-agent-acp-edit.jsonl");
+    let (mut agent, session) = replay(&recording, &folder, &["--map", &map]);
+    let prompt = agent.prompt(&session, &typed(&recording)[0]);
+    let before = agent.until(|message| message["method"] == "session/request_permission");
+    let asked = before.last().unwrap();
+    assert_eq!(asked["params"]["toolCall"]["content"][0]["path"], notes.to_str().unwrap());
+    assert_eq!(fs::read_to_string(&notes).unwrap(), NOTES, "nobody has allowed it yet");
+    agent.answer(asked, json!({ "outcome": { "outcome": "selected", "optionId": "allow-once" } }));
+    let messages = agent.until(|message| message["id"] == prompt && message.get("method").is_none());
+    assert_eq!(stop_reason(&messages), "end_turn");
+    assert_eq!(fs::read_to_string(&notes).unwrap(), EDITED);
+    // The recording ends with a title, after the turn.
+    agent.until(|message| message["params"]["update"]["sessionUpdate"] == "session_info_update");
+    agent.cancel(&session);
+    let (status, stderr) = agent.end();
+    assert!(status.success(), "{stderr}");
+}
+
+#[test]
+fn a_replay_leaves_the_disk_alone_when_told() {
+    let folder = Folder::new("replay-no-disk");
+    let notes = folder.file("notes.txt", NOTES);
+    let recording = recording("claude-agent-acp-edit.jsonl");
+    let (mut agent, session) = replay(&recording, &folder, &["--no-disk"]);
+    let prompt = agent.prompt(&session, &typed(&recording)[0]);
+    Editor::new("allow_once").serve(&mut agent, prompt);
+    assert_eq!(fs::read_to_string(&notes).unwrap(), NOTES);
+}
+
+#[test]
+fn a_replay_ends_with_71_when_the_client_said_something_else() {
+    let folder = Folder::new("replay-other");
+    let recording = recording("gemini-edit.jsonl");
+    let (mut agent, session) = replay(&recording, &folder, &[]);
+    agent.until(|message| message["params"]["update"]["sessionUpdate"] == "available_commands_update");
+    let refused = agent.ask_in_vain("session/set_mode", json!({ "sessionId": session, "modeId": "yolo" }));
+    assert_eq!(refused["code"], -32601);
+    let (status, stderr) = agent.end();
+    assert_eq!(status.code(), Some(71));
+    assert!(stderr.contains("not in the recording: the request session/set_mode"), "{stderr}");
+    assert!(stderr.contains("stdin ended before the request session/prompt"), "{stderr}");
+}
+
+#[test]
+fn a_replay_uses_the_names_that_the_client_gives() {
+    let folder = Folder::new("replay-names");
+    let entry =
+        |direction: &str, message: Value| json!({ "t": 0, "dir": direction, "msg": message }).to_string();
+    let (us, them) = ("client->agent", "agent->client");
+    let update = |update: Value| {
+        let params = json!({ "sessionId": "recorded", "update": update });
+        json!({ "jsonrpc": "2.0", "method": "session/update", "params": params })
+    };
+    let diff =
+        json!([{ "type": "diff", "path": "/project/new.txt", "oldText": null, "newText": "long ago" }]);
+    let lines = [
+        json!({ "t": 0, "dir": "note", "note": "a second agent process" }).to_string(),
+        entry(
+            us,
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "session/load", "params": { "sessionId": "recorded", "cwd": "/project", "mcpServers": [] } }),
+        ),
+        entry(
+            them,
+            update(
+                json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "status": "completed", "content": diff }),
+            ),
+        ),
+        entry(them, json!({ "jsonrpc": "2.0", "id": 1, "result": {} })),
+        entry(
+            us,
+            json!({ "jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": { "sessionId": "recorded", "prompt": [] } }),
+        ),
+        entry(
+            them,
+            json!({ "jsonrpc": "2.0", "id": "x", "method": "terminal/create", "params": { "sessionId": "recorded", "command": "ls", "cwd": "/project" } }),
+        ),
+        entry(us, json!({ "jsonrpc": "2.0", "id": "x", "result": { "terminalId": "term_1" } })),
+        entry(
+            them,
+            update(
+                json!({ "sessionUpdate": "tool_call", "toolCallId": "d", "title": "t", "content": [{ "type": "terminal", "terminalId": "term_1" }] }),
+            ),
+        ),
+        entry(them, json!({ "jsonrpc": "2.0", "id": 2, "result": { "stopReason": "end_turn" } })),
+    ];
+    let recording = folder.file("recording.jsonl", &lines.join("\n"));
+    let mut agent = Agent::start(&["--replay", recording.to_str().unwrap(), "--part", "2"]);
+    agent.strict = false;
+    let load = json!({ "sessionId": "mine", "cwd": folder.0, "mcpServers": [] });
+    let id = agent.request("session/load", load);
+    let messages = agent.until(|message| message["id"] == id);
+    assert_eq!(messages[0]["params"]["sessionId"], "mine");
+    assert_eq!(
+        updates(&messages, "tool_call")[0]["content"][0]["path"],
+        folder.0.join("new.txt").to_str().unwrap()
+    );
+    assert!(!folder.0.join("new.txt").exists(), "that was done long ago");
+    let prompt = agent.prompt("mine", "go");
+    let create = agent.next();
+    assert_eq!(create["params"]["cwd"], folder.0.to_str().unwrap());
+    agent.answer(&create, json!({ "terminalId": "terminal seven" }));
+    let messages = agent.until(|message| message["id"] == prompt);
+    assert_eq!(updates(&messages, "tool_call")[0]["content"][0]["terminalId"], "terminal seven");
+    assert!(agent.end().0.success());
+}
+
+/// Prompts a flooding agent and reads to the end of the turn: the number of chunks, and the last lines.
+fn flood(args: &[&str]) -> (usize, Value, Value) {
+    let folder = Folder::new(&format!("flood{}", args.join("-")));
+    let mut agent = Agent::start(args);
+    agent.initialize(&json!({}));
+    let opened = agent.ask("session/new", json!({ "cwd": folder.0, "mcpServers": [] }));
+    agent.next();
+    let id = agent.prompt(opened["sessionId"].as_str().unwrap(), "go");
+    let (mut chunks, mut before) = (0, Vec::new());
+    loop {
+        let line = agent.next_line();
+        if !line.starts_with(b"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\"") {
+            let answer: Value = serde_json::from_slice(&line).unwrap();
+            assert_eq!(answer["id"], id);
+            return (chunks, serde_json::from_slice(&before).unwrap(), answer);
+        }
+        if chunks % 500 == 0 {
+            agent.check(&serde_json::from_slice(&line).unwrap());
+        }
+        chunks += 1;
+        before = line;
+    }
+}
+
+#[test]
+fn a_flood_has_as_many_chunks_as_told_and_one_that_ends_it() {
+    let (chunks, last, answer) = flood(&["--flood", "20000", "--size", "11"]);
+    assert_eq!(chunks, 20_001);
+    assert_eq!(last["params"]["update"]["content"]["text"], "END-OF-FLOOD");
+    assert_eq!(answer["result"]["stopReason"], "end_turn");
+}
+
+#[test]
+fn a_paced_flood_takes_its_time() {
+    let begin = Instant::now();
+    let (chunks, ..) = flood(&["--paced", "2000", "0.25"]);
+    assert_eq!(chunks, 501);
+    assert!(begin.elapsed() >= Duration::from_millis(240));
+}
+
+#[test]
+fn a_flood_is_cancelled_like_any_turn() {
+    let folder = Folder::new("flood-cancel");
+    let mut agent = Agent::start(&["--flood", "1000000000"]);
+    agent.initialize(&json!({}));
+    let opened = agent.ask("session/new", json!({ "cwd": folder.0, "mcpServers": [] }));
+    agent.next();
+    let session = opened["sessionId"].as_str().unwrap().to_owned();
+    agent.prompt(&session, "go");
+    agent.next();
+    agent.cancel(&session);
+    loop {
+        let line = agent.next_line();
+        if !line.starts_with(b"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\"") {
+            let answer: Value = serde_json::from_slice(&line).unwrap();
+            assert_eq!(answer["result"]["stopReason"], "cancelled");
+            return;
+        }
+    }
+}

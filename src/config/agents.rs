@@ -136,9 +136,14 @@ pub struct Choice {
     pub title: String,
     /// What would be run, or what to do first.
     pub detail: String,
-    /// Its `cwd` is empty where the session's root is meant.
+    /// Empty where the program is not found; its `cwd` is empty where the session's root is meant.
     pub launch: Launch,
     pub found: bool,
+    /// The user has an entry for it.
+    pub configured: bool,
+    /// For the known ones.
+    pub install: Option<&'static str>,
+    pub login: Option<&'static str>,
 }
 
 /// A program to start and what to say about it.
@@ -157,20 +162,23 @@ impl Config {
     /// The agents to offer: the configured ones by name, then the known ones that are installed (or
     /// that `npx` can fetch), the demo last. `find` looks for a program, `bundled` is the demo's.
     pub fn available(&self, find: impl Fn(&str) -> Option<PathBuf>, bundled: Option<PathBuf>) -> Vec<Choice> {
-        let bundled = bundled.as_deref();
-        let choice = |name: &str| self.agent(name).map(|agent| agent.choice(&find, bundled));
-        let configured = self
-            .agents
-            .iter()
-            .filter(|(name, options)| options.enabled && *name != DEMO)
-            .filter_map(|(name, _)| choice(name));
-        let known = PRESETS
-            .iter()
-            .filter(|preset| preset.name != DEMO && !self.agents.contains_key(preset.name))
-            .filter_map(|preset| choice(preset.name))
-            .filter(|choice| choice.found);
-        let demo = self.enabled_agent(DEMO).ok().and_then(|_| choice(DEMO)).filter(|choice| choice.found);
-        configured.chain(known).chain(demo).collect()
+        let all = self.all(find, bundled.as_deref());
+        all.into_iter().filter(|choice| choice.found || (choice.configured && choice.name != DEMO)).collect()
+    }
+
+    /// The same with the known agents that are not installed, for those who ask what is missing.
+    pub fn all(&self, find: impl Fn(&str) -> Option<PathBuf>, bundled: Option<&Path>) -> Vec<Choice> {
+        let configured =
+            self.agents.iter().filter(|(_, options)| options.enabled).map(|(name, _)| name.as_str());
+        let known = PRESETS.iter().map(|preset| preset.name).filter(|name| !self.agents.contains_key(*name));
+        let demo = self.enabled_agent(DEMO).is_ok().then_some(DEMO);
+        configured
+            .chain(known)
+            .filter(|name| *name != DEMO)
+            .chain(demo)
+            .filter_map(|name| self.agent(name))
+            .map(|agent| agent.choice(&find, bundled))
+            .collect()
     }
 
     /// How to start an agent for a session that works in `cwd`.
@@ -261,21 +269,24 @@ impl Agent<'_> {
     }
 
     fn choice(&self, find: &impl Fn(&str) -> Option<PathBuf>, bundled: Option<&Path>) -> Choice {
-        let title = self.title().to_owned();
-        match self.start(find, bundled) {
-            Ok(start) => {
-                let detail = match self.preset {
-                    Some(preset) if preset.name == DEMO => {
-                        "a tour of the plugin without an account".to_owned()
-                    }
-                    _ => start.describe(),
-                };
-                Choice { name: self.name.to_owned(), title, detail, launch: self.launch(start), found: true }
+        let started = self.start(find, bundled);
+        let found = started.is_ok();
+        let (detail, start) = match started {
+            Ok(start) if self.name == DEMO => {
+                ("a tour of the plugin without an account".to_owned(), Some(start))
             }
-            Err(error) => {
-                let launch = Launch { name: self.name.to_owned(), ..Launch::default() };
-                Choice { name: self.name.to_owned(), title, detail: error.to_string(), launch, found: false }
-            }
+            Ok(start) => (start.describe(), Some(start)),
+            Err(error) => (error.to_string(), None),
+        };
+        Choice {
+            name: self.name.to_owned(),
+            title: self.title().to_owned(),
+            detail,
+            launch: start.map_or_else(Launch::default, |start| self.launch(start)),
+            found,
+            configured: self.options.is_some(),
+            install: self.preset.map(|preset| preset.install),
+            login: self.preset.map(|preset| preset.login),
         }
     }
 

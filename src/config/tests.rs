@@ -493,6 +493,19 @@ mod choosing {
     }
 
     #[test]
+    fn what_is_missing_can_be_listed_with_how_to_install_it() {
+        let config = read(json!({ "agents": { "mine": { "command": "m" }, "goose": { "enabled": false } } }));
+        let all = config.all(installed(&["qwen"]), None);
+        let names: Vec<_> = all.iter().map(|choice| (choice.name.as_str(), choice.found)).collect();
+        assert_eq!(names.first(), Some(&("mine", false)));
+        assert_eq!(names.last(), Some(&("demo", false)));
+        assert_eq!(names.len(), PRESETS.len(), "mine is there, goose is not");
+        let codex = all.iter().find(|choice| choice.name == "codex").expect("known");
+        assert_eq!(codex.install, Some("npm install -g @agentclientprotocol/codex-acp"));
+        assert!(!codex.configured && codex.launch == Launch::default());
+    }
+
+    #[test]
     fn names_are_those_that_launch_takes() {
         let config = read(json!({ "agents": { "mine": { "command": "m" }, "goose": { "enabled": false } } }));
         let names = config.names();

@@ -95,10 +95,10 @@ pub const MANY: usize = 5_000;
 /// How many pairs of lines may be compared while looking for those that match well, in one call and
 /// in one block.
 const ALIGNED: usize = 1_000_000;
-const ALIGNED_BLOCK: usize = 10_000;
+pub(crate) const ALIGNED_BLOCK: usize = 10_000;
 
 /// How alike two lines must be, in thousandths, to be seen as one line that changed.
-const ALIKE: u32 = 500;
+pub(crate) const ALIKE: u32 = 500;
 
 /// What a computation may cost, in steps rather than in time, so that the same input always has the
 /// same result.
@@ -235,7 +235,7 @@ pub(crate) fn align(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
 }
 
 /// How much of two lines is the same at their starts and ends, in thousandths; indentation aside.
-fn likeness(a: &str, b: &str) -> u32 {
+pub(crate) fn likeness(a: &str, b: &str) -> u32 {
     let (a, b) = (a.trim(), b.trim());
     let total = a.len() + b.len();
     if total == 0 {

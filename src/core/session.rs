@@ -141,6 +141,19 @@ impl Session {
         self.entries.get(id.0)
     }
 
+    /// The entry of a tool call of the present turn.
+    pub fn call_entry(&self, id: &ToolCallId) -> Option<EntryId> {
+        self.turn.calls.get(id).copied()
+    }
+
+    /// The tool calls of the present turn that are not over.
+    pub fn open_calls(&self) -> impl Iterator<Item = (EntryId, &ToolCall)> {
+        self.turn.calls.values().filter_map(|entry| {
+            let call = self.entry(*entry)?.tool()?;
+            (!call.status.is_over()).then_some((*entry, call))
+        })
+    }
+
     pub fn asks(&self) -> &[OpenAsk] {
         &self.asks
     }
@@ -153,6 +166,15 @@ impl Session {
     /// What the agent is called on screen.
     pub fn name(&self) -> String {
         display_name(&self.agent_name, self.info.as_ref())
+    }
+
+    /// The agent ended because the user wanted it.
+    pub fn was_stopped(&self) -> bool {
+        let last = self.entries.iter().rev().find_map(|entry| match &entry.body {
+            Body::Greeting(greeting) => Some(greeting),
+            _ => None,
+        });
+        matches!(last, Some(Greeting::Gone { expected: true, .. }))
     }
 
     pub fn is_working(&self) -> bool {

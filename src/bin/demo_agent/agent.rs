@@ -19,6 +19,7 @@ use agent_client_protocol_schema::v1::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::flood::Flood;
 use crate::scenes::{self, Scene};
 use crate::settings::{Memory, Mode, Settings};
 use crate::turn::{Numbers, Open, Pace, Signal, Stop, Turn};
@@ -54,11 +55,12 @@ struct Agent {
     sessions: HashMap<SessionId, Session>,
     numbers: Numbers,
     pace: Pace,
+    flood: Option<Flood>,
     events: Sender<Event>,
 }
 
-/// Serves until stdin ends.
-pub fn serve() -> ExitCode {
+/// Serves until stdin ends; with a flood, that is what every prompt gets.
+pub fn serve(flood: Option<Flood>) -> ExitCode {
     let (events, inbox) = mpsc::channel();
     let lines = events.clone();
     lines::read(None, move |line| lines.send(line.map_or(Event::StdinEnded, Event::Line)).is_ok());
@@ -68,6 +70,7 @@ pub fn serve() -> ExitCode {
         sessions: HashMap::new(),
         numbers: Numbers::default(),
         pace: Pace::from_env(),
+        flood,
         events,
     };
     agent.run(&inbox);
@@ -211,7 +214,7 @@ impl Agent {
             return Err(Error::invalid_request().data("a turn is running in this session".to_owned()));
         }
         session.memory.prompts += 1;
-        let scene = Scene::of(prompt, session.memory.prompts == 1);
+        let scene = self.flood.map_or_else(|| Scene::of(prompt, session.memory.prompts == 1), Scene::Flood);
         let (signal, signals) = mpsc::channel();
         session.running = Some(signal);
         let turn = Turn {

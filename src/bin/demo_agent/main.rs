@@ -5,8 +5,13 @@
 mod agent;
 mod args;
 mod command;
+mod disk;
 mod files;
+mod flood;
 mod lines;
+mod mapping;
+mod recording;
+mod replay;
 mod scenes;
 mod script;
 mod settings;
@@ -34,8 +39,10 @@ fn main() -> ExitCode {
             let _ = std::io::stdout().write_all(args::USAGE.as_bytes());
             ExitCode::SUCCESS
         }
-        Task::Serve => agent::serve(),
+        Task::Serve { flood } => agent::serve(flood),
         Task::Script { script, record } => script::run(&script, record.as_deref()),
+        Task::Replay(options) => replay::run(&options),
+        Task::Prompts(options) => replay::print_prompts(&options),
     }
 }
 

@@ -12,8 +12,9 @@ use agent_client_protocol_schema::v1::{
     UnstructuredCommandInput,
 };
 
+use crate::flood::Flood;
 use crate::turn::{Played, Stop, Turn};
-use crate::{command, files, tour};
+use crate::{command, files, flood, tour};
 
 const SLOW: Duration = Duration::from_secs(30);
 const SLOW_STEP: Duration = Duration::from_millis(100);
@@ -32,6 +33,7 @@ pub enum Scene {
     Big(u64),
     Ask,
     Echo(Vec<ContentBlock>),
+    Flood(Flood),
 }
 
 impl Scene {
@@ -89,6 +91,7 @@ pub fn play(turn: &mut Turn, scene: Scene) -> Played {
         Scene::Big(lines) => big(turn, lines),
         Scene::Ask => ask(turn),
         Scene::Echo(prompt) => turn.say(&echo(&prompt)),
+        Scene::Flood(flood) => flood::play(turn, flood),
     }
 }
 
