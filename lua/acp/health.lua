@@ -42,8 +42,8 @@ local function check_library()
     return nil, nil
   end
   local _, place = loader.load()
-  health.ok(("%s, %s build\n%s"):format(library.version, library.profile, place.lib))
-  if library.profile == "debug" then
+  health.ok(("%s, %s build\n%s"):format(library.version, library.debug and "debug" or "release", place.lib))
+  if library.debug then
     health.warn("this is a debug build: it is several times slower", { "Run `cargo build --release`." })
   end
   local outdated = loader.outdated()
@@ -135,30 +135,19 @@ end
 
 ---@param library acp.Native
 local function check_processes(library)
-  health.start("acp: sessions and processes")
+  health.start("acp: processes")
   local ok, status = pcall(library.status)
   if not ok then
     return health.error("couldn't ask for the status: " .. tostring(status))
   end
-  if status.log then
-    health.info("log: " .. status.log)
+  health.info("log: " .. (status.log or vim.fn.stdpath("log") .. "/acp.log"))
+  local pids = status.pids or {}
+  if #pids == 0 then
+    return health.ok("no agent runs")
   end
-  health.ok(("%d sessions"):format(#status.sessions))
-  for _, agent in ipairs(status.agents) do
-    local text = ("%s: %s%s"):format(
-      agent.agent,
-      agent.state,
-      agent.pid and (", process %d"):format(agent.pid) or ""
-    )
-    if agent.state == "leftover" then
-      health.warn(
-        text,
-        { ("The agent has ended, but left this behind. End it: `kill %d`."):format(agent.pid or 0) }
-      )
-    else
-      health.info(text)
-    end
-  end
+  health.info(
+    ("%d agents run, as the processes %s; they end with Neovim"):format(#pids, table.concat(pids, ", "))
+  )
 end
 
 function M.check()

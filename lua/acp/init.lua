@@ -146,8 +146,9 @@ function M.follow(on)
   M.call("follow", { args = on ~= nil and { on and "on" or "off" } or {} })
 end
 
---- What the sessions are doing. Does not load the library: without it there are none.
----@param session? integer one session; without it all
+--- What a session is doing: the one with that number, or the one that commands mean. Does not load the
+--- library: without it there is none.
+---@param session? integer
 ---@return acp.Status
 function M.status(session)
   local status
@@ -156,37 +157,21 @@ function M.status(session)
       return library.status(session)
     end)
   end
-  return status or { sessions = {}, agents = {} }
+  return status or { state = "none" }
 end
 
--- What needs the user comes first.
-local urgency = { "waiting", "failed", "working", "starting", "idle", "ended" }
-
---- A few words for a status line: the agent and what it does, of the session that most needs you. Empty
---- without a session.
+--- A few words for a status line: the agent, and what it does unless it is idle. Empty without a session.
 ---@return string
 function M.statusline()
-  if not native then
+  -- Silent when it fails: this runs at every redraw.
+  local ok, status = pcall(function()
+    return native and native.status()
+  end)
+  if not ok or not status or status.state == "none" then
     return ""
   end
-  -- Silent when it fails: this runs at every redraw.
-  local ok, status = pcall(native.status)
-  local sessions = ok and status.sessions or {}
-  for _, state in ipairs(urgency) do
-    local first
-    local count = 0
-    for _, session in ipairs(sessions) do
-      if session.state == state then
-        first = first or session
-        count = count + 1
-      end
-    end
-    if first then
-      local more = count > 1 and (" +%d"):format(count - 1) or ""
-      return state == "idle" and first.agent .. more or ("%s: %s%s"):format(first.agent, state, more)
-    end
-  end
-  return ""
+  local name = status.name or status.agent
+  return status.state == "idle" and name or ("%s: %s"):format(name, status.state)
 end
 
 --- Calls `fn` with the event's data whenever an event of |acp-events| happens.

@@ -80,30 +80,26 @@
 ---@field first integer
 ---@field last integer
 
+--- One session. What the agent does not say is absent.
 ---@class acp.Status
----@field sessions acp.SessionStatus[] the one that was used last comes first
----@field agents acp.AgentStatus[]
----@field log? string the log's path
-
----@class acp.SessionStatus
----@field session integer
----@field agent string the agent's name
----@field title? string
----@field cwd string
 ---@field state acp.State
----@field buffer? integer the transcript
+---@field session? integer
+---@field agent? string the agent's name in the options
+---@field name? string the agent's name for people
+---@field title? string the session's
 ---@field mode? string
 ---@field model? string
----@field context? integer percent of the model's context that is used, if the agent says it
----@field cost? string as it is shown, if the agent says it
+---@field queued? integer prompts that wait for the turn to end
+---@field used? integer tokens of the context that are used
+---@field size? integer tokens that the context holds
+---@field cost? { amount: number, currency: string }
+---@field following? boolean
+---@field transcript? integer buffer
+---@field prompt? integer buffer
+---@field pids? integer[] the processes of all agents
+---@field log? string the log's path
 
----@alias acp.State "starting"|"idle"|"working"|"waiting"|"failed"|"ended"
-
---- A process that this Neovim has started.
----@class acp.AgentStatus
----@field agent string
----@field pid? integer
----@field state "starting"|"running"|"ended"|"leftover" `leftover`: ended, but something it started still runs
+---@alias acp.State "none"|"opening"|"login"|"idle"|"working"|"cancelling"|"waiting"|"gone"
 
 --- An agent that may be started, as the library describes it to |:checkhealth|.
 ---@class acp.AgentChoice
@@ -125,7 +121,7 @@
 --- The library. Each function may raise; the error's `tostring()` is the text for the user.
 ---@class acp.Native
 ---@field version string as in Cargo.toml
----@field profile "release"|"debug"
+---@field debug boolean built without optimizing
 ---@field start fun(place: { root: string, lib: string, demo?: string }) once, before the others
 ---@field configure fun(options: acp.Options) raises one line for each mistake
 ---@field call fun(name: string, args: acp.Args): any
