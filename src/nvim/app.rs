@@ -654,6 +654,7 @@ impl App {
         match (self.jobs.remove(&job), outcome) {
             (Some(Job::Write(write)), Outcome::Edits(edits)) => self.finish_write(write, edits),
             (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
+                self.asking.retry = true;
                 let waits = self
                     .sessions
                     .get(&session)
@@ -887,6 +888,17 @@ impl App {
             return self.frame.once(FRAME.saturating_sub(BUDGET));
         }
         Ok(())
+    }
+
+    /// Has what is known on the screen before something that holds the editor, such as a picker.
+    pub fn draw_now(&mut self) -> Result<()> {
+        self.draw(BUDGET)?;
+        self.editor.command("redraw")
+    }
+
+    /// Whether diffs of the session are being worked out, and not drawn yet.
+    pub fn has_diffs_under_way(&self, key: SessionKey) -> bool {
+        self.jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
     }
 
     fn draw(&mut self, budget: Duration) -> Result<()> {
