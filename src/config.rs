@@ -3,6 +3,8 @@
 //! [`options`], the agents known by name in [`agents`]. Who acts on an option is not known here.
 
 pub mod agents;
+#[cfg(test)]
+mod help_tests;
 pub mod options;
 mod read;
 #[cfg(test)]

@@ -86,15 +86,14 @@ local function check_agent(choice)
   return choice.found
 end
 
----@param library acp.Native
-local function check_agents(library)
+local function check_agents()
   health.start("acp: agents")
-  local ok, choices = pcall(library.call, "agents", {})
-  if not ok then
-    return health.error("couldn't list the agents: " .. tostring(choices))
+  local choices, problem = require("acp").call("agents")
+  if problem then
+    return health.error("couldn't list the agents: " .. problem)
   end
   local found = 0
-  for _, choice in ipairs(choices) do
+  for _, choice in ipairs(choices or {}) do
     found = found + (check_agent(choice) and 1 or 0)
   end
   if found == 0 then
@@ -133,31 +132,20 @@ local function check_parsers()
   )
 end
 
----@param library acp.Native
-local function check_processes(library)
-  health.start("acp: sessions and processes")
-  local ok, status = pcall(library.status)
-  if not ok then
-    return health.error("couldn't ask for the status: " .. tostring(status))
-  end
-  if status.log then
-    health.info("log: " .. status.log)
-  end
-  health.ok(("%d sessions"):format(#status.sessions))
-  for _, agent in ipairs(status.agents) do
-    local text = ("%s: %s%s"):format(
-      agent.agent,
-      agent.state,
-      agent.pid and (", process %d"):format(agent.pid) or ""
+local function check_processes()
+  health.start("acp: processes")
+  local status = require("acp").status()
+  health.info("log: " .. (status.log or vim.fn.stdpath("log") .. "/acp.log"))
+  local running = vim.tbl_filter(function(agent)
+    return agent.state == "running"
+  end, status.agents)
+  for _, agent in ipairs(running) do
+    health.info(
+      ("%s runs as process %s; it ends with Neovim, or with `:Acp stop`"):format(agent.agent, agent.pid)
     )
-    if agent.state == "leftover" then
-      health.warn(
-        text,
-        { ("The agent has ended, but left this behind. End it: `kill %d`."):format(agent.pid or 0) }
-      )
-    else
-      health.info(text)
-    end
+  end
+  if #running == 0 then
+    health.ok("no agent runs")
   end
 end
 
@@ -166,12 +154,16 @@ function M.check()
   local library, problem = check_library()
   if library then
     check_options(problem)
-    check_agents(library)
+  end
+  -- With wrong options nothing can be asked of it.
+  local usable = library ~= nil and problem == nil
+  if usable then
+    check_agents()
   end
   check_programs()
   check_parsers()
-  if library then
-    check_processes(library)
+  if usable then
+    check_processes()
   end
 end
 

@@ -38,6 +38,20 @@ local function text_of(err)
   return vim.trim(text)
 end
 
+--- `value` without the nulls of JSON in it: they count as true in Lua.
+local function without_nulls(value)
+  if type(value) == "userdata" then
+    return nil
+  elseif type(value) ~= "table" then
+    return value
+  end
+  local copy = {}
+  for key, each in pairs(value) do
+    copy[key] = without_nulls(each)
+  end
+  return copy
+end
+
 --- Shows an error as one line: more would stop the user with a hit-enter prompt.
 ---@param err any
 ---@return string text
@@ -108,7 +122,7 @@ function M.call(name, args)
     return nil
   end
   return with_library(function(library)
-    return library.call(name, args or {})
+    return without_nulls(library.call(name, args or {}))
   end)
 end
 
@@ -128,7 +142,7 @@ function M.chat(opts)
   end
 end
 
---- Sends a prompt in the current chat; begins one where there is none.
+--- Sends a prompt in the current chat.
 ---@param text string
 ---@param opts? { range?: acp.Range }
 function M.send(text, opts)
@@ -153,7 +167,7 @@ function M.status(session)
   local status
   if native and not vim.in_fast_event() then
     status = with_library(function(library)
-      return library.status(session)
+      return without_nulls(library.status(session))
     end)
   end
   return status or { sessions = {}, agents = {} }
@@ -202,7 +216,7 @@ function M.on(event, fn)
     pattern = name,
     desc = "acp: " .. name,
     callback = function(args)
-      fn(args.data or {})
+      fn(without_nulls(args.data) or {})
     end,
   })
 end

@@ -80,30 +80,35 @@
 ---@field first integer
 ---@field last integer
 
+--- What the agents do not say is absent.
 ---@class acp.Status
----@field sessions acp.SessionStatus[] the one that was used last comes first
+---@field sessions acp.SessionStatus[] the one that commands mean comes first
 ---@field agents acp.AgentStatus[]
----@field log? string the log's path
+---@field following? boolean
+---@field log? string the log's path, if messages are written to it
 
 ---@class acp.SessionStatus
 ---@field session integer
----@field agent string the agent's name
+---@field name string the agent's name in the options
+---@field agent string the agent's name as it is shown
 ---@field title? string
 ---@field cwd string
 ---@field state acp.State
 ---@field buffer? integer the transcript
+---@field prompt? integer the prompt's buffer
 ---@field mode? string
 ---@field model? string
----@field context? integer percent of the model's context that is used, if the agent says it
----@field cost? string as it is shown, if the agent says it
+---@field queued? integer prompts that wait for the turn to end
+---@field context? integer percent of the model's context that is used
+---@field cost? string
 
 ---@alias acp.State "starting"|"idle"|"working"|"waiting"|"failed"|"ended"
 
 --- A process that this Neovim has started.
 ---@class acp.AgentStatus
----@field agent string
+---@field agent string the agent's name in the options
 ---@field pid? integer
----@field state "starting"|"running"|"ended"|"leftover" `leftover`: ended, but something it started still runs
+---@field state "running"|"ended"
 
 --- An agent that may be started, as the library describes it to |:checkhealth|.
 ---@class acp.AgentChoice

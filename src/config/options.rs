@@ -52,7 +52,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<C-c>"],
-        about: "Stop the agent's turn. When nothing runs, the key does what it does elsewhere.",
+        about: "Stop the agent's turn, or its start. When nothing runs, leave insert mode.",
     },
     KeySpec {
         name: "prompt",
@@ -94,7 +94,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["R"],
-        about: "Start the agent again after it has ended.",
+        about: "Start the agent again after it has ended, or after a login.",
     },
     KeySpec {
         name: "hide",
@@ -228,8 +228,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "terminal.auto_open",
         takes: "\"always\", \"long\" or \"never\"",
         default: "\"long\"",
-        about: "Whether a command that an agent runs opens in a window by itself: each one, one that takes a \
-                while, or none. The cursor stays where it is.",
+        about: "Whether a command that an agent runs opens in a window by itself: each one, one that still \
+                runs after a second, or none. The cursor stays where it is.",
     },
     OptionSpec {
         key: "terminal.position",
@@ -269,14 +269,14 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "log",
         takes: "boolean or path",
         default: "false",
-        about: "Whether all messages to and from agents are written to the log, or to the file named here. \
-                They hold your prompts and your code. What goes wrong is written to the log in any case.",
+        about: "Whether the messages to and from agents are written to the log, or to the file named here. \
+                They hold your prompts and your code; secrets are left out as far as they can be told.",
     },
     OptionSpec {
         key: "notify",
         takes: "boolean",
         default: "true",
-        about: "Tell you with |vim.notify()| that a chat you do not see waits for you or has an answer.",
+        about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed.",
     },
     OptionSpec {
         key: "timeouts.initialize",
