@@ -1014,11 +1014,10 @@ impl App {
 }
 
 fn emit(editor: &Editor, pattern: &str, data: &Json) -> Result<()> {
-    use mlua::LuaSerdeExt as _;
     let options = editor.table([
         ("pattern", editor.string(pattern)?),
         ("modeline", mlua::Value::Boolean(false)),
-        ("data", editor.lua.to_value(data)?),
+        ("data", crate::nvim::to_lua(&editor.lua, data)?),
     ])?;
     let run: Function = editor.module("api")?.get("nvim_exec_autocmds")?;
     run.call(("User", options))
