@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::message::FileDiff;
+
 /// One diff placed in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placed {
@@ -28,4 +30,17 @@ pub struct Hunk {
     pub row: usize,
     pub removed: Vec<String>,
     pub added: Vec<String>,
+}
+
+/// Where the diffs of one file stand in its text.
+pub fn place(_text: &str, diffs: &[FileDiff]) -> Vec<Placed> {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect();
+    let place = |diff: &FileDiff| {
+        let removed = lines(diff.old_text.as_deref().unwrap_or_default());
+        Placed {
+            hunks: vec![Hunk { row: 0, removed, added: lines(&diff.new_text) }],
+            state: PlacedState::Adrift,
+        }
+    };
+    diffs.iter().map(place).collect()
 }
