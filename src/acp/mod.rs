@@ -1,1 +1,5 @@
 //! The background: agents, processes, terminals and the disk, spoken to in ACP.
+
+pub mod exit;
+pub mod guard;
+pub mod terminals;
