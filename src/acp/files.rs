@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use super::disk::{self, DiskError, Roots};
+use super::disk::{self, DiskError, DiskErrorKind, Roots};
 use super::hub::Shared;
 use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RpcError};
 use super::to_acp;
@@ -136,7 +136,7 @@ impl FileRequest {
                         shared.mailbox.post(served);
                         reply.ok(to_acp::read(text));
                     }
-                    Err(DiskError::Missing(_)) if missing_is_empty => reply.ok(to_acp::read(String::new())),
+                    Err(DiskError::Missing) if missing_is_empty => reply.ok(to_acp::read(String::new())),
                     Err(error) => reply.fail(&refusal(access, &path, &error)),
                 }
             }
@@ -156,10 +156,11 @@ fn refusal(access: Access, path: &Path, error: &DiskError) -> RpcError {
         Access::Read => "read",
         Access::Wrote => "write",
     };
-    let code = match error {
-        DiskError::Missing(_) => NOT_FOUND,
-        DiskError::Outside(_) => INVALID_PARAMS,
-        _ => INTERNAL_ERROR,
+    let code = match error.kind() {
+        DiskErrorKind::NotFound => NOT_FOUND,
+        DiskErrorKind::Invalid | DiskErrorKind::Outside => INVALID_PARAMS,
+        DiskErrorKind::Denied | DiskErrorKind::NotText | DiskErrorKind::System => INTERNAL_ERROR,
     };
-    RpcError::new(code, format!("couldn't {verb} {error}")).with_data(json!({ "path": path }))
+    let message = format!("couldn't {verb} {}: {error}", path.display());
+    RpcError::new(code, message).with_data(json!({ "path": path }))
 }

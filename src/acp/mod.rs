@@ -4,7 +4,7 @@
 mod asks;
 mod connection;
 pub mod disk;
-mod exit;
+pub mod exit;
 mod files;
 mod framing;
 pub mod from_acp;

@@ -4,3 +4,5 @@
 pub mod changes;
 pub mod diff;
 pub mod message;
+pub mod output;
+pub mod slice;
