@@ -217,7 +217,7 @@ enum Next {
 
 /// Plain data for Lua: what is absent is absent, since Neovim takes no `null` of a library's.
 fn to_lua(lua: &Lua, data: &impl serde::Serialize) -> Result<mlua::Value> {
-    let options = mlua::SerializeOptions::new()
+    let options = mlua::serde::SerializeOptions::new()
         .serialize_none_to_null(false)
         .serialize_unit_to_null(false)
         .set_array_metatable(false);
