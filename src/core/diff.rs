@@ -79,7 +79,7 @@ pub fn pairs(hunk: &Hunk) -> Vec<(usize, usize)> {
     let (removed, added) = (hunk.removed.len(), hunk.added.len());
     match removed.saturating_mul(added) {
         0 => Vec::new(),
-        1..=ALIGNED_BLOCK => changes::align(&strs(&hunk.removed), &strs(&hunk.added)),
+        1..=ALIGNED_BLOCK => changes::align(&hunk.removed, &hunk.added),
         _ if removed == added => (0..removed).map(|at| (at, at)).collect(),
         _ => Vec::new(),
     }
@@ -445,10 +445,6 @@ fn body(text: &str) -> &str {
 
 fn lines(text: &str) -> Vec<&str> {
     text.split_terminator('\n').collect()
-}
-
-fn strs(lines: &[String]) -> Vec<&str> {
-    lines.iter().map(String::as_str).collect()
 }
 
 fn says_something(text: &str) -> bool {
