@@ -5,3 +5,4 @@ pub mod changes;
 pub mod diff;
 pub mod merge;
 pub mod message;
+pub mod review;
