@@ -424,11 +424,13 @@ mod tests {
     fn too_many_changed_lines_are_replaced_as_a_block() {
         let text = |word: &str| {
             let lines: Vec<String> = (0..MANY * 2).map(|n| format!("{word} {n}")).collect();
-            format!("top\n{}\nend", lines.join("\n"))
+            lines.join("\n")
         };
-        let edits = check(&text("one"), &text("two"));
+        let (old, new) = (text("one"), text("two"));
+        let edits = check(&format!("top\n{old}\nend"), &format!("top\n{new}\nend"));
         assert_eq!(edits.len(), 1);
         assert_eq!(edits[0].start, (1, 0));
+        assert_eq!(check(&old, &new).len(), 2);
     }
 
     #[test]
