@@ -705,9 +705,11 @@ fn two_sessions_play_at_the_same_time() {
     let second = opened["sessionId"].as_str().unwrap().to_owned();
     assert_ne!(first, second);
     let slow = agent.prompt(&first, "/slow");
+    let is_of_the_first = |message: &Value| message["params"]["sessionId"] == *first;
+    agent.until(is_of_the_first);
     let quick = agent.prompt(&second, "hello");
-    let messages = agent.until(|message| message["id"] == quick);
-    assert!(messages.iter().any(|message| message["params"]["sessionId"] == *first));
+    assert_eq!(stop_reason(&agent.until(|message| message["id"] == quick)), "end_turn");
+    agent.until(is_of_the_first);
     agent.cancel(&first);
     assert_eq!(stop_reason(&agent.until(|message| message["id"] == slow)), "cancelled");
 }

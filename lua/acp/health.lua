@@ -42,8 +42,8 @@ local function check_library()
     return nil, nil
   end
   local _, place = loader.load()
-  health.ok(("%s, %s build\n%s"):format(library.version, library.debug and "debug" or "release", place.lib))
-  if library.debug then
+  health.ok(("%s, %s build\n%s"):format(library.version, library.profile, place.lib))
+  if library.profile == "debug" then
     health.warn("this is a debug build: it is several times slower", { "Run `cargo build --release`." })
   end
   local outdated = loader.outdated()
@@ -86,15 +86,14 @@ local function check_agent(choice)
   return choice.found
 end
 
----@param library acp.Native
-local function check_agents(library)
+local function check_agents()
   health.start("acp: agents")
-  local ok, choices = pcall(library.call, "agents", {})
-  if not ok then
-    return health.error("couldn't list the agents: " .. tostring(choices))
+  local choices, problem = require("acp").call("agents")
+  if problem then
+    return health.error("couldn't list the agents: " .. problem)
   end
   local found = 0
-  for _, choice in ipairs(choices) do
+  for _, choice in ipairs(choices or {}) do
     found = found + (check_agent(choice) and 1 or 0)
   end
   if found == 0 then
@@ -133,21 +132,21 @@ local function check_parsers()
   )
 end
 
----@param library acp.Native
-local function check_processes(library)
+local function check_processes()
   health.start("acp: processes")
-  local ok, status = pcall(library.status)
-  if not ok then
-    return health.error("couldn't ask for the status: " .. tostring(status))
-  end
+  local status = require("acp").status()
   health.info("log: " .. (status.log or vim.fn.stdpath("log") .. "/acp.log"))
-  local pids = status.pids or {}
-  if #pids == 0 then
-    return health.ok("no agent runs")
+  local running = vim.tbl_filter(function(agent)
+    return agent.state == "running"
+  end, status.agents)
+  for _, agent in ipairs(running) do
+    health.info(
+      ("%s runs as process %s; it ends with Neovim, or with `:Acp stop`"):format(agent.agent, agent.pid)
+    )
   end
-  health.info(
-    ("%d agents run, as the processes %s; they end with Neovim"):format(#pids, table.concat(pids, ", "))
-  )
+  if #running == 0 then
+    health.ok("no agent runs")
+  end
 end
 
 function M.check()
@@ -155,12 +154,16 @@ function M.check()
   local library, problem = check_library()
   if library then
     check_options(problem)
-    check_agents(library)
+  end
+  -- With wrong options nothing can be asked of it.
+  local usable = library ~= nil and problem == nil
+  if usable then
+    check_agents()
   end
   check_programs()
   check_parsers()
-  if library then
-    check_processes(library)
+  if usable then
+    check_processes()
   end
 end
 

@@ -38,6 +38,20 @@ local function text_of(err)
   return vim.trim(text)
 end
 
+--- `value` without the nulls of JSON in it: they count as true in Lua.
+local function without_nulls(value)
+  if type(value) == "userdata" then
+    return nil
+  elseif type(value) ~= "table" then
+    return value
+  end
+  local copy = {}
+  for key, each in pairs(value) do
+    copy[key] = without_nulls(each)
+  end
+  return copy
+end
+
 --- Shows an error as one line: more would stop the user with a hit-enter prompt.
 ---@param err any
 ---@return string text
@@ -108,7 +122,7 @@ function M.call(name, args)
     return nil
   end
   return with_library(function(library)
-    return library.call(name, args or {})
+    return without_nulls(library.call(name, args or {}))
   end)
 end
 
@@ -128,7 +142,7 @@ function M.chat(opts)
   end
 end
 
---- Sends a prompt in the current chat; begins one where there is none.
+--- Sends a prompt in the current chat.
 ---@param text string
 ---@param opts? { range?: acp.Range }
 function M.send(text, opts)
@@ -146,32 +160,47 @@ function M.follow(on)
   M.call("follow", { args = on ~= nil and { on and "on" or "off" } or {} })
 end
 
---- What a session is doing: the one with that number, or the one that commands mean. Does not load the
---- library: without it there is none.
----@param session? integer
+--- What the sessions are doing. Does not load the library: without it there are none.
+---@param session? integer one session; without it all
 ---@return acp.Status
 function M.status(session)
   local status
   if native and not vim.in_fast_event() then
     status = with_library(function(library)
-      return library.status(session)
+      return without_nulls(library.status(session))
     end)
   end
-  return status or { state = "none" }
+  return status or { sessions = {}, agents = {} }
 end
 
---- A few words for a status line: the agent, and what it does unless it is idle. Empty without a session.
+-- What needs the user comes first.
+local urgency = { "waiting", "failed", "working", "starting", "idle", "ended" }
+
+--- A few words for a status line: the agent and what it does, of the session that most needs you. Empty
+--- without a session.
 ---@return string
 function M.statusline()
-  -- Silent when it fails: this runs at every redraw.
-  local ok, status = pcall(function()
-    return native and native.status()
-  end)
-  if not ok or not status or status.state == "none" then
+  if not native then
     return ""
   end
-  local name = status.name or status.agent
-  return status.state == "idle" and name or ("%s: %s"):format(name, status.state)
+  -- Silent when it fails: this runs at every redraw.
+  local ok, status = pcall(native.status)
+  local sessions = ok and status.sessions or {}
+  for _, state in ipairs(urgency) do
+    local first
+    local count = 0
+    for _, session in ipairs(sessions) do
+      if session.state == state then
+        first = first or session
+        count = count + 1
+      end
+    end
+    if first then
+      local more = count > 1 and (" +%d"):format(count - 1) or ""
+      return state == "idle" and first.agent .. more or ("%s: %s%s"):format(first.agent, state, more)
+    end
+  end
+  return ""
 end
 
 --- Calls `fn` with the event's data whenever an event of |acp-events| happens.
@@ -187,7 +216,7 @@ function M.on(event, fn)
     pattern = name,
     desc = "acp: " .. name,
     callback = function(args)
-      fn(args.data or {})
+      fn(without_nulls(args.data) or {})
     end,
   })
 end

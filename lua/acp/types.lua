@@ -80,26 +80,35 @@
 ---@field first integer
 ---@field last integer
 
---- One session. What the agent does not say is absent.
+--- What the agents do not say is absent.
 ---@class acp.Status
+---@field sessions acp.SessionStatus[] the one that commands mean comes first
+---@field agents acp.AgentStatus[]
+---@field following? boolean
+---@field log? string the log's path, if messages are written to it
+
+---@class acp.SessionStatus
+---@field session integer
+---@field name string the agent's name in the options
+---@field agent string the agent's name as it is shown
+---@field title? string
+---@field cwd string
 ---@field state acp.State
----@field session? integer
----@field agent? string the agent's name in the options
----@field name? string the agent's name for people
----@field title? string the session's
+---@field buffer? integer the transcript
+---@field prompt? integer the prompt's buffer
 ---@field mode? string
 ---@field model? string
 ---@field queued? integer prompts that wait for the turn to end
----@field used? integer tokens of the context that are used
----@field size? integer tokens that the context holds
----@field cost? { amount: number, currency: string }
----@field following? boolean
----@field transcript? integer buffer
----@field prompt? integer buffer
----@field pids? integer[] the processes of all agents
----@field log? string the log's path
+---@field context? integer percent of the model's context that is used
+---@field cost? string
 
----@alias acp.State "none"|"opening"|"login"|"idle"|"working"|"cancelling"|"waiting"|"gone"
+---@alias acp.State "starting"|"idle"|"working"|"waiting"|"failed"|"ended"
+
+--- A process that this Neovim has started.
+---@class acp.AgentStatus
+---@field agent string the agent's name in the options
+---@field pid? integer
+---@field state "running"|"ended"
 
 --- An agent that may be started, as the library describes it to |:checkhealth|.
 ---@class acp.AgentChoice
@@ -121,7 +130,7 @@
 --- The library. Each function may raise; the error's `tostring()` is the text for the user.
 ---@class acp.Native
 ---@field version string as in Cargo.toml
----@field debug boolean built without optimizing
+---@field profile "release"|"debug"
 ---@field start fun(place: { root: string, lib: string, demo?: string }) once, before the others
 ---@field configure fun(options: acp.Options) raises one line for each mistake
 ---@field call fun(name: string, args: acp.Args): any

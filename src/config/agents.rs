@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::{AgentOptions, Config, ConfigError, read};
 use crate::core::message::Launch;
 
@@ -130,13 +132,14 @@ pub struct Agent<'a> {
 }
 
 /// An agent as a list offers it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     pub name: String,
     pub title: String,
     /// What would be run, or what to do first.
     pub detail: String,
     /// Empty where the program is not found; its `cwd` is empty where the session's root is meant.
+    #[serde(skip)] // Holds the environment, which is nobody's business.
     pub launch: Launch,
     pub found: bool,
     /// The user has an entry for it.

@@ -52,7 +52,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<C-c>"],
-        about: "Stop the agent's turn. When nothing runs, the key does what it does elsewhere.",
+        about: "Stop the agent's turn, or its start. When nothing runs, leave insert mode.",
     },
     KeySpec {
         name: "prompt",
@@ -94,7 +94,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["R"],
-        about: "Start the agent again after it has ended.",
+        about: "Start the agent again after it has ended, or after a login.",
     },
     KeySpec {
         name: "hide",

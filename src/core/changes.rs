@@ -7,6 +7,7 @@
 //! `"a\n"` has two lines, and a text of `n` line breaks always has rows `0..=n`. A `\r` is a
 //! character like any other.
 
+use std::hash::Hash;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -30,13 +31,12 @@ impl TextEdit {
     pub fn whole_lines(&self) -> Option<(Range<usize>, &[String])> {
         let (first, last) = (self.start.0, self.end.0);
         match &*self.lines {
+            [] => None,
             [_] if first == last => None,
             [lines @ .., end] if self.start.1 == 0 && self.end.1 == 0 && end.is_empty() => {
                 Some((first..last, lines))
             }
-            lines if self.start.1 == 0 => Some((first..last + 1, lines)),
             [_, lines @ ..] => Some((first + 1..last + 1, lines)),
-            [] => None,
         }
     }
 }
@@ -52,19 +52,8 @@ impl TextEdit {
 pub fn edits(old: &str, new: &str) -> Vec<TextEdit> {
     let old: Vec<&str> = old.split('\n').collect();
     let new: Vec<&str> = new.split('\n').collect();
-    let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
-    let mut found = Edits { old: &old, new: &new, edits: Vec::new() };
-    let mut budget = Budget(ALIGNED);
-    for op in changed(&ops) {
-        found.fine(op.old_range(), op.new_range(), &mut budget);
-        if found.edits.len() > MANY {
-            found.coarse(&ops);
-            break;
-        }
-    }
-    let mut edits = found.edits;
-    edits.reverse();
-    edits
+    let changes = changes(&old, &new);
+    changes.into_iter().rev().map(|change| change.edit(&old, &new)).collect()
 }
 
 /// The text after the edits, which are to be those of [`edits`] or at least ordered like them: the
@@ -118,100 +107,114 @@ fn changed(ops: &[DiffOp]) -> impl Iterator<Item = &DiffOp> {
     ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }))
 }
 
-/// Edits as they are found, from the top down.
-struct Edits<'a> {
-    old: &'a [&'a str],
-    new: &'a [&'a str],
-    edits: Vec<TextEdit>,
+/// Lines `old` of one text that become lines `new` of another: one line that becomes one, or more
+/// that come or go or are replaced as a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
 }
 
-impl Edits<'_> {
-    /// Lines `old` become lines `new`, line by line as far as possible.
-    fn fine(&mut self, old: Range<usize>, new: Range<usize>, budget: &mut Budget) {
-        let steps = old.len().saturating_mul(new.len());
-        let pairs = if steps <= ALIGNED_BLOCK && budget.spend(steps) {
-            align(&self.old[old.clone()], &self.new[new.clone()])
-        } else {
-            Vec::new()
-        };
-        let (mut row, mut line) = (old.start, new.start);
-        for (i, j) in pairs {
-            self.gap(row..old.start + i, line..new.start + j);
-            self.within(old.start + i, new.start + j);
-            (row, line) = (old.start + i + 1, new.start + j + 1);
-        }
-        self.gap(row..old.end, line..new.end);
-    }
-
-    /// Starts again with blocks.
-    fn coarse(&mut self, ops: &[DiffOp]) {
-        self.edits.clear();
-        if changed(ops).count() <= MANY {
-            changed(ops).for_each(|op| self.block(op.old_range(), op.new_range()));
-        } else if let (Some(first), Some(last)) = (changed(ops).next(), changed(ops).last()) {
-            self.block(
-                first.old_range().start..last.old_range().end,
-                first.new_range().start..last.new_range().end,
-            );
+/// What [`edits`] gives, by whole lines and from the top down. Neither text is without a line.
+pub(crate) fn changes<T: AsRef<str> + Eq + Hash>(old: &[T], new: &[T]) -> Vec<Change> {
+    let ops = capture_diff_slices(Algorithm::Myers, old, new);
+    let blocks: Vec<Change> =
+        changed(&ops).map(|op| Change { old: op.old_range(), new: op.new_range() }).collect();
+    let mut budget = Budget(ALIGNED);
+    let mut changes = Vec::new();
+    for block in &blocks {
+        fine(&mut changes, block, old, new, &mut budget);
+        if changes.len() > MANY {
+            return coarse(blocks, old.len());
         }
     }
+    // A line diff that bounds its search may leave equal lines in a block.
+    changes.retain(|change| old[change.old.clone()] != new[change.new.clone()]);
+    changes
+}
 
-    /// Lines without a likeness: each takes the place of one while there are any, the rest come or go.
-    fn gap(&mut self, old: Range<usize>, new: Range<usize>) {
-        let paired = old.len().min(new.len());
-        for i in 0..paired {
-            self.within(old.start + i, new.start + i);
-        }
-        self.block(old.start + paired..old.end, new.start + paired..new.end);
+/// The blocks as they are, or one for all of them.
+fn coarse(mut blocks: Vec<Change>, rows: usize) -> Vec<Change> {
+    if blocks.len() > MANY
+        && let (Some(first), Some(last)) = (blocks.first(), blocks.last())
+    {
+        blocks = vec![Change { old: first.old.start..last.old.end, new: first.new.start..last.new.end }];
     }
-
-    /// One line changes.
-    fn within(&mut self, row: usize, line: usize) {
-        let (old, new) = (self.old[row], self.new[line]);
-        let (prefix, suffix) = common_ends(old, new);
-        if (prefix, suffix) == (old.len(), 0) && old.len() == new.len() {
-            return;
-        }
-        self.edits.push(TextEdit {
-            start: (row, prefix),
-            end: (row, old.len() - suffix),
-            lines: vec![new[prefix..new.len() - suffix].to_owned()],
-        });
+    match &*blocks {
+        // The first row stays as a row, so that the rest can be told from what is before it.
+        [Change { old, new }] if *old == (0..rows) => vec![
+            Change { old: 0..1, new: new.start..new.start + 1 },
+            Change { old: 1..old.end, new: new.start + 1..new.end },
+        ],
+        _ => blocks,
     }
+}
 
-    /// Whole lines `old` are replaced by whole lines `new`; either may be none.
-    fn block(&mut self, old: Range<usize>, new: Range<usize>) {
-        if old.is_empty() && new.is_empty() {
-            return;
+/// Cuts a block into changes of single lines as far as possible.
+fn fine<T: AsRef<str>>(changes: &mut Vec<Change>, block: &Change, old: &[T], new: &[T], budget: &mut Budget) {
+    let steps = block.old.len().saturating_mul(block.new.len());
+    let pairs = if steps <= ALIGNED_BLOCK && budget.spend(steps) {
+        align(&old[block.old.clone()], &new[block.new.clone()])
+    } else {
+        Vec::new()
+    };
+    let pairs = pairs.into_iter().map(|(i, j)| (block.old.start + i, block.new.start + j));
+    let (mut row, mut line) = (block.old.start, block.new.start);
+    for (i, j) in pairs.chain([(block.old.end, block.new.end)]) {
+        // Lines without a likeness: each takes the place of one while there are any, the rest come or
+        // go.
+        while row < i && line < j {
+            changes.push(Change { old: row..row + 1, new: line..line + 1 });
+            (row, line) = (row + 1, line + 1);
         }
-        let mut lines: Vec<String> = self.new[new].iter().map(|&line| line.to_owned()).collect();
-        let last = self.old.len() - 1;
-        let end_of = |row: usize| (row, self.old[row].len());
-        // A line is taken with the line break after it; at the end of the text, where there is
-        // none, with the one before it.
-        let (start, end) = if old.end <= last {
+        if row < i || line < j {
+            changes.push(Change { old: row..i, new: line..j });
+        }
+        if i < block.old.end && j < block.new.end {
+            changes.push(Change { old: i..i + 1, new: j..j + 1 });
+        }
+        (row, line) = (i + 1, j + 1);
+    }
+}
+
+impl Change {
+    fn edit<T: AsRef<str>>(self, old: &[T], new: &[T]) -> TextEdit {
+        if let (1, 1) = (self.old.len(), self.new.len()) {
+            let row = self.old.start;
+            let (from, to) = (old[row].as_ref(), new[self.new.start].as_ref());
+            let (prefix, suffix) = common_ends(from, to);
+            return TextEdit {
+                start: (row, prefix),
+                end: (row, from.len() - suffix),
+                lines: vec![to[prefix..to.len() - suffix].to_owned()],
+            };
+        }
+        let mut lines: Vec<String> = new[self.new].iter().map(|line| line.as_ref().to_owned()).collect();
+        let last = old.len() - 1;
+        let end_of = |row: usize| (row, old[row].as_ref().len());
+        // A line is taken with the line break after it; at the end of the text, where there is none,
+        // with the one before it.
+        let (start, end) = if self.old.end <= last {
             lines.push(String::new());
-            ((old.start, 0), (old.end, 0))
-        } else if old.start > 0 {
-            lines.insert(0, String::new());
-            (end_of(old.start - 1), end_of(last))
+            ((self.old.start, 0), (self.old.end, 0))
         } else {
-            ((0, 0), end_of(last))
+            lines.insert(0, String::new());
+            (end_of(self.old.start - 1), end_of(last))
         };
-        self.edits.push(TextEdit { start, end, lines });
+        TextEdit { start, end, lines }
     }
 }
 
 /// Which of the old lines became which of the new ones, as far as they are alike: pairs of indices,
 /// both rising. Takes `old.len() * new.len()` steps.
-pub(crate) fn align(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+pub(crate) fn align<T: AsRef<str>>(old: &[T], new: &[T]) -> Vec<(usize, usize)> {
     // best[i][j] is the greatest sum of likenesses of old[i..] and new[j..].
     let width = new.len() + 1;
     let mut best = vec![0u32; (old.len() + 1) * width];
     let mut alike = vec![0u32; old.len() * new.len()];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {
-            let likeness = likeness(old[i], new[j]);
+            let likeness = likeness(old[i].as_ref(), new[j].as_ref());
             alike[i * new.len() + j] = likeness;
             let paired = if likeness >= ALIKE { likeness + best[(i + 1) * width + j + 1] } else { 0 };
             best[i * width + j] = paired.max(best[(i + 1) * width + j]).max(best[i * width + j + 1]);
@@ -395,6 +398,17 @@ mod tests {
     }
 
     #[test]
+    fn whole_lines_are_told_apart_from_the_line_before_them() {
+        let whole_lines = |old, new| {
+            let edits = check(old, new);
+            edits[0].whole_lines().map(|(rows, lines)| (rows, lines.to_vec()))
+        };
+        assert_eq!(whole_lines("a\n", "a\n\nb"), Some((2..2, vec!["b".into()])));
+        assert_eq!(whole_lines("\nb\nc", "x"), Some((1..3, vec![])));
+        assert_eq!(whole_lines("b", "a\nb"), Some((0..0, vec!["a".into()])));
+    }
+
+    #[test]
     fn reindenting_touches_only_the_indentation() {
         assert_eq!(show(&check("a(b)\nc(d)", "  a(b)\n  c(d)")), [r#"1:0-1:0 "  ""#, r#"0:0-0:0 "  ""#]);
     }
@@ -410,11 +424,13 @@ mod tests {
     fn too_many_changed_lines_are_replaced_as_a_block() {
         let text = |word: &str| {
             let lines: Vec<String> = (0..MANY * 2).map(|n| format!("{word} {n}")).collect();
-            format!("top\n{}\nend", lines.join("\n"))
+            lines.join("\n")
         };
-        let edits = check(&text("one"), &text("two"));
+        let (old, new) = (text("one"), text("two"));
+        let edits = check(&format!("top\n{old}\nend"), &format!("top\n{new}\nend"));
         assert_eq!(edits.len(), 1);
         assert_eq!(edits[0].start, (1, 0));
+        assert_eq!(check(&old, &new).len(), 2);
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub fn pairs(hunk: &Hunk) -> Vec<(usize, usize)> {
     let (removed, added) = (hunk.removed.len(), hunk.added.len());
     match removed.saturating_mul(added) {
         0 => Vec::new(),
-        1..=ALIGNED_BLOCK => changes::align(&strs(&hunk.removed), &strs(&hunk.added)),
+        1..=ALIGNED_BLOCK => changes::align(&hunk.removed, &hunk.added),
         _ if removed == added => (0..removed).map(|at| (at, at)).collect(),
         _ => Vec::new(),
     }
@@ -181,12 +181,8 @@ impl<'a> Text<'a> {
         let row = self.row(place.start);
         let start = self.starts[row];
         let mut with = self.text[start..place.start].to_owned() + other;
-        let ends_line = place.end > start && self.text[..place.end].ends_with('\n');
-        let end = if ends_line && (with.is_empty() || with.ends_with('\n')) {
-            place.end
-        } else {
-            self.text[place.end..].find('\n').map_or(self.text.len(), |at| place.end + at + 1)
-        };
+        // To the end of the next line if the place ends with a line break: it may be gone afterwards.
+        let end = self.text[place.end..].find('\n').map_or(self.text.len(), |at| place.end + at + 1);
         with.push_str(&self.text[place.end..end]);
         (row, &self.text[start..end], ended(with))
     }
@@ -236,10 +232,8 @@ fn place_part(text: &Text, old: &str, new: &str, taken: &mut Vec<Range<usize>>) 
         next.checked_sub(1).is_some_and(|at| part.end <= news[at].end)
     };
     let mut olds = text.find(old);
-    // A new text within an old one is no sign that it was put there.
-    if !old.contains(new) {
-        olds.retain(|part| !within(part));
-    }
+    // Also where both are the same, up to line ends: nothing is left to do.
+    olds.retain(|part| !within(part));
     let lined = |places: &[Range<usize>]| -> Vec<Range<usize>> {
         places.iter().filter(|place| text.is_lines(place)).cloned().collect()
     };
@@ -445,10 +439,6 @@ fn body(text: &str) -> &str {
 
 fn lines(text: &str) -> Vec<&str> {
     text.split_terminator('\n').collect()
-}
-
-fn strs(lines: &[String]) -> Vec<&str> {
-    lines.iter().map(String::as_str).collect()
 }
 
 fn says_something(text: &str) -> bool {

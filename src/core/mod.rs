@@ -7,6 +7,7 @@ pub mod entry;
 pub mod merge;
 pub mod message;
 pub mod output;
+pub mod review;
 pub mod session;
 pub mod slice;
 pub mod tool_call;

@@ -79,8 +79,6 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
     match (before, body) {
         (None, _) => false,
         (Some(Body::Speaker(_)), _) => false,
-        // Agents often end a message with a line break of their own.
-        (Some(Body::Message { text }), _) if text.ends_with('\n') => false,
         (Some(Body::Tool(_) | Body::Thought { .. }), Body::Tool(_) | Body::Thought { .. }) => false,
         _ => true,
     }
@@ -113,7 +111,7 @@ pub fn draw(
         }
         Body::Message { text } => {
             drawing.markdown = Some(drawing.lines.len());
-            drawing.lines.extend(clean_lines(text).map(str::to_owned));
+            drawing.lines.extend(clean_lines(text.trim_end_matches(['\n', '\r'])).map(str::to_owned));
         }
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
         Body::Tool(call) => draw_tool(&mut drawing, call, entry.open, style, tail),

@@ -13,7 +13,7 @@ use crate::core::session::Phase;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::terminal::Key;
-use crate::nvim::{enter, follow, picker, run};
+use crate::nvim::{enter, follow, picker, run, to_lua};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
@@ -74,9 +74,16 @@ impl Args {
     }
 }
 
-pub fn call(_: &Lua, (name, args): (String, Option<Table>)) -> Result<()> {
+pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     let args = Args::read(args)?;
-    enter(|app| app.act(&name, args))
+    if name == "agents" {
+        let all = enter(|app| {
+            let editor = app.editor.clone();
+            Ok(app.config.all(|program| editor.program(program), app.bundled.as_deref()))
+        })?;
+        return to_lua(lua, &all);
+    }
+    enter(|app| app.act(&name, args)).map(|()| Value::Nil)
 }
 
 /// A key of the chat's was pressed.
@@ -86,12 +93,12 @@ pub fn key(_: &Lua, name: &str) -> Result<()> {
 
 pub fn status(lua: &Lua, session: Option<u32>) -> Result<Value> {
     let status = enter(|app| Ok(app.status(session.map(SessionKey))))?;
-    lua.to_value(&status)
+    to_lua(lua, &status)
 }
 
 /// The words that may follow a command.
-pub fn complete(_: &Lua, (kind, lead, _words): (String, String, Option<Vec<String>>)) -> Result<Vec<String>> {
-    let words = enter(|app| Ok(app.words(&kind)))?;
+pub fn complete(_: &Lua, (kind, lead, before): (String, String, Option<Vec<String>>)) -> Result<Vec<String>> {
+    let words = enter(|app| Ok(app.words(&kind, &before.unwrap_or_default())))?;
     Ok(words.into_iter().filter(|word| word.starts_with(&lead)).collect())
 }
 
@@ -175,12 +182,21 @@ impl App {
     }
 
     /// The words for completion.
-    fn words(&self, kind: &str) -> Vec<String> {
+    fn words(&self, kind: &str, before: &[String]) -> Vec<String> {
         let session = self.session_here().and_then(|key| self.sessions.get(&key));
         match kind {
             "agents" => self.config.names().into_iter().map(str::to_owned).collect(),
             "mode" => self.modes().into_iter().map(|(id, _)| id).collect(),
             "model" => self.models().into_iter().map(|(id, _)| id).collect(),
+            "config" if !before.is_empty() => session
+                .and_then(|session| session.options.iter().find(|option| option.id == before[0]))
+                .map(|option| match &option.kind {
+                    OptionKind::Toggle { .. } => vec!["on".to_owned(), "off".to_owned()],
+                    OptionKind::Select { groups, .. } => {
+                        groups.iter().flat_map(|group| &group.values).map(|value| value.id.clone()).collect()
+                    }
+                })
+                .unwrap_or_default(),
             "config" => session
                 .map(|session| session.options.iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),

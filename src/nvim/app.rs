@@ -654,6 +654,7 @@ impl App {
         match (self.jobs.remove(&job), outcome) {
             (Some(Job::Write(write)), Outcome::Edits(edits)) => self.finish_write(write, edits),
             (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
+                self.asking.retry = true;
                 let waits = self
                     .sessions
                     .get(&session)
@@ -889,6 +890,17 @@ impl App {
         Ok(())
     }
 
+    /// Has what is known on the screen before something that holds the editor, such as a picker.
+    pub fn draw_now(&mut self) -> Result<()> {
+        self.draw(BUDGET)?;
+        self.editor.command("redraw")
+    }
+
+    /// Whether diffs of the session are being worked out, and not drawn yet.
+    pub fn has_diffs_under_way(&self, key: SessionKey) -> bool {
+        self.jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
+    }
+
     fn draw(&mut self, budget: Duration) -> Result<()> {
         let until = Instant::now() + budget;
         let editor = self.editor.clone();
@@ -1002,11 +1014,10 @@ impl App {
 }
 
 fn emit(editor: &Editor, pattern: &str, data: &Json) -> Result<()> {
-    use mlua::LuaSerdeExt as _;
     let options = editor.table([
         ("pattern", editor.string(pattern)?),
         ("modeline", mlua::Value::Boolean(false)),
-        ("data", editor.lua.to_value(data)?),
+        ("data", crate::nvim::to_lua(&editor.lua, data)?),
     ])?;
     let run: Function = editor.module("api")?.get("nvim_exec_autocmds")?;
     run.call(("User", options))

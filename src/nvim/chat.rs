@@ -179,6 +179,7 @@ impl Chat {
             editor.set_win_option(win, "conceallevel", 2)?;
             editor.set_win_option(win, "concealcursor", "nc")?;
             editor.set_win_option(win, "statuscolumn", " ")?;
+            editor.set_win_option(win, "fillchars", "eob: ")?;
         }
         editor.set_win_option(prompt, "winfixheight", true)
     }
@@ -354,13 +355,15 @@ impl Chat {
     fn append(&mut self, editor: &Editor, highlight: &Highlight, id: EntryId, entry: &Entry) -> Result<bool> {
         let text = entry.stream().unwrap_or_default();
         let region = &self.drawn[id.0];
-        // A lone `\r` at the end may be half of a line end.
-        let ready = text.strip_suffix('\r').unwrap_or(text);
+        // Line breaks at the end wait for what follows them: agents often end a message with some, and
+        // what comes next is set off by a blank line anyway.
+        let ready = text.trim_end_matches(['\n', '\r']);
         let Some(new) = ready.get(region.streamed..).filter(|new| !new.is_empty()) else {
             return Ok(true);
         };
         let piece = &new[..new.floor_char_boundary(PIECE)];
-        let piece = piece.strip_suffix('\r').unwrap_or(piece);
+        // Half of a line end waits for its other half.
+        let piece = piece.strip_suffix('\r').filter(|rest| !rest.is_empty()).unwrap_or(piece);
         let lines: Vec<&str> = clean_lines(piece).collect();
         let end = self.end_row(editor, id)?;
         let position = if id.0 + 1 == self.drawn.len() {

@@ -25,7 +25,7 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use mlua::{Function, Lua, Result, Table};
+use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table};
 
 use self::app::App;
 use self::editor::{Buf, Editor, Level};
@@ -213,6 +213,15 @@ fn settle() {
 enum Next {
     Done(Result<()>),
     Effect(app::Effect),
+}
+
+/// Plain data for Lua: what is absent is absent, since Neovim takes no `null` of a library's.
+fn to_lua(lua: &Lua, data: &impl serde::Serialize) -> Result<mlua::Value> {
+    let options = mlua::serde::SerializeOptions::new()
+        .serialize_none_to_null(false)
+        .serialize_unit_to_null(false)
+        .set_array_metatable(false);
+    lua.to_value_with(data, options)
 }
 
 /// A function for Lua that runs a key's action.

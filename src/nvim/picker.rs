@@ -61,6 +61,10 @@ impl App {
         let Some((key, ask)) = waiting.into_iter().find(|(_, ask)| !self.asking.put_off.contains(ask)) else {
             return;
         };
+        if self.has_diffs_under_way(key) {
+            // The change is seen before it is judged.
+            return;
+        }
         if self.is_typing() {
             let wait = crate::nvim::on_mode_change(&self.editor);
             if let Err(error) = wait {
@@ -93,6 +97,9 @@ impl App {
         let ids: Vec<String> = open.options.iter().map(|option| option.id.clone()).collect();
         let items: Vec<String> = open.options.iter().map(|option| option.name.clone()).collect();
         self.asking.open = Some(ask);
+        if let Err(error) = self.draw_now() {
+            self.editor.notify(&error.to_string(), crate::nvim::editor::Level::Error);
+        }
         self.effects.push_back(Box::new(move |editor| {
             let shown = select(editor, &prompt, "acp_permission", items, move |index| {
                 let chosen = index.and_then(|index| ids.get(index).cloned());

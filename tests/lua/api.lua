@@ -27,7 +27,7 @@ local acp = require("acp")
 
 -- Before the library is there.
 eq("without a library there is no status line", acp.statusline(), "")
-eq("without a library there is no session", acp.status(), { state = "none" })
+eq("without a library there is no session", acp.status(), { sessions = {}, agents = {} })
 acp.setup({ icons = false })
 eq("setup alone does not load the library", asked(), {})
 
@@ -153,11 +153,14 @@ eq("an update is told once", notified(), { { levels.WARN, "acp: restart Neovim" 
 
 -- Status line.
 eq("without a session the status line is empty", acp.statusline(), "")
-library.answers.status = { agent = "claude", name = "Claude", state = "idle" }
+local sessions = { { agent = "Claude", state = "idle" } }
+library.answers.status = { agents = {}, sessions = sessions }
 eq("an idle agent is its name", acp.statusline(), "Claude")
-library.answers.status.state = "waiting"
-eq("a busy agent is its name and what it does", acp.statusline(), "Claude: waiting")
-eq("the whole status is there too", acp.status().agent, "claude")
+sessions[2] = { agent = "Codex", state = "waiting" }
+sessions[3] = { agent = "Gemini", state = "waiting" }
+eq("who waits for the user comes first", acp.statusline(), "Codex: waiting +1")
+sessions[1].title = vim.NIL
+eq("what is null in JSON is absent", acp.status().sessions[1], { agent = "Claude", state = "idle" })
 library.status = function()
   error("boom")
 end

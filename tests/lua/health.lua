@@ -71,7 +71,11 @@ library.answers.agents = {
     install = "brew install g",
   },
 }
-library.answers.status = { state = "idle", pids = { 11, 12 }, log = "/state/acp.log" }
+library.answers.status = {
+  sessions = {},
+  agents = { { agent = "claude", pid = 11, state = "running" }, { agent = "codex", state = "ended" } },
+  log = "/elsewhere/acp.log",
+}
 report = check()
 holds("with a library", report, {
   "OK 0.1.0, release build",
@@ -79,15 +83,14 @@ holds("with a library", report, {
   'ERROR Mine (mine): no such program "mine"',
   "OK Claude (claude): npx -y x\n  login: type /login",
   "Goose (goose): not installed; `brew install g`",
-  "log: /state/acp.log",
-  "2 agents run, as the processes 11, 12",
+  "log: /elsewhere/acp.log",
+  "claude runs as process 11",
 })
 eq("what is well is not warned of", report:find("debug build", 1, true), nil)
 
 library = support.library()
-library.debug = true
+library.profile = "debug"
 library.raises.configure = "icon: unknown key\nwindow.width: expected a number"
-library.answers.agents = {}
 outdated = "acp.nvim is 2 now, 1 still runs: restart Neovim"
 place.demo = nil
 report = check()
@@ -96,8 +99,21 @@ holds("with mistakes", report, {
   "WARNING acp.nvim is 2 now",
   "ERROR icon: unknown key",
   "ERROR window.width: expected a number",
-  "WARNING no agent is found",
   "demo agent is not beside",
 })
+
+outdated = nil
+library = support.library()
+report = check()
+holds("without agents", report, { "WARNING no agent is found", "OK no agent runs" })
+
+library.call = function()
+  error(support.native_error("there is no action"), 0)
+end
+holds(
+  "a library that does not know its agents",
+  check(),
+  { "ERROR couldn't list the agents: there is no action" }
+)
 
 support.done()

@@ -56,7 +56,7 @@ end
 --- A library that remembers what it was asked. `library.raises[name]` makes that function fail.
 function M.library()
   local calls = {}
-  local library = { version = "0.1.0", debug = false, raises = {}, calls = calls, answers = {} }
+  local library = { version = "0.1.0", profile = "release", raises = {}, calls = calls, answers = {} }
   local function asked(name, ...)
     calls[#calls + 1] = { name, ... }
     if library.raises[name] then
@@ -79,7 +79,7 @@ function M.library()
     return { ("%s %s after %s"):format(kind, lead, table.concat(args, ",")) }
   end
   function library.status()
-    return library.answers.status or { state = "none" }
+    return library.answers.status or { sessions = {}, agents = {} }
   end
   function library.shutdown()
     asked("shutdown")

@@ -6,6 +6,7 @@ pub mod grid;
 pub mod process;
 pub mod project;
 mod rpc;
+pub mod script;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};

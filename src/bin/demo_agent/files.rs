@@ -62,7 +62,7 @@ pub fn read(turn: &mut Turn) -> Played<Option<Seen>> {
     turn.pause(500)?;
     let seen = match fetch(turn, &path)? {
         Ok(text) => {
-            finish_reading(turn, &call, &text);
+            finish_reading(turn, &call, &path, &text);
             Some(Seen { path: path.clone(), text })
         }
         Err(error) => {
@@ -99,7 +99,7 @@ pub fn look(turn: &mut Turn) -> Played<bool> {
     let call = start_reading(turn, &path, name, line);
     turn.pause(600)?;
     match fetch(turn, &path)? {
-        Ok(text) => finish_reading(turn, &call, &text),
+        Ok(text) => finish_reading(turn, &call, &path, &text),
         Err(error) => {
             let content = vec![ToolCallContent::from(error)];
             turn.finish_call(&call, ToolCallStatus::Failed, ToolCallUpdateFields::new().content(content));
@@ -190,8 +190,8 @@ fn start_reading(turn: &mut Turn, path: &Path, name: &str, line: u32) -> ToolCal
     })
 }
 
-fn finish_reading(turn: &mut Turn, call: &ToolCallId, text: &str) {
-    let content = vec![ToolCallContent::from(format!("```lua\n{text}```\n"))];
+fn finish_reading(turn: &mut Turn, call: &ToolCallId, path: &Path, text: &str) {
+    let content = vec![ToolCallContent::from(excerpt(path, text))];
     turn.finish_call(call, ToolCallStatus::Completed, ToolCallUpdateFields::new().content(content));
 }
 
@@ -203,6 +203,18 @@ fn fetch(turn: &mut Turn, path: &Path) -> Played<Result<String, String>> {
     let request = ReadTextFileRequest::new(turn.session.clone(), path);
     let answer = turn.call::<ReadTextFileResponse>("fs/read_text_file", request)?;
     Ok(answer.map(|answer| answer.content))
+}
+
+/// The beginning of a file as a fenced block.
+fn excerpt(path: &Path, text: &str) -> String {
+    const LINES: usize = 12;
+    let language = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let mut lines: Vec<_> = text.lines().take(LINES).collect();
+    if text.lines().nth(LINES).is_some() {
+        lines.push("...");
+    }
+    // Longer than any fence within.
+    format!("`````{language}\n{}\n`````\n", lines.join("\n"))
 }
 
 /// What there is to say about the line that may hold unsaved text.

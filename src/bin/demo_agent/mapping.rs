@@ -44,12 +44,14 @@ impl Mapping {
         self.map(message, Way::ToRecorded)
     }
 
-    /// A path of a mapped message as one on this disk; only within the mapped folders.
+    /// A path of a mapped message as one on this disk; only within the mapped folders. Some agents send
+    /// paths relative to the working folder, of which the deepest mapped one is taken.
     pub fn on_disk(&self, path: &str) -> Option<PathBuf> {
         let path = Path::new(path);
-        let path = match path.is_absolute() {
-            true => path.to_path_buf(),
-            false => Path::new(&self.folders.last()?.1).join(path),
+        let path = if path.is_absolute() {
+            path.to_path_buf()
+        } else {
+            Path::new(&self.folders.first()?.1).join(path)
         };
         let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
         let is_within = self.folders.iter().any(|(_, real)| path.starts_with(real));

@@ -181,6 +181,19 @@ fn edits_of_others_elsewhere_do_not_set_a_whole_file_adrift() {
 }
 
 #[test]
+fn a_diff_most_of_whose_lines_are_gone_is_adrift() {
+    let hunk = diff("a1\na2\na3\na4\na5\na6\n", "a1\na2\nA3\na4\na5\na6\n");
+    check("mine\na2\na3\nmore\n", &hunk, Adrift, &["2 -a3 +A3"]);
+    check("mine\na2\na3\na4\nmore\n", &hunk, Proposed, &["2 -a3 +A3"]);
+}
+
+#[test]
+fn a_diff_of_nothing_but_line_ends_has_no_hunks() {
+    let ends = diff("b\r\nc\r\n", "b\nc\n");
+    assert_eq!(show(&place("a\r\nb\r\nc\r\n", &[ends])[0]), (Applied, vec![]));
+}
+
+#[test]
 fn hunks_of_one_diff_may_stand_far_apart() {
     let mut text: Vec<String> = (0..60).map(|n| format!("row {n}")).collect();
     let joined =

@@ -1,0 +1,399 @@
+//! Files that no buffer holds: whether an agent may touch one, its exact text, and a new text for
+//! it that is there wholly or not at all. All of it blocks; which thread may wait, and what a
+//! buffer holds, are the callers' business.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Component, Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::core::slice;
+
+/// More is no text that an agent could read in one piece.
+const LARGEST: u64 = 64 << 20;
+
+/// As many as Linux follows.
+const LINKS: usize = 40;
+
+/// Fits after "couldn't read /x: " or "couldn't write /x: ".
+#[derive(Debug, thiserror::Error)]
+pub enum DiskError {
+    #[error("the path is not absolute; give the full path")]
+    Relative,
+    #[error("it is outside of the session's folders ({}); stay inside of them, or ask the user", list(.0))]
+    Outside(Vec<PathBuf>),
+    #[error("the path has \"..\" in a folder that does not exist; give it without")]
+    Parent,
+    #[error("the path goes through too many symbolic links; check where they point")]
+    Loop,
+    #[error("no such file; check the path")]
+    Missing,
+    #[error("it is a folder; name a file in it")]
+    Folder,
+    #[error("it is {0} and no regular file; use a command for it")]
+    Special(&'static str),
+    #[error("it is {}; use a command that can read it", .0.name())]
+    NotText(Foreign),
+    #[error("it has {} MiB, and at most {} are read; use a command for the part you need", .0 >> 20, LARGEST >> 20)]
+    TooLarge(u64),
+    #[error("permission denied; ask the user to allow it or use another file")]
+    Denied,
+    #[error("the folder {} can't be created: {}", folder.display(), reason(.source))]
+    NoFolder { folder: PathBuf, source: io::Error },
+    #[error("{}", reason(.0))]
+    System(io::Error),
+}
+
+/// What an answer to the agent depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskErrorKind {
+    /// The request itself is wrong.
+    Invalid,
+    /// The file is none of the session's.
+    Outside,
+    NotFound,
+    Denied,
+    /// There is a file, but no text that could be given.
+    NotText,
+    /// Anything else that the system says.
+    System,
+}
+
+/// What a file is that is not UTF-8 text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    Binary,
+    Utf16,
+    /// No UTF-8, but nothing else is known.
+    Encoding,
+}
+
+impl DiskError {
+    pub fn kind(&self) -> DiskErrorKind {
+        match self {
+            Self::Relative | Self::Parent | Self::Loop => DiskErrorKind::Invalid,
+            Self::Outside(_) => DiskErrorKind::Outside,
+            Self::Missing => DiskErrorKind::NotFound,
+            Self::Denied => DiskErrorKind::Denied,
+            Self::Folder | Self::Special(_) | Self::NotText(_) | Self::TooLarge(_) => DiskErrorKind::NotText,
+            Self::NoFolder { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+                DiskErrorKind::Denied
+            }
+            Self::NoFolder { .. } | Self::System(_) => DiskErrorKind::System,
+        }
+    }
+}
+
+impl From<io::Error> for DiskError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound => Self::Missing,
+            ErrorKind::PermissionDenied => Self::Denied,
+            ErrorKind::IsADirectory => Self::Folder,
+            _ if error.raw_os_error() == Some(libc::ELOOP) => Self::Loop,
+            _ => Self::System(error),
+        }
+    }
+}
+
+impl Foreign {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "a binary file",
+            Self::Utf16 => "text in UTF-16 and not in UTF-8",
+            Self::Encoding => "binary, or text in another encoding than UTF-8",
+        }
+    }
+}
+
+/// The folders that a session may touch. This bounds what goes through the editor; an agent that
+/// opens files itself is bounded by the system alone.
+#[derive(Clone, Debug)]
+pub struct Roots(Vec<PathBuf>);
+
+impl Roots {
+    /// Symbolic links are resolved now: a root that later becomes a link leads nowhere new. A
+    /// relative root, or one that can't be resolved, allows nothing.
+    pub fn new(cwd: &Path, additional: &[PathBuf]) -> Self {
+        let roots = [cwd].into_iter().chain(additional.iter().map(PathBuf::as_path));
+        Self(roots.filter_map(|root| resolve(root).ok()).collect())
+    }
+
+    /// Gives the path to use: with all links and `..` resolved, inside of a root, and there or not.
+    pub fn check(&self, path: &Path) -> Result<PathBuf, DiskError> {
+        let path = resolve(path)?;
+        if self.0.iter().any(|root| path.starts_with(root)) {
+            Ok(path)
+        } else {
+            Err(DiskError::Outside(self.0.clone()))
+        }
+    }
+}
+
+/// The file's text from the 1-based `line` on, at most `limit` lines of it; see [`slice::lines`].
+pub fn read(path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<String, DiskError> {
+    let (file, size) = open(path)?;
+    let mut bytes = Vec::new();
+    if size <= LARGEST {
+        // The size may be a lie, or growing.
+        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    }
+    let size = size.max(bytes.len() as u64);
+    if size > LARGEST {
+        return Err(DiskError::TooLarge(size));
+    }
+    let text = text(bytes).map_err(DiskError::NotText)?;
+    let part = slice::lines(&text, line, limit);
+    Ok(if part.len() == text.len() { text } else { part.to_owned() })
+}
+
+/// Replaces the file's text at once, or creates the file and the folders above it. A link is
+/// followed; permissions, owner and further names of the file stay.
+pub fn write(path: &Path, content: &str) -> Result<(), DiskError> {
+    let path = resolve(path)?;
+    match fs::metadata(&path) {
+        Ok(metadata) => {
+            check_kind(&metadata)?;
+            overwrite(&path, &metadata, content.as_bytes())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => create(&path, content.as_bytes()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Follows links and `..` to where a path leads, even if nothing is there yet: not to resolve a
+/// link because its target is missing would let a write through it out of the roots.
+fn resolve(path: &Path) -> Result<PathBuf, DiskError> {
+    if !path.is_absolute() {
+        return Err(DiskError::Relative);
+    }
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        resolved => return Ok(resolved?),
+    }
+    let mut resolved = PathBuf::new();
+    let mut rest = Vec::new();
+    push_reversed(&mut rest, path);
+    let mut links = 0;
+    let mut is_missing = false;
+    while let Some(name) = rest.pop() {
+        if name == ".." {
+            if is_missing {
+                return Err(DiskError::Parent);
+            }
+            resolved.pop();
+            continue;
+        }
+        let next = resolved.join(&name);
+        if is_missing {
+            resolved = next;
+            continue;
+        }
+        match fs::symlink_metadata(&next) {
+            Ok(metadata) if metadata.is_symlink() => {
+                links += 1;
+                if links > LINKS {
+                    return Err(DiskError::Loop);
+                }
+                push_reversed(&mut rest, &fs::read_link(&next)?);
+            }
+            Ok(_) => resolved = next,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                is_missing = true;
+                // Once more through the system, which knows how it writes the name of what is
+                // there where upper and lower case are the same.
+                resolved = fs::canonicalize(&resolved)?.join(&name);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(resolved)
+}
+
+/// Puts a path's parts on a stack, the first on top. The first of an absolute path replaces what
+/// it is joined to.
+fn push_reversed(stack: &mut Vec<OsString>, path: &Path) {
+    let parts = path.components().rev().filter(|part| *part != Component::CurDir);
+    stack.extend(parts.map(|part| part.as_os_str().to_owned()));
+}
+
+/// Opens a regular file, and tells its size. A pipe without a writer is not waited for.
+fn open(path: &Path) -> Result<(File, u64), DiskError> {
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    match opened {
+        Ok(file) => {
+            let metadata = file.metadata()?;
+            check_kind(&metadata)?;
+            Ok((file, metadata.len()))
+        }
+        Err(error) => {
+            // A socket can't be opened at all.
+            if let Ok(metadata) = fs::metadata(path) {
+                check_kind(&metadata)?;
+            }
+            Err(error.into())
+        }
+    }
+}
+
+fn check_kind(metadata: &Metadata) -> Result<(), DiskError> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        Ok(())
+    } else if kind.is_dir() {
+        Err(DiskError::Folder)
+    } else if kind.is_fifo() {
+        Err(DiskError::Special("a pipe"))
+    } else if kind.is_socket() {
+        Err(DiskError::Special("a socket"))
+    } else {
+        Err(DiskError::Special("a device"))
+    }
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, Foreign> {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(Foreign::Utf16);
+    }
+    if bytes.contains(&0) {
+        return Err(Foreign::Binary);
+    }
+    String::from_utf8(bytes).map_err(|_| Foreign::Encoding)
+}
+
+fn create(path: &Path, content: &[u8]) -> Result<(), DiskError> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(|source| DiskError::NoFolder { folder: folder.to_owned(), source })?;
+    let mut temporary = Temporary::beside(path, 0o666)?;
+    temporary.file.write_all(content)?;
+    Ok(temporary.rename(path)?)
+}
+
+fn overwrite(path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), DiskError> {
+    // To rename over a file only takes a right to its folder; this asks for the right to the file.
+    let file = OpenOptions::new().write(true).open(path)?;
+    if let Some(mut temporary) = stand_in(path, metadata) {
+        temporary.file.write_all(content)?;
+        if temporary.rename(path).is_ok() {
+            return Ok(());
+        }
+    }
+    Ok(write_in_place(path, file, content)?)
+}
+
+/// An empty file that could take the other's place with nobody seeing a difference, if there can
+/// be one.
+fn stand_in(path: &Path, metadata: &Metadata) -> Option<Temporary> {
+    if metadata.nlink() > 1 || has_attributes(path) {
+        return None;
+    }
+    let temporary = Temporary::beside(path, 0o600).ok()?;
+    let own = temporary.file.metadata().ok()?;
+    if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
+        fchown(&temporary.file, Some(metadata.uid()), Some(metadata.gid())).ok()?;
+    }
+    // After the owner, since a change of owner takes special bits away.
+    temporary.file.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o7777)).ok()?;
+    Some(temporary)
+}
+
+/// Writes over the old text, and puts it back if there is no room for the new one.
+fn write_in_place(path: &Path, mut file: File, content: &[u8]) -> io::Result<()> {
+    let old = fs::read(path);
+    let mut write = |bytes: &[u8]| {
+        file.rewind()?;
+        file.write_all(bytes)?;
+        file.set_len(bytes.len() as u64)
+    };
+    write(content).inspect_err(|_| {
+        if let Ok(old) = old {
+            // Its room was not given up, so this fails only if the disk does.
+            let _ = write(&old);
+        }
+    })
+}
+
+/// A file that is removed unless it is renamed.
+struct Temporary {
+    file: File,
+    path: Option<PathBuf>,
+}
+
+impl Temporary {
+    fn beside(path: &Path, mode: u32) -> io::Result<Self> {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = LAST.fetch_add(1, Ordering::Relaxed);
+            let path = path.with_file_name(format!(".acp-nvim-{}-{number}", process::id()));
+            match OpenOptions::new().write(true).create_new(true).mode(mode).open(&path) {
+                Ok(file) => return Ok(Self { file, path: Some(path) }),
+                // Left by a process with our number that was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn rename(mut self, to: &Path) -> io::Result<()> {
+        if let Some(path) = &self.path {
+            fs::rename(path, to)?;
+        }
+        self.path = None;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // A left-over file is all that comes of it, and we have an error to tell already.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether the file has more than a mode (an access control list, a user's notes) that a new file
+/// would not have.
+#[cfg(target_os = "linux")]
+fn has_attributes(path: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return true };
+    let mut names = [0_u8; 1024];
+    // SAFETY: the string ends with a NUL, and the pointer and the length are those of the array.
+    let length = unsafe { libc::listxattr(path.as_ptr(), names.as_mut_ptr().cast(), names.len()) };
+    match usize::try_from(length) {
+        // Those of security modules are given by the system to each new file.
+        Ok(length) => {
+            names[..length].split(|&b| b == 0).any(|name| !name.is_empty() && !name.starts_with(b"security."))
+        }
+        // Too many for the array; or a file system that has none.
+        Err(_) => io::Error::last_os_error().raw_os_error() == Some(libc::ERANGE),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_attributes(_: &Path) -> bool {
+    false
+}
+
+fn list(roots: &[PathBuf]) -> String {
+    roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn reason(error: &io::Error) -> String {
+    let reason = match error.kind() {
+        ErrorKind::PermissionDenied => "permission denied",
+        ErrorKind::NotADirectory => "a part of the path is a file and not a folder",
+        ErrorKind::AlreadyExists => "a part of it is a file and not a folder",
+        ErrorKind::StorageFull => "no space is left on the disk",
+        ErrorKind::QuotaExceeded => "the user's share of the disk is used up",
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        ErrorKind::ExecutableFileBusy => "it is a program that runs",
+        _ if error.raw_os_error() == Some(libc::ENAMETOOLONG) => "the name is too long",
+        _ => return error.to_string(),
+    };
+    reason.to_owned()
+}

@@ -1,0 +1,166 @@
+//! Files that agents read and write through the client: which of them a buffer holds, so that the
+//! editor must be asked, and serving the others from the disk, in the order they were asked for.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use super::disk::{self, DiskError, DiskErrorKind, Roots};
+use super::hub::Shared;
+use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RpcError};
+use super::to_acp;
+use crate::core::message::{Access, AgentId, Event, Place, Question, SessionKey, Severity};
+
+/// The files that buffers hold, by the editor's name for them, each with what it is on the disk.
+#[derive(Default)]
+pub struct Loaded(Arc<Mutex<HashMap<PathBuf, PathBuf>>>);
+
+impl Loaded {
+    pub fn add(&self, path: PathBuf) {
+        lock(&self.0).insert(path.clone(), path.clone());
+        // Links are looked up where waiting is allowed. Should the file be unloaded meanwhile, nothing is changed.
+        let files = self.0.clone();
+        spawn_blocking(move || {
+            let real = real(&path);
+            if let Some(known) = lock(&files).get_mut(&path) {
+                *known = real;
+            }
+        });
+    }
+
+    pub fn remove(&self, path: &Path) {
+        lock(&self.0).remove(path);
+    }
+
+    /// The editor's name for a file, if a buffer holds it.
+    fn find(&self, asked: &Path, resolved: &Path) -> Option<PathBuf> {
+        let files = lock(&self.0);
+        if files.contains_key(asked) {
+            return Some(asked.to_owned());
+        }
+        files.iter().find(|(_, real)| *real == resolved).map(|(name, _)| name.clone())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A path without links. The file need not exist, its folder must.
+fn real(path: &Path) -> PathBuf {
+    let by_folder = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
+}
+
+/// A read or write that an agent asked for.
+pub struct FileRequest {
+    pub session: SessionKey,
+    pub place: Arc<Place>,
+    pub reply: Reply,
+    pub work: FileWork,
+}
+
+pub enum FileWork {
+    Read {
+        path: PathBuf,
+        line: Option<u32>,
+        limit: Option<u32>,
+        /// The agent takes the error for a missing file as a reason to fail, not as an answer.
+        missing_is_empty: bool,
+    },
+    Write {
+        path: PathBuf,
+        content: String,
+    },
+}
+
+/// A request that only the editor can serve.
+pub struct ForEditor {
+    pub session: SessionKey,
+    pub reply: Reply,
+    pub question: Question,
+}
+
+/// Serves one agent's requests, one after the other: a read must see the write before it.
+pub async fn serve(
+    shared: Arc<Shared>,
+    agent: AgentId,
+    mut requests: mpsc::UnboundedReceiver<FileRequest>,
+    editor: mpsc::UnboundedSender<ForEditor>,
+) {
+    while let Some(request) = requests.recv().await {
+        let (shared, editor) = (shared.clone(), editor.clone());
+        // A panic drops the reply, which answers the agent.
+        let _ = spawn_blocking(move || request.serve(&shared, agent, &editor)).await;
+    }
+}
+
+impl FileRequest {
+    fn serve(self, shared: &Shared, agent: AgentId, editor: &mpsc::UnboundedSender<ForEditor>) {
+        let Self { session, place, reply, work } = self;
+        let (path, access) = match &work {
+            FileWork::Read { path, .. } => (path.clone(), Access::Read),
+            FileWork::Write { path, .. } => (path.clone(), Access::Wrote),
+        };
+        let resolved = match Roots::new(&place.cwd, &place.additional).check(&path) {
+            Ok(resolved) => resolved,
+            Err(error) => {
+                let error = refusal(access, &path, &error);
+                shared.mailbox.post(Event::Noted {
+                    agent,
+                    session: Some(session),
+                    severity: Severity::Warning,
+                    text: error.message.clone(),
+                });
+                return reply.fail(&error);
+            }
+        };
+        if let Some(name) = shared.loaded.find(&path, &resolved) {
+            let question = match work {
+                FileWork::Read { line, limit, .. } => Question::Read { path: name, line, limit },
+                FileWork::Write { content, .. } => Question::Write { path: name, content },
+            };
+            // If the agent is gone meanwhile, so is its wish for an answer.
+            let _ = editor.send(ForEditor { session, reply, question });
+            return;
+        }
+        let served = Event::FileServed { session, path: path.clone(), access };
+        match work {
+            FileWork::Read { line, limit, missing_is_empty, .. } => {
+                match disk::read(&resolved, line, limit) {
+                    Ok(text) => {
+                        shared.mailbox.post(served);
+                        reply.ok(to_acp::read(text));
+                    }
+                    Err(DiskError::Missing) if missing_is_empty => reply.ok(to_acp::read(String::new())),
+                    Err(error) => reply.fail(&refusal(access, &path, &error)),
+                }
+            }
+            FileWork::Write { content, .. } => match disk::write(&resolved, &content) {
+                Ok(()) => {
+                    shared.mailbox.post(served);
+                    reply.ok(to_acp::written());
+                }
+                Err(error) => reply.fail(&refusal(access, &path, &error)),
+            },
+        }
+    }
+}
+
+fn refusal(access: Access, path: &Path, error: &DiskError) -> RpcError {
+    let verb = match access {
+        Access::Read => "read",
+        Access::Wrote => "write",
+    };
+    let code = match error.kind() {
+        DiskErrorKind::NotFound => NOT_FOUND,
+        DiskErrorKind::Invalid | DiskErrorKind::Outside => INVALID_PARAMS,
+        DiskErrorKind::Denied | DiskErrorKind::NotText | DiskErrorKind::System => INTERNAL_ERROR,
+    };
+    let message = format!("couldn't {verb} {}: {error}", path.display());
+    RpcError::new(code, message).with_data(json!({ "path": path }))
+}

@@ -1,0 +1,513 @@
+//! `session/update`, kind by kind. An update that cannot be read is named as unknown, so that the log
+//! can be asked for it.
+
+use std::path::PathBuf;
+
+use agent_client_protocol_schema::v1;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::content::{block, blocks, tool_content};
+use super::{count, each, id, options, text};
+use crate::core::message::{
+    Content, Cost, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, TerminalId,
+    ToolCallPatch, ToolKind, Update, WireStatus,
+};
+
+/// What one update says. Agents that run commands themselves put the output into `_meta` of a tool
+/// call's updates, so that one update may say several things.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    Update(Update),
+    TerminalStarted { terminal: TerminalId, command: String, cwd: Option<PathBuf> },
+    TerminalGrew { terminal: TerminalId, text: String },
+    TerminalEnded { terminal: TerminalId, exit: Exit },
+}
+
+/// Reads the `update` of a `session/update`.
+pub fn update(update: &Value) -> Vec<Fact> {
+    let kind = update["sessionUpdate"].as_str().unwrap_or_default();
+    let read = match kind {
+        "user_message_chunk" => chunks(Role::User, update),
+        "agent_message_chunk" => chunks(Role::Agent, update),
+        "agent_thought_chunk" | "thought_message_chunk" => chunks(Role::Thought, update),
+        "tool_call" | "tool_call_update" => return tool_call(update).unwrap_or_else(|| vec![unknown(kind)]),
+        other => one(other, update).map(|update| vec![update]),
+    };
+    match read {
+        Some(updates) => updates.into_iter().map(Fact::Update).collect(),
+        None => vec![unknown(kind)],
+    }
+}
+
+fn unknown(kind: &str) -> Fact {
+    Fact::Update(Update::Unknown { kind: kind.to_owned() })
+}
+
+fn one(kind: &str, update: &Value) -> Option<Update> {
+    Some(match kind {
+        "plan" => Update::Plan(plan(&update["entries"])?),
+        "available_commands_update" | "available_commands" => {
+            Update::Commands(commands(&update["availableCommands"])?)
+        }
+        "current_mode_update" => {
+            Update::Mode(id(&update["currentModeId"]).or_else(|| id(&update["modeId"]))?)
+        }
+        "config_option_update" => {
+            update["configOptions"].is_array().then(|| Update::Options(options(&update["configOptions"])))?
+        }
+        "session_info_update" => Update::Info {
+            title: three_state(update, "title", text),
+            updated_at: three_state(update, "updatedAt", text),
+        },
+        "usage_update" => Update::Usage {
+            used: count(&update["used"])?,
+            size: count(&update["size"]).unwrap_or_default(),
+            cost: cost(&update["cost"]),
+        },
+        "notice" => notice(update)?,
+        "compaction_update" => Update::Compaction {
+            id: id(&update["compactionId"])?,
+            status: text(&update["status"]),
+            summary: three_state(update, "summary", |summary| Some(words(summary))),
+            error: three_state(update, "error", text),
+        },
+        "compaction_summary_chunk" => {
+            Update::CompactionSummary { id: id(&update["compactionId"])?, text: words(&update["content"]) }
+        }
+        _ => return None,
+    })
+}
+
+/// Absent leaves a value as it was, null clears it. What cannot be read leaves it, too.
+#[expect(clippy::option_option, reason = "the core's own form of absent, null and given")]
+fn three_state(update: &Value, key: &str, read: impl Fn(&Value) -> Option<String>) -> Option<Option<String>> {
+    match update.get(key)? {
+        Value::Null => Some(None),
+        value => read(value).map(Some),
+    }
+}
+
+fn words(content: &Value) -> String {
+    let texts = blocks(content).into_iter().map(|block| match block {
+        Content::Text(text) => text,
+        _ => String::new(),
+    });
+    texts.collect()
+}
+
+fn chunks(role: Role, update: &Value) -> Option<Vec<Update>> {
+    let message = id(&update["messageId"]);
+    let content = match &update["content"] {
+        // By far the most frequent form, and the one that comes by the thousand.
+        block @ Value::Object(_) => vec![self::block(block)],
+        other => blocks(other),
+    };
+    let updates: Vec<_> = content
+        .into_iter()
+        .map(|content| Update::Message { role, message: message.clone(), content })
+        .collect();
+    (!updates.is_empty()).then_some(updates)
+}
+
+fn plan(entries: &Value) -> Option<Vec<PlanItem>> {
+    entries.is_array().then(|| {
+        each(entries, |entry| {
+            let content = text(&entry["content"]).or_else(|| text(entry))?;
+            let priority = match entry["priority"].as_str() {
+                Some("high") => Priority::High,
+                Some("low") => Priority::Low,
+                _ => Priority::Medium,
+            };
+            let status = match entry["status"].as_str() {
+                Some("in_progress") => PlanStatus::InProgress,
+                Some("completed") => PlanStatus::Completed,
+                _ => PlanStatus::Pending,
+            };
+            Some(PlanItem { content, priority, status })
+        })
+    })
+}
+
+fn commands(list: &Value) -> Option<Vec<SlashCommand>> {
+    list.is_array().then(|| {
+        each(list, |command| {
+            Some(SlashCommand {
+                name: text(&command["name"])?,
+                description: text(&command["description"]).unwrap_or_default(),
+                hint: text(&command["input"]["hint"]),
+            })
+        })
+    })
+}
+
+fn cost(cost: &Value) -> Option<Cost> {
+    let cost = v1::Cost::deserialize(cost).ok()?;
+    Some(Cost { amount: cost.amount, currency: cost.currency })
+}
+
+fn notice(update: &Value) -> Option<Update> {
+    let severity = match update["severity"].as_str() {
+        Some("warning") => Severity::Warning,
+        Some("error") => Severity::Error,
+        _ => Severity::Info,
+    };
+    let (title, description) = (text(&update["title"]), text(&update["description"]));
+    let (title, description) = match (title, description) {
+        (Some(title), description) => (title, description),
+        (None, Some(description)) => (description, None),
+        (None, None) => return None,
+    };
+    Some(Update::Notice { severity, title, description })
+}
+
+fn tool_call(update: &Value) -> Option<Vec<Fact>> {
+    let patch = patch(update)?;
+    let mut facts = terminal(&update["_meta"], &patch);
+    // An update that only carries output says nothing about the call itself.
+    if facts.is_empty() || patch != ToolCallPatch::new(&*patch.id.0) {
+        // A terminal comes before the call that shows it.
+        let at = usize::from(matches!(facts.first(), Some(Fact::TerminalStarted { .. })));
+        facts.insert(at, Fact::Update(Update::ToolCall(Box::new(patch))));
+    }
+    Some(facts)
+}
+
+/// The fields of a tool call that are given; null is as good as absent.
+pub fn patch(call: &Value) -> Option<ToolCallPatch> {
+    let given = |key: &str| call.get(key).filter(|value| !value.is_null()).cloned();
+    Some(ToolCallPatch {
+        title: text(&call["title"]),
+        name: text(&call["name"]),
+        kind: call["kind"].as_str().map(kind),
+        status: call["status"].as_str().map(status),
+        content: tool_content(&call["content"]),
+        locations: call["locations"].is_array().then(|| each(&call["locations"], location)),
+        raw_input: given("rawInput"),
+        raw_output: given("rawOutput"),
+        ..ToolCallPatch::new(id(&call["toolCallId"])?)
+    })
+}
+
+fn kind(kind: &str) -> ToolKind {
+    match kind {
+        "read" => ToolKind::Read,
+        "edit" => ToolKind::Edit,
+        "delete" => ToolKind::Delete,
+        "move" => ToolKind::Move,
+        "search" => ToolKind::Search,
+        "execute" => ToolKind::Execute,
+        "think" => ToolKind::Think,
+        "fetch" => ToolKind::Fetch,
+        "switch_mode" => ToolKind::SwitchMode,
+        _ => ToolKind::Other,
+    }
+}
+
+/// The crate turns words it does not know into "pending" or nothing; here they are kept.
+fn status(status: &str) -> WireStatus {
+    match status {
+        "pending" => WireStatus::Pending,
+        "in_progress" => WireStatus::InProgress,
+        "completed" => WireStatus::Completed,
+        "failed" => WireStatus::Failed,
+        other => WireStatus::Other(other.to_owned()),
+    }
+}
+
+fn location(location: &Value) -> Option<Location> {
+    let path = PathBuf::from(text(&location["path"])?);
+    let line = location["line"].as_u64().and_then(|line| u32::try_from(line).ok());
+    // Some agents count lines from 0.
+    Some(Location { path, line: line.map(|line| line.max(1)) })
+}
+
+/// The convention by which agents show commands that they run themselves.
+fn terminal(meta: &Value, call: &ToolCallPatch) -> Vec<Fact> {
+    let terminal = |value: &Value| id(&value["terminal_id"]).map(TerminalId);
+    let started = terminal(&meta["terminal_info"]).map(|terminal| {
+        let command = call.raw_input.as_ref().and_then(|input| text(&input["command"]));
+        Fact::TerminalStarted {
+            terminal,
+            command: command.or_else(|| call.title.clone()).unwrap_or_default(),
+            cwd: text(&meta["terminal_info"]["cwd"]).map(PathBuf::from),
+        }
+    });
+    let grew = ["terminal_output", "terminal_output_delta"].into_iter().filter_map(|key| {
+        Some(Fact::TerminalGrew { terminal: terminal(&meta[key])?, text: text(&meta[key]["data"])? })
+    });
+    let ended = terminal(&meta["terminal_exit"]).map(|terminal| {
+        let exit = &meta["terminal_exit"];
+        let code = exit["exit_code"].as_i64().and_then(|code| u32::try_from(code).ok());
+        Fact::TerminalEnded { terminal, exit: Exit { code, signal: id(&exit["signal"]) } }
+    });
+    started.into_iter().chain(grew).chain(ended).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn only(value: Value) -> Update {
+        let mut facts = update(&value);
+        match (facts.pop(), facts.is_empty()) {
+            (Some(Fact::Update(update)), true) => update,
+            other => panic!("not one update: {other:?}"),
+        }
+    }
+
+    fn kind_of_unknown(value: Value) -> String {
+        match only(value) {
+            Update::Unknown { kind } => kind,
+            other => panic!("known: {other:?}"),
+        }
+    }
+
+    fn call(mut fields: Value) -> ToolCallPatch {
+        fields["sessionUpdate"] = json!("tool_call_update");
+        fields["toolCallId"] = json!("c");
+        match only(fields) {
+            Update::ToolCall(patch) => *patch,
+            other => panic!("no tool call: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_unknown_or_broken_update_is_named() {
+        for (kind, value) in [
+            ("_vendor", json!({"sessionUpdate": "_vendor"})),
+            ("plan_update", json!({"sessionUpdate": "plan_update", "plan": {}})),
+            ("plan", json!({"sessionUpdate": "plan"})),
+            ("usage_update", json!({"sessionUpdate": "usage_update", "used": null, "size": 1})),
+            ("tool_call", json!({"sessionUpdate": "tool_call", "title": "no id"})),
+            ("agent_message_chunk", json!({"sessionUpdate": "agent_message_chunk"})),
+            ("current_mode_update", json!({"sessionUpdate": "current_mode_update"})),
+            ("", json!({"update": 1})),
+            ("", json!("text")),
+            ("", Value::Null),
+        ] {
+            assert_eq!(kind_of_unknown(value), kind);
+        }
+    }
+
+    #[test]
+    fn a_chunk_may_be_a_bare_text_or_a_list() {
+        let message = |content: Content| {
+            Fact::Update(Update::Message { role: Role::Agent, message: Some("m".into()), content })
+        };
+        let read = |content: Value| {
+            update(&json!({"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": content}))
+        };
+        assert_eq!(read(json!("a")), [message(Content::Text("a".into()))]);
+        assert_eq!(
+            read(json!(["a", {"type": "video"}])),
+            [message(Content::Text("a".into())), message(Content::Unknown { kind: "video".into() }),]
+        );
+    }
+
+    #[test]
+    fn each_role_has_its_chunks() {
+        for (kind, expected) in [
+            ("user_message_chunk", Role::User),
+            ("agent_message_chunk", Role::Agent),
+            ("agent_thought_chunk", Role::Thought),
+            ("thought_message_chunk", Role::Thought),
+        ] {
+            let chunk =
+                json!({"sessionUpdate": kind, "messageId": null, "content": {"type": "text", "text": "t"}});
+            assert_eq!(
+                only(chunk),
+                Update::Message { role: expected, message: None, content: Content::Text("t".into()) }
+            );
+        }
+    }
+
+    #[test]
+    fn words_that_are_unknown_are_kept_or_fall_back() {
+        assert_eq!(call(json!({"status": "denied"})).status, Some(WireStatus::Other("denied".into())));
+        assert_eq!(call(json!({"status": "completed"})).status, Some(WireStatus::Completed));
+        assert_eq!(call(json!({"status": 7, "kind": null})).status, None);
+        assert_eq!(call(json!({"kind": "dance"})).kind, Some(ToolKind::Other));
+        assert_eq!(call(json!({"kind": "switch_mode"})).kind, Some(ToolKind::SwitchMode));
+    }
+
+    #[test]
+    fn a_field_that_is_null_or_absent_is_not_given() {
+        let empty = ToolCallPatch::new("c");
+        assert_eq!(call(json!({})), empty);
+        let nulls = json!({"title": null, "kind": null, "status": null, "content": null, "locations": null, "rawInput": null});
+        assert_eq!(call(nulls), empty);
+        assert_eq!(call(json!({"content": [], "locations": []})).content, Some(vec![]));
+    }
+
+    #[test]
+    fn raw_input_and_output_are_any_json() {
+        let patch = call(json!({"rawInput": "text", "rawOutput": [1, null]}));
+        assert_eq!((patch.raw_input, patch.raw_output), (Some(json!("text")), Some(json!([1, null]))));
+    }
+
+    #[test]
+    fn an_odd_line_does_not_cost_the_location() {
+        let lines = |line: Value| {
+            call(json!({"locations": [{"path": "a", "line": line}, {"line": 1}]})).locations.unwrap()
+        };
+        for (line, expected) in [
+            (json!(3), Some(3)),
+            (json!(0), Some(1)),
+            (json!(-1), None),
+            (json!(1.5), None),
+            (json!(null), None),
+            (json!(4_294_967_296_u64), None),
+        ] {
+            assert_eq!(lines(line), [Location { path: "a".into(), line: expected }]);
+        }
+    }
+
+    #[test]
+    fn a_plan_keeps_entries_of_an_odd_status() {
+        let plan = only(json!({"sessionUpdate": "plan", "entries": [
+            {"content": "a", "priority": "high", "status": "completed"},
+            {"content": "b", "priority": "urgent", "status": "cancelled"},
+            {"status": "pending"},
+        ]}));
+        let item = |content: &str, priority, status| PlanItem { content: content.into(), priority, status };
+        assert_eq!(
+            plan,
+            Update::Plan(vec![
+                item("a", Priority::High, PlanStatus::Completed),
+                item("b", Priority::Medium, PlanStatus::Pending),
+            ])
+        );
+    }
+
+    #[test]
+    fn a_mode_is_read_by_either_name() {
+        for key in ["currentModeId", "modeId"] {
+            assert_eq!(
+                only(json!({"sessionUpdate": "current_mode_update", key: "ask"})),
+                Update::Mode("ask".into())
+            );
+        }
+    }
+
+    #[test]
+    fn absent_leaves_and_null_clears() {
+        let info = |mut fields: Value| {
+            fields["sessionUpdate"] = json!("session_info_update");
+            only(fields)
+        };
+        let title = |title| Update::Info { title, updated_at: None };
+        assert_eq!(info(json!({})), title(None));
+        assert_eq!(info(json!({"title": null})), title(Some(None)));
+        assert_eq!(info(json!({"title": "t"})), title(Some(Some("t".into()))));
+        assert_eq!(info(json!({"title": 5})), title(None));
+    }
+
+    #[test]
+    fn usage_is_read_as_any_number() {
+        let usage = |used: Value, cost: Value| {
+            only(json!({"sessionUpdate": "usage_update", "used": used, "size": 0, "cost": cost}))
+        };
+        let is = |used, cost| Update::Usage { used, size: 0, cost };
+        assert_eq!(
+            usage(json!(5), json!({"amount": 0.5, "currency": "EUR"})),
+            is(5, Some(Cost { amount: 0.5, currency: "EUR".into() }))
+        );
+        assert_eq!(usage(json!(5.0), json!("free")), is(5, None));
+    }
+
+    #[test]
+    fn commands_are_read_with_any_input() {
+        let read = only(json!({"sessionUpdate": "available_commands_update", "availableCommands": [
+            {"name": "a", "description": "A", "input": {"hint": "what"}},
+            {"name": "b", "description": "B", "input": null},
+            {"name": "c", "input": "odd"},
+            {"description": "no name"},
+        ]}));
+        let command = |name: &str, description: &str, hint: Option<&str>| SlashCommand {
+            name: name.into(),
+            description: description.into(),
+            hint: hint.map(Into::into),
+        };
+        assert_eq!(
+            read,
+            Update::Commands(vec![
+                command("a", "A", Some("what")),
+                command("b", "B", None),
+                command("c", "", None)
+            ])
+        );
+    }
+
+    #[test]
+    fn a_notice_of_an_unknown_severity_is_information() {
+        for (severity, expected) in [
+            ("info", Severity::Info),
+            ("warning", Severity::Warning),
+            ("error", Severity::Error),
+            ("_x", Severity::Info),
+        ] {
+            assert_eq!(
+                only(json!({"sessionUpdate": "notice", "severity": severity, "title": "t"})),
+                Update::Notice { severity: expected, title: "t".into(), description: None }
+            );
+        }
+    }
+
+    #[test]
+    fn a_compaction_is_an_upsert() {
+        assert_eq!(
+            only(json!({"sessionUpdate": "compaction_update", "compactionId": "c", "status": "weird",
+                        "summary": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "error": null})),
+            Update::Compaction {
+                id: "c".into(),
+                status: Some("weird".into()),
+                summary: Some(Some("ab".into())),
+                error: Some(None)
+            }
+        );
+        assert_eq!(
+            only(
+                json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "c", "content": {"type": "text", "text": "x"}})
+            ),
+            Update::CompactionSummary { id: "c".into(), text: "x".into() }
+        );
+    }
+
+    #[test]
+    fn output_that_an_agent_reports_itself_is_a_terminal() {
+        let id = TerminalId("t".into());
+        let facts = update(&json!({
+            "sessionUpdate": "tool_call", "toolCallId": "t", "title": "ls", "rawInput": {"command": "ls -l"},
+            "content": [{"type": "terminal", "terminalId": "t"}],
+            "_meta": {"terminal_info": {"terminal_id": "t", "cwd": "/p"}, "terminal_output": {"terminal_id": "t", "data": "a\n"}},
+        }));
+        assert_eq!(facts.len(), 3);
+        assert_eq!(
+            facts[0],
+            Fact::TerminalStarted { terminal: id.clone(), command: "ls -l".into(), cwd: Some("/p".into()) }
+        );
+        assert!(matches!(&facts[1], Fact::Update(Update::ToolCall(_))));
+        assert_eq!(facts[2], Fact::TerminalGrew { terminal: id.clone(), text: "a\n".into() });
+
+        let delta = json!({"sessionUpdate": "tool_call_update", "toolCallId": "t",
+                           "_meta": {"terminal_output_delta": {"terminal_id": "t", "data": "b"}}});
+        assert_eq!(update(&delta), [Fact::TerminalGrew { terminal: id.clone(), text: "b".into() }]);
+
+        let end = update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "failed",
+                                 "_meta": {"terminal_exit": {"terminal_id": "t", "exit_code": 3, "signal": null}}}));
+        assert!(matches!(&end[0], Fact::Update(Update::ToolCall(_))));
+        assert_eq!(end[1], Fact::TerminalEnded { terminal: id, exit: Exit { code: Some(3), signal: None } });
+    }
+
+    #[test]
+    fn foreign_meta_of_any_type_is_harmless() {
+        for meta in
+            [json!(null), json!(5), json!("x"), json!([]), json!({"terminal_info": 5, "terminal_exit": []})]
+        {
+            assert!(call(json!({"_meta": meta, "title": "t"})).title.is_some());
+        }
+    }
+}

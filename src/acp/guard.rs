@@ -1,0 +1,112 @@
+//! The watchdog: a small shell that outlives Neovim by a moment and ends the process groups that a
+//! killed Neovim could not. It learns of them, and of Neovim's end, through its stdin.
+
+use std::io::Write;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::wire_log::WireLog;
+
+/// Reads `+ PGID` and `- PGID`. At the end of its input it asks the groups that are left to go, and
+/// kills what is still there two seconds later. It ignores what a closed terminal or a user's CTRL-C
+/// sends, since that is when it is needed.
+const SCRIPT: &str = r#"
+trap '' HUP INT TERM QUIT
+groups=' '
+while read -r sign group; do
+  case $sign in
+    +) groups="$groups$group " ;;
+    -) case $groups in *" $group "*) groups="${groups%%" $group "*} ${groups#*" $group "}" ;; esac ;;
+  esac
+done
+left() {
+  still=
+  for group in $groups; do
+    if kill -s "$1" -- "-$group"; then still="$still $group"; fi
+  done 2>/dev/null
+  groups=$still
+  [ -n "$groups" ]
+}
+left TERM || exit 0
+for _ in 1 2; do
+  sleep 1
+  left 0 || exit 0
+done
+left KILL
+"#;
+
+/// Process groups that must not outlive Neovim. Nothing runs until the first one is added.
+pub struct Guard {
+    shell: Mutex<Shell>,
+    log: WireLog,
+}
+
+enum Shell {
+    NotStarted,
+    Running(ChildStdin),
+    /// It could not be started, or it died. Agents work without it.
+    Gone,
+}
+
+impl Guard {
+    pub fn start() -> Arc<Self> {
+        Self::logging(WireLog::start(None))
+    }
+
+    /// A guard that says in the log when it can't do its duty.
+    pub fn logging(log: WireLog) -> Arc<Self> {
+        Arc::new(Self { shell: Mutex::new(Shell::NotStarted), log })
+    }
+
+    pub fn add(&self, group: i32) {
+        self.tell(&format!("+ {group}\n"));
+    }
+
+    pub fn remove(&self, group: i32) {
+        self.tell(&format!("- {group}\n"));
+    }
+
+    fn tell(&self, line: &str) {
+        let mut shell = self.shell.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Shell::NotStarted = *shell {
+            *shell = match spawn() {
+                Ok(stdin) => Shell::Running(stdin),
+                Err(error) => self.give_up(&error),
+            };
+        }
+        if let Shell::Running(stdin) = &mut *shell
+            && let Err(error) = stdin.write_all(line.as_bytes())
+        {
+            *shell = self.give_up(&error);
+        }
+    }
+
+    fn give_up(&self, error: &std::io::Error) -> Shell {
+        self.log
+            .note(&format!("couldn't keep a watchdog: {error}; a killed Neovim may leave processes behind"));
+        Shell::Gone
+    }
+}
+
+#[cfg(unix)]
+fn spawn() -> std::io::Result<ChildStdin> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn()?;
+    let stdin = child.stdin.take().expect("stdin is piped above");
+    reap(child);
+    Ok(stdin)
+}
+
+#[cfg(not(unix))]
+fn spawn() -> std::io::Result<ChildStdin> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// Takes the shell's status when it ends, so that it does not stay in the table of processes.
+#[cfg(unix)]
+fn reap(mut child: Child) {
+    // A status that nobody takes costs one entry of that table until Neovim ends.
+    let _ = std::thread::Builder::new().name("acp-guard".into()).spawn(move || child.wait());
+}

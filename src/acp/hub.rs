@@ -1,0 +1,204 @@
+//! The background's centre: hands each command to the agent it is for, and keeps what all agents
+//! share. Talking to one agent is `connection`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::{self, JoinSet, spawn_blocking};
+
+use super::files::Loaded;
+use super::guard::Guard;
+use super::terminals::Terminals;
+use super::wire_log::WireLog;
+use super::{Settings, connection, jobs, stillborn};
+use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, TurnEnd};
+use crate::mailbox::Mailbox;
+
+/// What the editor's thread sends.
+pub enum Order {
+    Do(Command),
+    /// End everything within this time.
+    Leave(Duration),
+}
+
+/// What all agents share.
+pub struct Shared {
+    pub mailbox: Arc<Mailbox>,
+    pub settings: Settings,
+    pub terminals: Terminals,
+    pub guard: Arc<Guard>,
+    pub loaded: Loaded,
+    pub log: WireLog,
+}
+
+pub struct Hub {
+    shared: Arc<Shared>,
+    agents: HashMap<AgentId, mpsc::UnboundedSender<Command>>,
+    /// Which agent a session belongs to.
+    sessions: HashMap<SessionKey, AgentId>,
+    tasks: JoinSet<()>,
+    names: HashMap<task::Id, AgentId>,
+    /// Says to all that Neovim is leaving, and how long it waits.
+    leaving: watch::Sender<Option<Duration>>,
+}
+
+impl Hub {
+    pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
+        let log = WireLog::start(settings.log.clone());
+        let guard = Guard::logging(log.clone());
+        let terminals = Terminals::new(mailbox.clone(), guard.clone());
+        let shared = Shared { mailbox, settings, terminals, guard, loaded: Loaded::default(), log };
+        Self {
+            shared: Arc::new(shared),
+            agents: HashMap::new(),
+            sessions: HashMap::new(),
+            tasks: JoinSet::new(),
+            names: HashMap::new(),
+            leaving: watch::Sender::new(None),
+        }
+    }
+
+    /// Works until it is told to leave, or nobody is there any more who could tell.
+    pub async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+        let limit = loop {
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(Order::Do(command)) => self.command(command),
+                    Some(Order::Leave(limit)) => break limit,
+                    None => break super::LEAVING,
+                },
+                Some(ended) = self.tasks.join_next_with_id() => self.ended(ended),
+            }
+        };
+        // From here on `Background::send` knows that nobody listens.
+        orders.close();
+        self.leaving.send_replace(Some(limit));
+        let shared = self.shared.clone();
+        let terminals = spawn_blocking(move || shared.terminals.end_all());
+        while let Some(ended) = self.tasks.join_next_with_id().await {
+            self.ended(ended);
+        }
+        // It can only fail by a panic, which the panic hook has logged.
+        let _ = terminals.await;
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Connect { agent, launch } => self.connect(agent, launch),
+            Command::Kill { session, terminal } => {
+                // A terminal that is gone already needs no ending.
+                let _ = self.shared.terminals.kill(session, &terminal);
+            }
+            Command::Type { session, terminal, bytes } => {
+                self.shared.terminals.type_bytes(session, &terminal, &bytes);
+            }
+            Command::Resize { session, terminal, rows, columns } => {
+                self.shared.terminals.resize(session, &terminal, rows, columns);
+            }
+            Command::FileLoaded { path } => self.shared.loaded.add(path),
+            Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::Compute { job, work } => {
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
+            }
+            // Told apart before it comes here.
+            Command::Shutdown => {}
+            command => self.pass_on(command),
+        }
+    }
+
+    fn connect(&mut self, agent: AgentId, launch: crate::core::message::Launch) {
+        if self.agents.contains_key(&agent) {
+            return self.shared.log.note(&format!("agent {} was to be started twice", agent.0));
+        }
+        let (commands, queue) = mpsc::unbounded_channel();
+        self.agents.insert(agent, commands);
+        let task = connection::run(self.shared.clone(), agent, launch, queue, self.leaving.subscribe());
+        self.names.insert(self.tasks.spawn(task).id(), agent);
+    }
+
+    fn pass_on(&mut self, command: Command) {
+        if let Command::Open { agent, session, .. } | Command::Load { agent, session, .. } = &command {
+            self.sessions.insert(*session, *agent);
+        }
+        let agent = match &command {
+            Command::Open { agent, .. }
+            | Command::Load { agent, .. }
+            | Command::List { agent, .. }
+            | Command::Delete { agent, .. }
+            | Command::Login { agent, .. }
+            | Command::Logout { agent }
+            | Command::Disconnect { agent } => Some(*agent),
+            Command::Answer { ask, .. } => Some(super::asks::asker(*ask)),
+            other => session_of(other).and_then(|session| self.sessions.get(&session).copied()),
+        };
+        if let Command::Close { session } = &command {
+            self.sessions.remove(session);
+        }
+        let unsent = match agent.and_then(|agent| self.agents.get(&agent)) {
+            Some(agent) => agent.send(command).err().map(|error| error.0),
+            None => Some(command),
+        };
+        if let Some(command) = unsent {
+            let message = "the agent isn't running; start it again".to_owned();
+            refuse(
+                &self.shared.mailbox,
+                command,
+                Failure { kind: FailureKind::Disconnected, message, details: None },
+            );
+        }
+    }
+
+    fn ended(&mut self, ended: Result<(task::Id, ()), task::JoinError>) {
+        let (id, panicked) = match ended {
+            Ok((id, ())) => (id, false),
+            Err(error) => (error.id(), error.is_panic()),
+        };
+        let Some(agent) = self.names.remove(&id) else { return };
+        self.agents.remove(&agent);
+        self.sessions.retain(|_, of| *of != agent);
+        if panicked {
+            let message =
+                "the plugin failed while it spoke with it; see the log, and start it again".to_owned();
+            let failure = Failure { kind: FailureKind::Protocol, message, details: None };
+            self.shared.mailbox.post(Event::Exited { agent, why: stillborn(failure) });
+        }
+    }
+}
+
+fn session_of(command: &Command) -> Option<SessionKey> {
+    match command {
+        Command::Close { session }
+        | Command::Prompt { session, .. }
+        | Command::Steer { session, .. }
+        | Command::Cancel { session }
+        | Command::SetMode { session, .. }
+        | Command::SetModel { session, .. }
+        | Command::SetOption { session, .. } => Some(*session),
+        _ => None,
+    }
+}
+
+/// Answers a command that cannot be carried out. Those that nobody waits for are dropped.
+pub fn refuse(mailbox: &Mailbox, command: Command, failure: Failure) {
+    let request_failed = |agent, what: &str, failure| Event::RequestFailed {
+        agent,
+        session: None,
+        what: what.into(),
+        failure,
+    };
+    mailbox.post(match command {
+        Command::Connect { agent, .. } => Event::Exited { agent, why: stillborn(failure) },
+        Command::Open { session, .. } | Command::Load { session, .. } => {
+            Event::OpenFailed { session, failure }
+        }
+        Command::Prompt { session, .. } => Event::TurnEnded { session, end: TurnEnd::Failed(failure) },
+        Command::List { agent, .. } => request_failed(agent, "list sessions", failure),
+        Command::Delete { agent, .. } => request_failed(agent, "delete the session", failure),
+        Command::Login { agent, .. } => request_failed(agent, "log in", failure),
+        Command::Logout { agent } => request_failed(agent, "log out", failure),
+        _ => return,
+    });
+}

@@ -1,0 +1,456 @@
+//! One agent's process: started with pipes in a process group of its own, read and written by
+//! threads, and ended in steps until nothing of it is left. What goes through the pipes is read by
+//! `framing` and `rpc`; what it means is left to `connection`.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+#[cfg(not(unix))]
+use std::process::ExitStatus;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc as blocking;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+
+#[cfg(unix)]
+use super::exit::exit;
+use super::framing::{Framer, TooLong, is_length_header, trim};
+use super::guard::Guard;
+use super::rpc::{self, Message, Noise};
+use super::wire_log::{AgentLog, Direction};
+use crate::core::message::{Exit, Launch};
+
+/// How long an agent may take to leave by itself once its stdin is closed, and then once it was told.
+const PATIENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
+
+/// Reads in flight between the reading thread and the background.
+const BATCHES: usize = 4;
+
+const STDERR_LINES: usize = 20;
+
+/// What the agent wrote to its stdout.
+#[derive(Debug)]
+pub enum Output {
+    Message(Message),
+    /// A line that is no message, or its beginning.
+    Noise(Noise, String),
+    /// A message longer than allowed; nothing can be read after it.
+    TooLong,
+    /// Messages are framed as a language server does.
+    LengthHeader,
+}
+
+/// Why a process couldn't be started; the text is fit for "couldn't start {agent}: …".
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    #[error("no program \"{command}\" in PATH; install it or set agents.{name}.command")]
+    NotInPath { command: String, name: String },
+    #[error("no program \"{command}\"; set agents.{name}.command to where it is")]
+    NoFile { command: String, name: String },
+    #[error("\"{command}\" needs an interpreter that is not there; see its first line")]
+    NoInterpreter { command: String },
+    #[error("\"{command}\" may not be run; make it executable or set agents.{name}.command")]
+    NotExecutable { command: String, name: String },
+    #[error("no folder \"{}\" to start it in; set agents.{name}.cwd or create it", cwd.display())]
+    NoFolder { cwd: PathBuf, name: String },
+    #[error("running \"{command}\" failed: {source}")]
+    Other { command: String, source: std::io::Error },
+}
+
+pub struct Process {
+    pub pid: u32,
+    pub input: Input,
+    pub output: mpsc::Receiver<Vec<Output>>,
+    stderr: Stderr,
+    exit: watch::Receiver<Option<Exit>>,
+    group: Group,
+}
+
+impl Process {
+    pub fn start(
+        launch: &Launch,
+        message_limit: usize,
+        guard: Arc<Guard>,
+        log: &AgentLog,
+    ) -> Result<Self, SpawnError> {
+        let mut child = command(launch).spawn().map_err(|error| explain(launch, error))?;
+        let pid = child.id();
+        let group = Group { id: pid.cast_signed(), guard, gone: false };
+        group.guard.add(group.id);
+        let stdin = child.stdin.take().expect("stdin is piped above");
+        let stdout = child.stdout.take().expect("stdout is piped above");
+        let stderr = child.stderr.take().expect("stderr is piped above");
+
+        let (lines, queue) = blocking::channel();
+        let (batches, output) = mpsc::channel(BATCHES);
+        let (ended, exit) = watch::channel(None);
+        let tail = Stderr::default();
+        let name = |part: &str| format!("acp-{}-{part}", launch.name);
+        run(name("in"), move || write_lines(stdin, &queue));
+        run(name("out"), {
+            let log = log.clone();
+            move || read_messages(stdout, message_limit, &batches, &log)
+        });
+        run(name("err"), {
+            let (log, tail) = (log.clone(), tail.clone());
+            move || read_stderr(stderr, &tail, &log)
+        });
+        run(name("wait"), move || wait(child, &ended));
+        Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, group })
+    }
+
+    /// Waits for the process itself; what it started may live on.
+    pub fn exited(&self) -> impl Future<Output = ()> + use<> {
+        let mut exit = self.exit.clone();
+        async move {
+            // The waiting thread tells before it ends, and without one there is nothing to wait for.
+            let _ = exit.wait_for(Option::is_some).await;
+        }
+    }
+
+    pub fn exit(&self) -> Option<Exit> {
+        self.exit.borrow().clone()
+    }
+
+    /// The last lines of stderr. Waits a moment for those that are still on their way.
+    pub async fn stderr(&self) -> Vec<String> {
+        let mut closed = self.stderr.closed.subscribe();
+        // A child of the agent's may hold the pipe open for long; then these are the lines so far.
+        let _ = timeout(Duration::from_millis(200), closed.wait_for(|closed| *closed)).await;
+        lock(&self.stderr.lines).iter().cloned().collect()
+    }
+
+    /// Ends the process and all it started: closes its stdin, then asks, then kills. `hurry` says that
+    /// Neovim is leaving, and how much time there is.
+    pub async fn end(&mut self, hurry: &mut watch::Receiver<Option<Duration>>) {
+        self.input.close();
+        if !self.gone_within(PATIENCE[0], |_| Duration::ZERO, hurry).await {
+            self.group.signal(Signal::Terminate);
+            if !self.gone_within(PATIENCE[1], |limit| limit / 2, hurry).await {
+                self.group.signal(Signal::Kill);
+                // What even a kill does not end waits inside the kernel; nobody can do more.
+                let _ = timeout(Duration::from_secs(1), self.gone()).await;
+            }
+        }
+        self.group.forget();
+    }
+
+    /// Whether all are gone after `patience`, or after what `hurried` makes of the time that is left.
+    async fn gone_within(
+        &self,
+        patience: Duration,
+        hurried: impl Fn(Duration) -> Duration,
+        hurry: &mut watch::Receiver<Option<Duration>>,
+    ) -> bool {
+        let waited = async {
+            let limit = *hurry.borrow_and_update();
+            if limit.is_none() {
+                tokio::select! {
+                    () = sleep(patience) => return,
+                    _ = hurry.wait_for(Option::is_some) => {}
+                }
+            }
+            let limit = *hurry.borrow();
+            if let Some(limit) = limit {
+                sleep(hurried(limit)).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.gone() => true,
+            () = waited => false,
+        }
+    }
+
+    async fn gone(&self) {
+        self.exited().await;
+        while self.group.lives() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.input.close();
+        if !self.group.gone {
+            self.group.signal(Signal::Kill);
+            self.group.forget();
+        }
+    }
+}
+
+/// The agent's stdin: a queue without end, emptied by a thread, so that sending never waits.
+#[derive(Clone, Debug)]
+pub struct Input(Arc<Mutex<Option<blocking::Sender<Vec<u8>>>>>);
+
+impl Input {
+    /// Sends a whole line. After the end of the agent nothing is sent any more.
+    pub fn send(&self, line: Vec<u8>) {
+        if let Some(lines) = &*lock(&self.0) {
+            // The queue's other end is gone only when the pipe broke: the agent's end is noticed elsewhere.
+            let _ = lines.send(line);
+        }
+    }
+
+    /// Closes stdin once all that was sent is written.
+    pub fn close(&self) {
+        lock(&self.0).take();
+    }
+}
+
+#[derive(Clone)]
+struct Stderr {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    closed: watch::Sender<bool>,
+}
+
+impl Default for Stderr {
+    fn default() -> Self {
+        Self { lines: Arc::default(), closed: watch::Sender::new(false) }
+    }
+}
+
+fn run(name: String, body: impl FnOnce() + Send + 'static) {
+    // Without threads nothing works at all, and the agent's silence is noticed by its timeouts.
+    let _ = thread::Builder::new().name(name).spawn(body);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write_lines(mut stdin: ChildStdin, queue: &blocking::Receiver<Vec<u8>>) {
+    for line in queue {
+        if stdin.write_all(&line).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_messages(mut stdout: ChildStdout, limit: usize, batches: &mpsc::Sender<Vec<Output>>, log: &AgentLog) {
+    let mut framer = Framer::new(limit);
+    let mut block = vec![0; 64 * 1024];
+    let mut heard = false;
+    loop {
+        let read = match stdout.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => {
+                log.note(&format!("couldn't read the agent's stdout: {error}"));
+                break;
+            }
+        };
+        let mut batch = Vec::new();
+        let pushed = framer.push(&block[..read], |line| batch.extend(read_line(line, &mut heard, log)));
+        if pushed == Err(TooLong) {
+            batch.push(Output::TooLong);
+        }
+        let over = matches!(batch.last(), Some(Output::TooLong | Output::LengthHeader));
+        if !batch.is_empty() && batches.blocking_send(batch).is_err() || over {
+            return;
+        }
+    }
+    if let Some(output) = framer.finish().and_then(|line| read_line(&line, &mut heard, log)) {
+        // The other end is gone only when nobody wants to know.
+        let _ = batches.blocking_send(vec![output]);
+    }
+}
+
+fn read_line(line: &[u8], heard: &mut bool, log: &AgentLog) -> Option<Output> {
+    let line = trim(line);
+    if line.is_empty() {
+        return None;
+    }
+    let text = String::from_utf8_lossy(line);
+    match rpc::read(&text) {
+        Ok(message) => {
+            *heard = true;
+            log.message(Direction::FromAgent, line);
+            Some(Output::Message(message))
+        }
+        Err(noise) => {
+            log.raw(Direction::FromAgent, &text);
+            // A program that has sent a message knows the framing; such a line is its own output.
+            if is_length_header(line) && !*heard {
+                return Some(Output::LengthHeader);
+            }
+            Some(Output::Noise(noise, text.chars().take(200).collect()))
+        }
+    }
+}
+
+fn read_stderr(stderr: ChildStderr, tail: &Stderr, log: &AgentLog) {
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    // A line without an end must not grow without one.
+    while reader.by_ref().take(8 * 1024).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let text = plain(&String::from_utf8_lossy(&line));
+        if !text.is_empty() {
+            log.raw(Direction::Stderr, &text);
+            let mut lines = lock(&tail.lines);
+            if lines.len() == STDERR_LINES {
+                lines.pop_front();
+            }
+            lines.push_back(text);
+        }
+        line.clear();
+    }
+    tail.closed.send_replace(true);
+}
+
+/// A line as it reads on a screen: without colours and other control sequences.
+fn plain(line: &str) -> String {
+    let mut plain = String::new();
+    let mut chars = line.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '\u{1b}' => {
+                if chars.next() == Some('[') {
+                    chars.by_ref().find(|char| ('@'..='~').contains(char));
+                }
+            }
+            '\t' => plain.push(char),
+            char if char.is_control() => {}
+            char => plain.push(char),
+        }
+    }
+    plain.truncate(plain.trim_end().len());
+    plain
+}
+
+fn wait(mut child: Child, ended: &watch::Sender<Option<Exit>>) {
+    // An error means that somebody else has taken the status; the process is gone in any case.
+    let exit = child.wait().map(exit).unwrap_or_default();
+    ended.send_replace(Some(exit));
+}
+
+fn command(launch: &Launch) -> Command {
+    let mut command = Command::new(program(launch));
+    command
+        .args(&launch.args)
+        .envs(launch.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&launch.cwd)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+#[cfg(not(windows))]
+fn program(launch: &Launch) -> PathBuf {
+    PathBuf::from(&launch.command)
+}
+
+/// `npx` and its like are scripts named `npx.cmd` there, which are found by their full name only.
+#[cfg(windows)]
+fn program(launch: &Launch) -> PathBuf {
+    let named = PathBuf::from(&launch.command);
+    if named.extension().is_some() || named.components().count() > 1 {
+        return named;
+    }
+    let extensions = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".into());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .flat_map(|folder| {
+            let named = &named;
+            extensions
+                .split(';')
+                .map(move |end| folder.join(format!("{}{end}", named.display())))
+                .collect::<Vec<_>>()
+        })
+        .find(|file| file.is_file())
+        .unwrap_or(named)
+}
+
+fn explain(launch: &Launch, source: std::io::Error) -> SpawnError {
+    let (command, name) = (launch.command.clone(), launch.name.clone());
+    let file = Path::new(&command);
+    match source.kind() {
+        _ if !launch.cwd.is_dir() => SpawnError::NoFolder { cwd: launch.cwd.clone(), name },
+        ErrorKind::NotFound if file.components().count() == 1 => SpawnError::NotInPath { command, name },
+        ErrorKind::NotFound if launch.cwd.join(file).exists() => SpawnError::NoInterpreter { command },
+        ErrorKind::NotFound => SpawnError::NoFile { command, name },
+        ErrorKind::PermissionDenied => SpawnError::NotExecutable { command, name },
+        _ => SpawnError::Other { command, source },
+    }
+}
+
+enum Signal {
+    Terminate,
+    Kill,
+}
+
+/// The process group that an agent leads, with all it started unless they left it.
+struct Group {
+    id: i32,
+    guard: Arc<Guard>,
+    gone: bool,
+}
+
+impl Group {
+    fn forget(&mut self) {
+        self.gone = true;
+        self.guard.remove(self.id);
+    }
+
+    #[cfg(unix)]
+    fn lives(&self) -> bool {
+        self.send(0)
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: Signal) {
+        self.send(match signal {
+            Signal::Terminate => libc::SIGTERM,
+            Signal::Kill => libc::SIGKILL,
+        });
+    }
+
+    #[cfg(unix)]
+    fn send(&self, signal: libc::c_int) -> bool {
+        // SAFETY: `kill` takes plain numbers and touches no memory of ours.
+        unsafe { libc::kill(-self.id, signal) == 0 }
+    }
+
+    #[cfg(not(unix))]
+    fn lives(&self) -> bool {
+        false
+    }
+
+    /// There are no groups, but `taskkill` knows who started whom.
+    #[cfg(not(unix))]
+    fn signal(&self, signal: Signal) {
+        let mut command = Command::new("taskkill");
+        command.args(["/T", "/PID", &self.id.to_string()]);
+        if let Signal::Kill = signal {
+            command.arg("/F");
+        }
+        // A process that is gone already is no failure, and there is no other way to end one.
+        let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    }
+}
+
+#[cfg(not(unix))]
+fn exit(status: ExitStatus) -> Exit {
+    #[expect(clippy::cast_sign_loss, reason = "the system's codes are unsigned, as in 0xC0000005")]
+    Exit { code: status.code().map(|code| code as u32), signal: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_stderr_loses_its_colours() {
+        assert_eq!(plain("\u{1b}[1;31merror\u{1b}[0m:\tno\u{7} key \r\n"), "error:\tno key");
+        assert_eq!(plain("\u{1b}[2K\n"), "");
+    }
+}

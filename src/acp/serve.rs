@@ -1,0 +1,229 @@
+//! What the agent asks of us: each request is answered exactly once, at once where possible, else by
+//! the editor, the disk or a command's end. The protocol's words are `from_acp` and `to_acp`.
+
+use tokio::sync::oneshot;
+
+use super::asks::Over;
+use super::connection::{Call, Connection};
+use super::files::{FileRequest, FileWork, ForEditor};
+use super::from_acp::{self, AgentRequest, Scope};
+use super::rpc::{INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Reply, RequestId, RpcError};
+use super::terminals::{TerminalError, TerminalSpec};
+use super::{connection, to_acp};
+use crate::core::message::{PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch};
+
+/// An agent that wants the error for a missing file as no error at all.
+const WANTS_EMPTY: &str = "gemini-cli";
+
+/// Requests that wait for a command's end. They wait as long as their entry is in here.
+#[derive(Default)]
+pub struct Waits(Vec<(RequestId, oneshot::Sender<()>)>);
+
+impl Waits {
+    fn add(&mut self, id: RequestId) -> oneshot::Receiver<()> {
+        self.0.retain(|(_, stop)| !stop.is_closed());
+        let (stop, stopped) = oneshot::channel();
+        self.0.push((id, stop));
+        stopped
+    }
+
+    fn stop(&mut self, id: &RequestId) {
+        self.0.retain(|(waiting, _)| waiting != id);
+    }
+}
+
+impl Connection {
+    pub(super) fn serve(&mut self, id: RequestId, method: &str, params: &serde_json::Value) {
+        let reply = Reply::new(id, &self.outbox);
+        let settings = &self.shared.settings;
+        let served = match method {
+            "fs/read_text_file" => settings.can_read,
+            "fs/write_text_file" => settings.can_write,
+            _ if method.starts_with("terminal/") => settings.can_run,
+            _ => true,
+        };
+        if !served {
+            return reply.fail(&RpcError::no_method(method));
+        }
+        let served = from_acp::request(method, params).and_then(|request| {
+            let session = self.session_for(&request)?;
+            Ok((session, request))
+        });
+        match served {
+            Ok((session, request)) => self.serve_in(session, request, reply),
+            Err(error) => reply.fail(&error),
+        }
+    }
+
+    fn session_for(&self, request: &AgentRequest) -> Result<SessionKey, RpcError> {
+        let acp_id = match request {
+            AgentRequest::Permission { session, .. }
+            | AgentRequest::Read { session, .. }
+            | AgentRequest::Write { session, .. }
+            | AgentRequest::TerminalCreate { session, .. }
+            | AgentRequest::TerminalOutput { session, .. }
+            | AgentRequest::TerminalWait { session, .. }
+            | AgentRequest::TerminalKill { session, .. }
+            | AgentRequest::TerminalRelease { session, .. } => session,
+            AgentRequest::Form { scope, .. } | AgentRequest::Url { scope, .. } => match scope {
+                Scope::Session(session) => session,
+                Scope::Request(request) => return self.session_of_call(request),
+            },
+        };
+        self.sessions.find(acp_id).map(|session| session.key).ok_or_else(|| {
+            let message = format!("no session {acp_id:?}; open or load it first");
+            RpcError::new(NOT_FOUND, message).with_data(serde_json::json!({ "sessionId": acp_id }))
+        })
+    }
+
+    /// The session that a request of ours is about; one about none is shown in any.
+    fn session_of_call(&self, request: &RequestId) -> Result<SessionKey, RpcError> {
+        let of_call = match self.calls.get(request) {
+            Some(
+                Call::Open { session, .. }
+                | Call::Load { session }
+                | Call::Prompt { session }
+                | Call::Choose { session, .. }
+                | Call::Other { session: Some(session), .. },
+            ) => Some(*session),
+            Some(_) => self.sessions.any().map(|session| session.key),
+            None => None,
+        };
+        of_call.ok_or_else(|| RpcError::invalid("requestId", "must be that of a request that still runs"))
+    }
+
+    fn serve_in(&mut self, session: SessionKey, request: AgentRequest, reply: Reply) {
+        match request {
+            AgentRequest::Permission { call, options, .. } => self.permission(session, call, options, reply),
+            AgentRequest::Read { path, line, limit, .. } => {
+                let missing_is_empty = self.agent_is(WANTS_EMPTY);
+                self.file(session, FileWork::Read { path, line, limit, missing_is_empty }, reply);
+            }
+            AgentRequest::Write { path, content, .. } => {
+                self.file(session, FileWork::Write { path, content }, reply)
+            }
+            AgentRequest::TerminalCreate { command, args, env, cwd, output_limit, .. } => {
+                let Some(known) = self.sessions.get_mut(session) else { return };
+                let cwd = cwd.unwrap_or_else(|| known.place.cwd.clone());
+                let spec = TerminalSpec { command, args, env, cwd, output_limit };
+                match self.shared.terminals.create(session, spec) {
+                    Ok(terminal) => {
+                        reply.ok(to_acp::terminal_created(&terminal.0));
+                        if let Some(turn) = &mut known.turn {
+                            turn.terminals.push(terminal);
+                        }
+                    }
+                    Err(error) => reply
+                        .fail(&RpcError::new(INVALID_PARAMS, format!("couldn't run the command: {error}"))),
+                }
+            }
+            AgentRequest::TerminalOutput { terminal, .. } => {
+                match self.shared.terminals.output(session, &terminal) {
+                    Ok(output) => {
+                        reply.ok(to_acp::terminal_output(output.text, output.truncated, output.exit))
+                    }
+                    Err(error) => reply.fail(&no_terminal(&terminal, &error)),
+                }
+            }
+            AgentRequest::TerminalWait { terminal, .. } => self.wait(session, &terminal, reply),
+            AgentRequest::TerminalKill { terminal, .. } => {
+                match self.shared.terminals.kill(session, &terminal) {
+                    Ok(()) => reply.ok(to_acp::terminal_killed()),
+                    Err(error) => reply.fail(&no_terminal(&terminal, &error)),
+                }
+            }
+            AgentRequest::TerminalRelease { terminal, .. } => {
+                match self.shared.terminals.release(session, &terminal) {
+                    Ok(()) => reply.ok(to_acp::terminal_released()),
+                    Err(error) => return reply.fail(&no_terminal(&terminal, &error)),
+                }
+                if let Some(turn) = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut()) {
+                    turn.terminals.retain(|id| *id != terminal);
+                }
+            }
+            AgentRequest::Form { message, schema, call, .. } => {
+                self.ask(session, Question::Form { message, schema, call }, reply);
+            }
+            AgentRequest::Url { message, url, elicitation, .. } => {
+                self.ask(session, Question::Url { message, url, elicitation }, reply);
+            }
+        }
+    }
+
+    fn permission(
+        &mut self,
+        session: SessionKey,
+        call: Box<ToolCallPatch>,
+        options: Vec<PermissionOption>,
+        reply: Reply,
+    ) {
+        let cancelled = self
+            .sessions
+            .get_mut(session)
+            .and_then(|known| known.turn.as_ref())
+            .is_some_and(|turn| turn.cancelled);
+        if cancelled {
+            return reply.ok(to_acp::permission_cancelled());
+        }
+        if options.is_empty() {
+            let what = call.title.as_deref().unwrap_or("something");
+            let text = format!("{} asks for permission ({what}) but gives no answer to choose", self.name);
+            self.note(Some(session), Severity::Warning, text);
+            return reply.ok(to_acp::permission_cancelled());
+        }
+        self.ask(session, Question::Permission { call, options }, reply);
+    }
+
+    fn ask(&mut self, session: SessionKey, question: Question, reply: Reply) {
+        let in_turn = self.sessions.get_mut(session).is_some_and(|known| known.turn.is_some());
+        let ask = self.asks.open(session, in_turn, &question, reply);
+        self.post(crate::core::message::Event::Asked { session, ask, question });
+    }
+
+    fn file(&mut self, session: SessionKey, work: FileWork, reply: Reply) {
+        let Some(known) = self.sessions.get_mut(session) else { return };
+        let request = FileRequest { session, place: known.place.clone(), reply, work };
+        // It ends after this connection only; a request that comes to late is answered by its reply.
+        let _ = self.files.send(request);
+    }
+
+    /// Passes a request on for a file that a buffer holds.
+    pub(super) fn ask_editor(&mut self, request: ForEditor) {
+        let ForEditor { session, reply, question } = request;
+        if self.sessions.get_mut(session).is_some() {
+            self.ask(session, question, reply);
+        }
+    }
+
+    fn wait(&mut self, session: SessionKey, terminal: &TerminalId, reply: Reply) {
+        let over = match self.shared.terminals.wait(session, terminal) {
+            Ok(over) => over,
+            Err(error) => return reply.fail(&no_terminal(terminal, &error)),
+        };
+        let stopped = self.waits.add(reply.id().clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                exit = over => reply.ok(to_acp::terminal_exited(exit)),
+                // Also when the conversation ends.
+                _ = stopped => reply.fail(&RpcError::new(REQUEST_CANCELLED, "request cancelled")),
+            }
+        });
+    }
+
+    /// The agent takes a request of its own back.
+    pub(super) fn taken_back(&mut self, params: &serde_json::Value) {
+        if let Some(request) = from_acp::cancelled_request(params) {
+            self.waits.stop(&request);
+            self.withdraw(&Over::TakenBack(&request));
+        }
+    }
+
+    fn agent_is(&self, name: &str) -> bool {
+        matches!(&self.state, connection::State::Ready(info) if info.name.as_deref() == Some(name))
+    }
+}
+
+fn no_terminal(terminal: &TerminalId, error: &TerminalError) -> RpcError {
+    let data = serde_json::json!({ "terminalId": terminal.0 });
+    RpcError::new(NOT_FOUND, format!("couldn't use the terminal: {error}")).with_data(data)
+}

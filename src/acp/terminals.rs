@@ -1,0 +1,315 @@
+//! The commands that agents run: each on a terminal of its own, in a process group of its own, with
+//! a record that the agent reads and a paced stream that the editor shows. Who may run what, and
+//! the protocol's words for it, are the callers' business.
+
+mod display;
+mod program;
+mod pty;
+mod pump;
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::acp::guard::Guard;
+use crate::core::message::{Event, Exit, SessionKey, TerminalId};
+use crate::mailbox::Mailbox;
+use pump::Terminal;
+
+/// How many commands may run at once.
+const LIMIT: usize = 32;
+/// What an agent may have kept of one command's output.
+const OUTPUT_LIMIT: usize = 1 << 20;
+/// How long a command that is asked to end may take to do so.
+const GRACE: Duration = Duration::from_secs(2);
+/// The same when Neovim is leaving, and waits.
+const GRACE_AT_EXIT: Duration = Duration::from_millis(100);
+/// Until a window says otherwise.
+const SIZE: (u16, u16) = (24, 80);
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalSpec {
+    /// A program, or with no `args` a line of shell code.
+    pub command: String,
+    pub args: Vec<String>,
+    /// On top of Neovim's own environment and of what makes programs behave.
+    pub env: Vec<(String, String)>,
+    pub cwd: PathBuf,
+    /// In bytes; more than our own limit has no effect.
+    pub output_limit: Option<u64>,
+}
+
+/// What an agent may know of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalOutput {
+    pub text: String,
+    /// The text lacks its beginning.
+    pub truncated: bool,
+    /// Only once the command is over and all that it wrote is in the text.
+    pub exit: Option<Exit>,
+}
+
+/// Fits after "couldn't run the command: " and, for the last four, "couldn't use the terminal: ".
+#[derive(Debug, thiserror::Error)]
+pub enum TerminalError {
+    #[error("the command is empty; name a program")]
+    NoCommand,
+    #[error("no such program {0:?}; check its name and $PATH, or give its full path")]
+    NoProgram(String),
+    #[error("no such file {}; check the path", .0.display())]
+    NoFile(PathBuf),
+    #[error("{} is not an executable file; run it through its interpreter, or make it executable", .0.display())]
+    NotExecutable(PathBuf),
+    #[error("the folder {} is not absolute; give the full path", .0.display())]
+    RelativeFolder(PathBuf),
+    #[error("there is no folder {}; create it first, or give another", .0.display())]
+    NoFolder(PathBuf),
+    #[error("{0:?} is not the name of an environment variable; leave it out")]
+    Variable(String),
+    #[error("the system can't start {command:?}: {source}")]
+    Start { command: String, source: io::Error },
+    #[error("the system has no terminal for it: {0}; end other commands first")]
+    System(io::Error),
+    #[error("{0} commands run already, which is the limit; wait for one or kill one first")]
+    TooMany(usize),
+    #[error("Neovim is leaving")]
+    Leaving,
+    #[error("the terminal {:?} was released; create a new one", .0.0)]
+    Released(TerminalId),
+    #[error("this session has no terminal {:?}; create one first", .0.0)]
+    Unknown(TerminalId),
+}
+
+/// All terminals of all sessions. Everything may be called from any thread and returns at once;
+/// only [`Self::end_all`] waits a moment.
+pub struct Terminals {
+    shared: Arc<Shared>,
+    limit: usize,
+    output_limit: usize,
+}
+
+/// What the terminals' threads have in common.
+struct Shared {
+    mailbox: Arc<Mailbox>,
+    guard: Arc<Guard>,
+    registry: Mutex<Registry>,
+    /// Rung when a process group is gone.
+    gone: Condvar,
+}
+
+#[derive(Default)]
+struct Registry {
+    /// By the names that agents use; none once it is released.
+    named: HashMap<(SessionKey, TerminalId), Option<Arc<Terminal>>>,
+    /// By number, as long as anything of the terminal is left to be done.
+    alive: HashMap<u64, Arc<Terminal>>,
+    last_number: u64,
+    /// Commands that have not ended.
+    running: usize,
+    /// Process groups of which something is left.
+    groups: usize,
+    leaving: bool,
+}
+
+impl Terminals {
+    pub fn new(mailbox: Arc<Mailbox>, guard: Arc<Guard>) -> Self {
+        let shared = Shared { mailbox, guard, registry: Mutex::default(), gone: Condvar::new() };
+        Self { shared: Arc::new(shared), limit: LIMIT, output_limit: OUTPUT_LIMIT }
+    }
+
+    /// How many commands may run at once. Ended ones do not count, since many agents never release
+    /// a terminal.
+    pub fn with_limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The most bytes kept of a command's output, whatever the agent asks for.
+    pub fn with_output_limit(mut self, output_limit: usize) -> Self {
+        self.output_limit = output_limit;
+        self
+    }
+
+    /// Starts a command; its output can be read at once.
+    pub fn create(&self, session: SessionKey, spec: TerminalSpec) -> Result<TerminalId, TerminalError> {
+        let command = program::command(&spec)?;
+        let number = self.shared.reserve(self.limit)?;
+        let limit = spec.output_limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+        let id = TerminalId(format!("terminal-{number}"));
+        let started = Terminal::start(session, id.clone(), number, command, limit.min(self.output_limit));
+        let (terminal, listener) = match started {
+            Ok(started) => started,
+            Err(error) => {
+                self.shared.ended();
+                return Err(match error {
+                    pump::StartError::Terminal(error) => TerminalError::System(error),
+                    pump::StartError::Program(source) => {
+                        TerminalError::Start { command: spec.command, source }
+                    }
+                });
+            }
+        };
+        let leaving = self.shared.register(&terminal);
+        if !leaving {
+            self.shared.mailbox.post(Event::TerminalStarted {
+                session,
+                terminal: id.clone(),
+                command: program::line(&spec),
+                cwd: spec.cwd,
+            });
+        }
+        if let Err(error) = terminal.run(&self.shared, listener) {
+            self.shared.lock().named.remove(&(session, id));
+            return Err(TerminalError::System(error));
+        }
+        if leaving {
+            terminal.end(Duration::ZERO);
+            return Err(TerminalError::Leaving);
+        }
+        Ok(id)
+    }
+
+    /// What the command printed so far.
+    pub fn output(&self, session: SessionKey, id: &TerminalId) -> Result<TerminalOutput, TerminalError> {
+        Ok(self.find(session, id)?.output())
+    }
+
+    /// Resolves when the command is over, at once if it is; any number may wait, and all are
+    /// answered even if the terminal is released or everything ends.
+    pub fn wait(
+        &self,
+        session: SessionKey,
+        id: &TerminalId,
+    ) -> Result<impl Future<Output = Exit> + Send + use<>, TerminalError> {
+        Ok(self.find(session, id)?.wait())
+    }
+
+    /// Asks the command and all its children to end, and makes them after two seconds. The terminal
+    /// stays readable.
+    pub fn kill(&self, session: SessionKey, id: &TerminalId) -> Result<(), TerminalError> {
+        self.find(session, id)?.end(GRACE);
+        Ok(())
+    }
+
+    /// Ends the command if it runs, and forgets the terminal. What a command that is over has left
+    /// behind on purpose (`nohup`) may run on until the session ends.
+    pub fn release(&self, session: SessionKey, id: &TerminalId) -> Result<(), TerminalError> {
+        let terminal = self.find(session, id)?;
+        if terminal.is_running() {
+            terminal.end(GRACE);
+        }
+        self.shared.lock().named.insert((session, id.clone()), None);
+        Ok(())
+    }
+
+    /// Types into the terminal; nothing happens if it is gone.
+    pub fn type_bytes(&self, session: SessionKey, id: &TerminalId, bytes: &[u8]) {
+        if let Ok(terminal) = self.find(session, id) {
+            terminal.type_bytes(bytes);
+        }
+    }
+
+    /// Gives the terminal another size, in cells; nothing happens if it is gone.
+    pub fn resize(&self, session: SessionKey, id: &TerminalId, rows: u16, columns: u16) {
+        if let Ok(terminal) = self.find(session, id) {
+            terminal.resize(rows, columns);
+        }
+    }
+
+    /// Ends and forgets all that the session runs.
+    pub fn end_session(&self, session: SessionKey) {
+        let mut registry = self.shared.lock();
+        registry.named.retain(|(of, _), _| *of != session);
+        let ending: Vec<_> = registry.alive.values().filter(|t| t.session == session).cloned().collect();
+        drop(registry);
+        for terminal in ending {
+            terminal.end(GRACE);
+        }
+    }
+
+    /// Ends everything, for good: asks all commands to end, waits until they have or 100 ms are
+    /// over, and kills what is left.
+    pub fn end_all(&self) {
+        let mut registry = self.shared.lock();
+        registry.leaving = true;
+        registry.named.clear();
+        let ending: Vec<_> = registry.alive.values().cloned().collect();
+        drop(registry);
+        for terminal in &ending {
+            terminal.end(GRACE_AT_EXIT);
+        }
+        let registry = self.shared.lock();
+        let waited = self.shared.gone.wait_timeout_while(registry, GRACE_AT_EXIT, |r| r.groups > 0);
+        drop(waited);
+        for terminal in &ending {
+            terminal.end(Duration::ZERO);
+        }
+    }
+
+    fn find(&self, session: SessionKey, id: &TerminalId) -> Result<Arc<Terminal>, TerminalError> {
+        match self.shared.lock().named.get(&(session, id.clone())) {
+            Some(Some(terminal)) => Ok(terminal.clone()),
+            Some(None) => Err(TerminalError::Released(id.clone())),
+            None => Err(TerminalError::Unknown(id.clone())),
+        }
+    }
+}
+
+impl Drop for Terminals {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+impl Shared {
+    /// Counts a command before it starts, so that the limit holds however many start at once.
+    fn reserve(&self, limit: usize) -> Result<u64, TerminalError> {
+        let mut registry = self.lock();
+        if registry.leaving {
+            return Err(TerminalError::Leaving);
+        }
+        if registry.running >= limit {
+            return Err(TerminalError::TooMany(limit));
+        }
+        registry.running += 1;
+        registry.last_number += 1;
+        Ok(registry.last_number)
+    }
+
+    /// Whether everything is ending, and so must this.
+    fn register(&self, terminal: &Arc<Terminal>) -> bool {
+        self.guard.add(terminal.group);
+        let mut registry = self.lock();
+        registry.groups += 1;
+        registry.alive.insert(terminal.number, terminal.clone());
+        if !registry.leaving {
+            registry.named.insert((terminal.session, terminal.id.clone()), Some(terminal.clone()));
+        }
+        registry.leaving
+    }
+
+    /// A command is over.
+    fn ended(&self) {
+        self.lock().running -= 1;
+    }
+
+    /// Nothing of the terminal's process group is left.
+    fn gone(&self, terminal: &Terminal) {
+        self.guard.remove(terminal.group);
+        self.lock().groups -= 1;
+        self.gone.notify_all();
+    }
+
+    /// Nothing is left to be done for the terminal.
+    fn over(&self, terminal: &Terminal) {
+        self.lock().alive.remove(&terminal.number);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Registry> {
+        // No step under this lock can panic halfway.
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

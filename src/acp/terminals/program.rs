@@ -1,0 +1,197 @@
+//! From an agent's wish to a program that the system can start: straight, or through the user's
+//! shell where an agent sent a line of shell code as the command.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::pty::is_executable;
+use super::{TerminalError, TerminalSpec};
+
+/// What Neovim itself may have of these describes Neovim's terminal, not this one.
+const NOT_INHERITED: [&str; 4] = ["COLUMNS", "LINES", "TERMCAP", "COLORFGBG"];
+
+/// A pager would wait for a key that nobody presses.
+const ADDED: [(&str, &str); 4] =
+    [("TERM", "xterm-256color"), ("COLORTERM", "truecolor"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
+
+/// The program to start, in its folder and with its environment.
+pub fn command(spec: &TerminalSpec) -> Result<Command, TerminalError> {
+    if !spec.cwd.is_absolute() {
+        return Err(TerminalError::RelativeFolder(spec.cwd.clone()));
+    }
+    if !spec.cwd.is_dir() {
+        return Err(TerminalError::NoFolder(spec.cwd.clone()));
+    }
+    if let Some((name, _)) = spec.env.iter().find(|(name, _)| name.is_empty() || name.contains('=')) {
+        return Err(TerminalError::Variable(name.clone()));
+    }
+    let mut command = program(spec)?;
+    command.current_dir(&spec.cwd);
+    for name in NOT_INHERITED {
+        command.env_remove(name);
+    }
+    command.envs(ADDED).envs(spec.env.iter().map(|(name, value)| (name, value)));
+    Ok(command)
+}
+
+/// The command as a user would type it.
+pub fn line(spec: &TerminalSpec) -> String {
+    if spec.args.is_empty() {
+        return spec.command.clone();
+    }
+    let words = std::iter::once(&spec.command).chain(&spec.args);
+    words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn program(spec: &TerminalSpec) -> Result<Command, TerminalError> {
+    if spec.command.trim().is_empty() {
+        return Err(TerminalError::NoCommand);
+    }
+    match find(&spec.command, &spec.cwd, &search_path(spec)) {
+        Ok(program) => {
+            let mut command = Command::new(program);
+            command.arg0(&spec.command).args(&spec.args);
+            Ok(command)
+        }
+        Err(_) if spec.args.is_empty() && is_shell_code(&spec.command) => {
+            let mut command = Command::new(shell());
+            command.arg("-c").arg(&spec.command);
+            Ok(command)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The `PATH` that the program itself will have, as the request may change it.
+fn search_path(spec: &TerminalSpec) -> OsString {
+    let asked = spec.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.into());
+    asked.or_else(|| env::var_os("PATH")).unwrap_or_else(|| "/usr/bin:/bin".into())
+}
+
+fn find(name: &str, cwd: &Path, search_path: &OsStr) -> Result<PathBuf, TerminalError> {
+    if name.contains('/') {
+        let path = cwd.join(name);
+        return if is_executable(&path) {
+            Ok(path)
+        } else if path.exists() {
+            Err(TerminalError::NotExecutable(path))
+        } else {
+            Err(TerminalError::NoFile(path))
+        };
+    }
+    env::split_paths(search_path)
+        .map(|folder| cwd.join(folder).join(name))
+        .find(|path| is_executable(path))
+        .ok_or_else(|| TerminalError::NoProgram(name.to_owned()))
+}
+
+fn is_shell_code(command: &str) -> bool {
+    command.contains(|c: char| c.is_whitespace() || "|&;<>()$`\\\"'*?[]{}#~=!".contains(c))
+}
+
+fn shell() -> PathBuf {
+    let shell = env::var_os("SHELL").map(PathBuf::from);
+    shell
+        .filter(|shell| shell.is_absolute() && is_executable(shell))
+        .unwrap_or_else(|| PathBuf::from("/bin/sh"))
+}
+
+fn quoted(word: &str) -> String {
+    if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=@%+,^".contains(c)) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(command: &str, args: &[&str]) -> TerminalSpec {
+        TerminalSpec {
+            command: command.into(),
+            args: args.iter().map(|&arg| arg.into()).collect(),
+            env: Vec::new(),
+            cwd: "/".into(),
+            output_limit: None,
+        }
+    }
+
+    fn args(command: &Command) -> Vec<&str> {
+        command.get_args().map(|arg| arg.to_str().expect("test arguments are text")).collect()
+    }
+
+    #[test]
+    fn a_program_and_its_arguments_run_without_a_shell() {
+        let command = command(&spec("echo", &["a b", "$HOME"])).unwrap();
+        assert!(command.get_program().to_str().unwrap().ends_with("/echo"));
+        assert_eq!(args(&command), ["a b", "$HOME"]);
+    }
+
+    #[test]
+    fn a_line_of_shell_code_runs_in_the_users_shell() {
+        let command = command(&spec("echo a && echo b", &[])).unwrap();
+        assert_eq!(Path::new(command.get_program()), shell());
+        assert_eq!(args(&command), ["-c", "echo a && echo b"]);
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_what_to_do() {
+        let error = command(&spec("no-such-program", &[])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no such program \"no-such-program\"; check its name and $PATH, or give its full path"
+        );
+        assert!(matches!(command(&spec("echo a", &["b"])), Err(TerminalError::NoProgram(_))));
+        assert!(matches!(command(&spec("/no/such", &[])), Err(TerminalError::NoFile(_))));
+        assert!(matches!(command(&spec("/etc/passwd", &[])), Err(TerminalError::NotExecutable(_))));
+        assert!(matches!(command(&spec("/etc", &[])), Err(TerminalError::NotExecutable(_))));
+        assert!(matches!(command(&spec(" ", &[])), Err(TerminalError::NoCommand)));
+    }
+
+    #[test]
+    fn a_folder_must_be_absolute_and_there() {
+        let relative = TerminalSpec { cwd: "src".into(), ..spec("echo", &[]) };
+        assert!(matches!(command(&relative), Err(TerminalError::RelativeFolder(_))));
+        let missing = TerminalSpec { cwd: "/no/such".into(), ..spec("echo", &[]) };
+        assert!(matches!(command(&missing), Err(TerminalError::NoFolder(_))));
+    }
+
+    #[test]
+    fn the_requests_environment_wins_over_ours() {
+        let env = vec![("PAGER".into(), "less".into()), ("X".into(), "1".into())];
+        let command = command(&TerminalSpec { env, ..spec("echo", &[]) }).unwrap();
+        let value = |name: &str| command.get_envs().find(|(n, _)| *n == name).and_then(|(_, value)| value);
+        assert_eq!(value("PAGER"), Some(OsStr::new("less")));
+        assert_eq!(value("X"), Some(OsStr::new("1")));
+        assert_eq!(value("TERM"), Some(OsStr::new("xterm-256color")));
+        assert_eq!(value("COLUMNS"), None);
+    }
+
+    #[test]
+    fn a_variable_without_a_name_is_refused() {
+        let env = vec![("A=B".into(), "1".into())];
+        let refused = command(&TerminalSpec { env, ..spec("echo", &[]) });
+        assert!(matches!(refused, Err(TerminalError::Variable(name)) if name == "A=B"));
+    }
+
+    #[test]
+    fn the_requests_path_decides_where_a_program_is_looked_for() {
+        let env = vec![("PATH".into(), "/no/such".into())];
+        let refused = command(&TerminalSpec { env, ..spec("echo", &[]) });
+        assert!(matches!(refused, Err(TerminalError::NoProgram(_))));
+    }
+
+    #[test]
+    fn the_line_shows_arguments_as_one_would_type_them() {
+        assert_eq!(line(&spec("make -j2 && echo ok", &[])), "make -j2 && echo ok");
+        assert_eq!(
+            line(&spec("git", &["commit", "-m", "it's done", ""])),
+            r"git commit -m 'it'\''s done' ''"
+        );
+    }
+}

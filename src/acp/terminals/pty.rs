@@ -1,0 +1,195 @@
+//! Pseudo-terminals: opening one, starting a program on it as the leader of a session of its own,
+//! and the few questions that only the system can answer. All `unsafe` code of the terminals is in
+//! this file.
+//!
+//! A crate that spawns as well would close the pipe through which the standard library reports why
+//! a program could not be executed, name signals by translated texts, and type an end-of-file into
+//! the program when its writer is dropped.
+
+use std::ffi::{CStr, OsStr};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Result};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+/// Our side of a terminal, never blocking, and the program's side.
+pub struct Pty {
+    pub ours: File,
+    pub theirs: File,
+}
+
+/// Opens a pseudo-terminal. Neither side is inherited by other programs that are started at the
+/// same moment: one that held ours would keep the terminal alive, one that held theirs its end.
+pub fn open(rows: u16, columns: u16) -> Result<Pty> {
+    // SAFETY: takes and returns numbers; the descriptor is new, so nothing else owns it.
+    let ours = unsafe {
+        let fd = check(libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC))?;
+        OwnedFd::from_raw_fd(fd)
+    };
+    // SAFETY: the descriptor is open; these only take it.
+    unsafe {
+        check(libc::grantpt(ours.as_raw_fd()))?;
+        check(libc::unlockpt(ours.as_raw_fd()))?;
+        let flags = check(libc::fcntl(ours.as_raw_fd(), libc::F_GETFL))?;
+        check(libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK))?;
+    }
+    let ours = File::from(ours);
+    let theirs =
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(their_name(&ours)?)?;
+    erase_whole_characters(&theirs)?;
+    resize(&ours, rows, columns)?;
+    Ok(Pty { ours, theirs })
+}
+
+/// Starts the program as the leader of a new session, and so of a new process group, whose
+/// terminal this is. An error is the reason why the program cannot be executed.
+pub fn spawn(theirs: File, mut command: Command) -> Result<Child> {
+    command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
+    // SAFETY: between fork and exec only calls are made that are safe in a signal handler.
+    unsafe {
+        command.pre_exec(|| {
+            check(libc::setsid())?;
+            check(libc::ioctl(0, libc::TIOCSCTTY as _, 0))?;
+            // A signal that Neovim ignores would be ignored by the program, too.
+            for signal in 1..32 {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+    command.spawn()
+}
+
+/// The program is told with SIGWINCH.
+pub fn resize(ours: &File, rows: u16, columns: u16) -> Result<()> {
+    let size = libc::winsize { ws_row: rows.max(1), ws_col: columns.max(1), ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the descriptor is open, and the struct is what this request reads.
+    check(unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSWINSZ, &size) }).map(drop)
+}
+
+/// Sends a signal to all processes of a group. The caller knows that the group's number is not
+/// someone else's by now.
+pub fn signal(group: i32, signal: i32) {
+    // SAFETY: takes numbers only. That nobody is left to take the signal is fine.
+    unsafe { libc::kill(-group, signal) };
+}
+
+/// Whether any process of the group is left.
+pub fn is_left(group: i32) -> bool {
+    // SAFETY: takes numbers only.
+    check(unsafe { libc::kill(-group, 0) })
+        .map_or_else(|error| error.raw_os_error() != Some(libc::ESRCH), |_| true)
+}
+
+/// The group that reads what is typed: a shell's job, where the shell gives jobs groups.
+pub fn foreground_group(ours: &File) -> Option<i32> {
+    // SAFETY: the descriptor is open.
+    check(unsafe { libc::tcgetpgrp(ours.as_raw_fd()) }).ok().filter(|group| *group > 1)
+}
+
+/// Waits until a child has ended, and leaves it in the table of processes, so that its number
+/// stays its own.
+pub fn wait_for_end(child: i32) {
+    let mut ended = std::mem::MaybeUninit::<libc::siginfo_t>::uninit();
+    loop {
+        // SAFETY: the struct is ours to be written to, and not read.
+        let waited = unsafe {
+            libc::waitid(libc::P_PID, child as _, ended.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT)
+        };
+        if check(waited).is_ok_and(|_| true)
+            || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted
+        {
+            return;
+        }
+    }
+}
+
+/// What may be done with a terminal without waiting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    pub woken: bool,
+    /// There is something to read, be it the end.
+    pub readable: bool,
+    pub writable: bool,
+}
+
+/// Waits until `bell` has rung or `ours` can be read (and written, if `write`), at most for `time`.
+pub fn poll(bell: BorrowedFd<'_>, ours: Option<&File>, write: bool, time: Option<Duration>) -> Ready {
+    let mut fds = [
+        libc::pollfd { fd: bell.as_raw_fd(), events: libc::POLLIN, revents: 0 },
+        libc::pollfd {
+            // A negative descriptor is left out.
+            fd: ours.map_or(-1, AsRawFd::as_raw_fd),
+            events: if write { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN },
+            revents: 0,
+        },
+    ];
+    // Rounded up, or the rest of a millisecond would be spent polling.
+    let time = time.map_or(-1, |time| i32::try_from(time.as_micros().div_ceil(1000)).unwrap_or(i32::MAX));
+    // SAFETY: the pointer and the length are those of the array. A failure (a signal) leaves no
+    // descriptor ready, and the caller comes again.
+    unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as _, time) };
+    let ended = libc::POLLHUP | libc::POLLERR | libc::POLLNVAL;
+    Ready {
+        woken: fds[0].revents != 0,
+        readable: fds[1].revents & (libc::POLLIN | ended) != 0,
+        writable: fds[1].revents & libc::POLLOUT != 0,
+    }
+}
+
+/// Whether this user may execute the file.
+pub fn is_executable(path: &Path) -> bool {
+    let Ok(name) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: the string ends with a NUL and lives through the call.
+    path.is_file() && unsafe { libc::access(name.as_ptr(), libc::X_OK) } == 0
+}
+
+/// Lets the line editor of the system take back a whole character and not one byte of it.
+fn erase_whole_characters(theirs: &File) -> Result<()> {
+    let mut modes = std::mem::MaybeUninit::<libc::termios>::uninit();
+    // SAFETY: the first call fills the struct or fails, and the second reads it.
+    unsafe {
+        check(libc::tcgetattr(theirs.as_raw_fd(), modes.as_mut_ptr()))?;
+        let mut modes = modes.assume_init();
+        modes.c_iflag |= libc::IUTF8;
+        check(libc::tcsetattr(theirs.as_raw_fd(), libc::TCSANOW, &modes)).map(drop)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn their_name(ours: &File) -> Result<PathBuf> {
+    let mut name = [0; 128];
+    // SAFETY: the pointer and the length are those of the array.
+    let error = unsafe { libc::ptsname_r(ours.as_raw_fd(), name.as_mut_ptr(), name.len()) };
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error));
+    }
+    // SAFETY: the call above has written a string that ends with a NUL.
+    Ok(path(unsafe { CStr::from_ptr(name.as_ptr()) }))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn their_name(ours: &File) -> Result<PathBuf> {
+    use std::sync::{Mutex, PoisonError};
+    /// The system's answer lies in a place that all threads share.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the answer is read before the lock is given up.
+    unsafe {
+        let name = libc::ptsname(ours.as_raw_fd());
+        if name.is_null() { Err(io::Error::last_os_error()) } else { Ok(path(CStr::from_ptr(name))) }
+    }
+}
+
+fn path(name: &CStr) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(name.to_bytes()))
+}
+
+fn check(returned: libc::c_int) -> Result<libc::c_int> {
+    if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
+}
