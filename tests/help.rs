@@ -8,10 +8,9 @@ mod support;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::str::FromStr;
 
-use proc_macro2::{TokenStream, TokenTree};
 use support::project::TempProject;
+use support::source::{Kind, tokens};
 use support::{Nvim, Options};
 
 fn help() -> String {
@@ -84,17 +83,6 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The names in the strings of Rust code, its tests included.
-fn names_in_rust(tokens: TokenStream, into: &mut BTreeSet<String>) {
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) => names_in_rust(group.stream(), into),
-            TokenTree::Literal(literal) => into.extend(names_in(&literal.to_string()).map(str::to_owned)),
-            _ => {}
-        }
-    }
-}
-
 /// The names in all of the plugin's code.
 fn names_in_code() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -106,10 +94,11 @@ fn names_in_code() -> BTreeSet<String> {
                 _ if path.is_dir() => folders.push(path),
                 Some("rs") => {
                     let source = fs::read_to_string(&path).expect("a source");
-                    names_in_rust(
-                        TokenStream::from_str(&source).expect("a source that compiles"),
-                        &mut names,
-                    );
+                    for token in tokens(&source) {
+                        if let Kind::Text(text) = token.kind {
+                            names.extend(names_in(&text).map(str::to_owned));
+                        }
+                    }
                 }
                 Some("lua") => {
                     let source = fs::read_to_string(&path).expect("a source");
