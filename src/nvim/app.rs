@@ -1008,7 +1008,10 @@ impl App {
     pub fn never_lived(&self, key: SessionKey) -> bool {
         self.sessions.get(&key).is_some_and(|session| {
             session.entries().len() == 1
-                && matches!(session.entries()[0].body, Body::Greeting(Greeting::Failed { .. }))
+                && matches!(
+                    session.entries()[0].body,
+                    Body::Greeting(Greeting::Failed { .. } | Greeting::Stopped { .. })
+                )
         })
     }
 }
