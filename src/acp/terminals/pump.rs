@@ -431,6 +431,8 @@ impl Pump {
 
     fn read(&mut self, buffer: &mut [u8]) {
         let Some(mut ours) = self.ours.as_deref() else { return };
+        // Asked before: between reading and asking, the process could write once more and end.
+        let has_ended = self.terminal.lock().ended.is_some();
         let mut length = 0;
         while length < buffer.len() {
             match ours.read(&mut buffer[length..]) {
@@ -446,10 +448,8 @@ impl Pump {
             }
             break;
         }
-        let mut state = self.terminal.lock();
-        self.drained = self.hung_up && state.ended.is_some();
-        state.record.feed(&buffer[..length]);
-        drop(state);
+        self.drained = self.hung_up && has_ended;
+        self.terminal.lock().record.feed(&buffer[..length]);
         if self.over.is_none() {
             self.display.push(&buffer[..length]);
         }
