@@ -13,7 +13,7 @@ demo: all ## show the plugin with a scripted agent; in a pipe, print a tour
 	@scripts/demo
 
 test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
-	@test -f "$$NVIM" || scripts/fetch-nvim
+	@test -f "$$NVIM" || scripts/fetch-nvim >/dev/null
 	@$(MAKE) --no-print-directory lint
 	cargo build --locked
 	cargo test --locked --no-run

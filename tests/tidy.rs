@@ -7,9 +7,8 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::str::FromStr;
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use support::source::{Kind, paths, tokens};
 
 /// What one part of the sources may name. The standard library is open to all but where said.
 struct Part {
@@ -78,14 +77,6 @@ const PARTS: &[Part] = &[
 /// The files, below `src/acp/`, that know the protocol's types.
 const SPEAKS_PROTOCOL: &[&str] = &["connection", "from_acp", "to_acp"];
 
-/// A path as code names it, `use` groups taken apart.
-#[derive(Debug, PartialEq, Eq)]
-struct Named {
-    path: Vec<String>,
-    /// Inside of `#[cfg(test)]`.
-    test: bool,
-}
-
 #[test]
 fn each_part_names_only_what_it_may() {
     let dependencies = dependencies();
@@ -102,10 +93,10 @@ fn each_part_names_only_what_it_may() {
         if is_test_file(&file) {
             continue;
         }
-        for named in paths_named_in(&read(&file)).into_iter().filter(|named| !named.test) {
+        for named in paths(&read(&file)).into_iter().filter(|named| !named.test) {
             let path = resolve(&module, named.path);
             if let Some(why) = objection(part, &module, &path, &dependencies) {
-                wrong.push(format!("{}: {} {why}", file.display(), path.join("::")));
+                wrong.push(format!("{}:{}: {} {why}", file.display(), named.line, path.join("::")));
             }
         }
     }
@@ -155,7 +146,7 @@ fn a_forbidden_name_is_found_however_it_is_written() {
     let dependencies = ["tokio".to_owned(), "serde".to_owned()];
     let module = ["core".to_owned(), "diff".to_owned()];
     let objections = |source: &str| -> Vec<String> {
-        let named = paths_named_in(source).into_iter().filter(|named| !named.test);
+        let named = paths(source).into_iter().filter(|named| !named.test);
         let resolved = named.map(|named| resolve(&module, named.path));
         let wrong = resolved.filter(|path| objection(core, &module, path, &dependencies).is_some());
         wrong.map(|path| path.join("::")).collect()
@@ -175,6 +166,24 @@ fn a_forbidden_name_is_found_however_it_is_written() {
 }
 
 #[test]
+fn comments_strings_and_lifetimes_are_told_apart() {
+    let texts = |source: &str| -> Vec<String> {
+        let texts = tokens(source).into_iter().filter_map(|token| match token.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        });
+        texts.collect()
+    };
+    assert_eq!(texts(r##"f("a \" b", r#"c "d""#, b"e", 'g', '\'', b'h', '"') // "i""##), {
+        ["a \\\" b", "c \"d\"", "e", "g", "\\'", "h", "\""]
+    });
+    assert_eq!(texts("fn f<'a>(x: &'a str, y: &'static str) { 'l: loop { break 'l } }"), [""; 0]);
+    assert_eq!(texts("/* /* \"a\" */ \"b\" */ \"c\" r\"\\\" \"\\\\\" \"d\""), ["c", "\\", "\\\\", "d"]);
+    assert_eq!(paths("a\n// b\n\"\n\";\nr#type::c")[1].path, ["type", "c"]);
+    assert_eq!(paths("a\n// b\n\"\n\";\nr#type::c")[1].line, 5);
+}
+
+#[test]
 fn each_source_file_says_first_what_it_is() {
     let files = rust_files("src").into_iter().filter(|file| !is_test_file(file));
     let files = files.chain(rust_files("tests"));
@@ -191,9 +200,9 @@ fn no_test_sleeps() {
             continue;
         }
         let all = file.starts_with("tests") || is_test_file(&file);
-        for named in paths_named_in(&read(&file)) {
+        for named in paths(&read(&file)) {
             if (all || named.test) && named.path.ends_with(&["thread".into(), "sleep".into()]) {
-                wrong.push(file.clone());
+                wrong.push(format!("{}:{}", file.display(), named.line));
             }
         }
     }
@@ -212,7 +221,8 @@ fn the_library_asks_neovim_for_no_function_that_changes_between_versions() {
     assert!(nm.status.success(), "nm {}: {}", library.display(), String::from_utf8_lossy(&nm.stderr));
     let symbols = String::from_utf8(nm.stdout).expect("symbols in ASCII");
     let symbols: Vec<_> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    assert!(!symbols.is_empty(), "nm found no symbols in {}", library.display());
+    // Proof that the list is of the right library, and whole.
+    assert!(symbols.iter().any(|symbol| symbol.contains("lua_pcall")), "{symbols:?}");
     let unstable = |symbol: &&&str| symbol.trim_start_matches('_').starts_with("nvim_");
     let wrong: Vec<_> = symbols.iter().filter(unstable).collect();
     assert!(wrong.is_empty(), "call these through vim.api: {wrong:?}");
@@ -357,60 +367,4 @@ fn resolve(module: &[String], path: Vec<String>) -> Vec<String> {
 
 fn begins_with(path: &str, start: &str) -> bool {
     path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-}
-
-fn paths_named_in(source: &str) -> Vec<Named> {
-    let tokens = TokenStream::from_str(source).expect("a source that compiles");
-    let mut named = Vec::new();
-    collect(tokens, &[], false, &mut named);
-    named
-}
-
-fn collect(tokens: TokenStream, prefix: &[String], test: bool, into: &mut Vec<Named>) {
-    let tokens: Vec<_> = tokens.into_iter().collect();
-    let mut rest = tokens.as_slice();
-    // What an attribute said about the item that follows.
-    let mut test_item = false;
-    while let [first, after @ ..] = rest {
-        rest = after;
-        match first {
-            TokenTree::Punct(punct) if punct.as_char() == '#' => {
-                if let [TokenTree::Group(attribute), ..] = rest {
-                    test_item |= attribute.stream().to_string().replace(' ', "") == "cfg(test)";
-                }
-            }
-            TokenTree::Punct(punct) if punct.as_char() == ';' => test_item = false,
-            TokenTree::Group(group) => {
-                collect(group.stream(), &[], test || test_item, into);
-                if group.delimiter() == Delimiter::Brace {
-                    test_item = false;
-                }
-            }
-            TokenTree::Ident(ident) => {
-                let mut path = prefix.to_vec();
-                if ident != "self" || prefix.is_empty() {
-                    path.push(ident.to_string());
-                }
-                let mut is_group = false;
-                while let [TokenTree::Punct(a), TokenTree::Punct(b), next, after @ ..] = rest
-                    && (a.as_char(), b.as_char()) == (':', ':')
-                {
-                    match next {
-                        TokenTree::Ident(next) => path.push(next.to_string()),
-                        TokenTree::Group(group) => {
-                            is_group = true;
-                            collect(group.stream(), &path, test || test_item, into);
-                        }
-                        TokenTree::Punct(next) if next.as_char() == '*' => path.push("*".to_owned()),
-                        _ => break,
-                    }
-                    rest = after;
-                }
-                if !is_group {
-                    into.push(Named { path, test: test || test_item });
-                }
-            }
-            _ => {}
-        }
-    }
 }

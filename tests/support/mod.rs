@@ -7,6 +7,7 @@ pub mod process;
 pub mod project;
 mod rpc;
 pub mod script;
+pub mod source;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
