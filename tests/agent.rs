@@ -4,8 +4,15 @@
 // The attribute tells clippy that helpers in here are tests, too.
 #[cfg(test)]
 mod agent {
-    #[expect(dead_code, reason = "not every part has its tests yet")]
     mod support;
 
+    mod asking;
     mod conversation;
+    mod envelope;
+    mod files;
+    mod framing;
+    mod lifecycle;
+    mod safety;
+    mod sessions;
+    mod turns;
 }

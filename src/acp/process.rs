@@ -14,6 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 #[cfg(unix)]
@@ -132,8 +133,8 @@ impl Process {
             self.group.signal(Signal::Terminate);
             if !self.gone_within(PATIENCE[1], |limit| limit / 2, hurry).await {
                 self.group.signal(Signal::Kill);
-                // What even a kill does not end waits inside the kernel; nobody can do more.
-                let _ = timeout(Duration::from_secs(1), self.gone()).await;
+                // What a kill does not end waits inside the kernel; nobody can do more.
+                self.gone_within(PATIENCE[0], |limit| limit / 4, hurry).await;
             }
         }
         self.group.forget();
@@ -168,8 +169,12 @@ impl Process {
 
     async fn gone(&self) {
         self.exited().await;
-        while self.group.lives() {
-            sleep(Duration::from_millis(20)).await;
+        let mut pause = Duration::from_millis(5);
+        let group = self.group.id;
+        // Looking may take a moment where many processes run. A panic is as good as "gone".
+        while spawn_blocking(move || lives(group)).await.unwrap_or(false) {
+            sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(100));
         }
     }
 }
@@ -402,27 +407,14 @@ impl Group {
     }
 
     #[cfg(unix)]
-    fn lives(&self) -> bool {
-        self.send(0)
-    }
-
-    #[cfg(unix)]
     fn signal(&self, signal: Signal) {
-        self.send(match signal {
-            Signal::Terminate => libc::SIGTERM,
-            Signal::Kill => libc::SIGKILL,
-        });
-    }
-
-    #[cfg(unix)]
-    fn send(&self, signal: libc::c_int) -> bool {
-        // SAFETY: `kill` takes plain numbers and touches no memory of ours.
-        unsafe { libc::kill(-self.id, signal) == 0 }
-    }
-
-    #[cfg(not(unix))]
-    fn lives(&self) -> bool {
-        false
+        send(
+            self.id,
+            match signal {
+                Signal::Terminate => libc::SIGTERM,
+                Signal::Kill => libc::SIGKILL,
+            },
+        );
     }
 
     /// There are no groups, but `taskkill` knows who started whom.
@@ -436,6 +428,39 @@ impl Group {
         // A process that is gone already is no failure, and there is no other way to end one.
         let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     }
+}
+
+/// Sends a signal to a process group, or with 0 none. Says whether there is such a group.
+#[cfg(unix)]
+fn send(group: i32, signal: libc::c_int) -> bool {
+    // SAFETY: `kill` takes plain numbers and touches no memory of ours.
+    unsafe { libc::kill(-group, signal) == 0 }
+}
+
+/// Whether anything of a group still runs. In a container whose first process does not care for
+/// orphans, the dead stay in the table of processes, and signals reach them like the living.
+#[cfg(unix)]
+fn lives(group: i32) -> bool {
+    if !send(group, 0) {
+        return false;
+    }
+    let Ok(processes) = std::fs::read_dir("/proc") else { return true };
+    let mut listed = false;
+    let lives = processes.flatten().any(|process| {
+        let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else { return false };
+        listed = true;
+        // "pid (name) state parent group …", and the name may hold anything.
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let state = fields.next();
+        fields.nth(1).is_some_and(|of| of.parse() == Ok(group)) && !matches!(state, Some("Z" | "X"))
+    });
+    // Where /proc is something else, or nothing, the signal's word counts.
+    lives || !listed
+}
+
+#[cfg(not(unix))]
+fn lives(_group: i32) -> bool {
+    false
 }
 
 #[cfg(not(unix))]

@@ -7,7 +7,7 @@ use super::asks::Over;
 use super::connection::{Call, Connection};
 use super::files::{FileRequest, FileWork, ForEditor};
 use super::from_acp::{self, AgentRequest, Scope};
-use super::rpc::{INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Reply, RequestId, RpcError};
+use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Reply, RequestId, RpcError};
 use super::terminals::{TerminalError, TerminalSpec};
 use super::{connection, to_acp};
 use crate::core::message::{PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch};
@@ -113,8 +113,7 @@ impl Connection {
                             turn.terminals.push(terminal);
                         }
                     }
-                    Err(error) => reply
-                        .fail(&RpcError::new(INVALID_PARAMS, format!("couldn't run the command: {error}"))),
+                    Err(error) => reply.fail(&not_run(&error)),
                 }
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
@@ -221,6 +220,17 @@ impl Connection {
     fn agent_is(&self, name: &str) -> bool {
         matches!(&self.state, connection::State::Ready(info) if info.name.as_deref() == Some(name))
     }
+}
+
+fn not_run(error: &TerminalError) -> RpcError {
+    let code = match error {
+        TerminalError::Start { .. }
+        | TerminalError::System(_)
+        | TerminalError::TooMany(_)
+        | TerminalError::Leaving => INTERNAL_ERROR,
+        _ => INVALID_PARAMS,
+    };
+    RpcError::new(code, format!("couldn't run the command: {error}"))
 }
 
 fn no_terminal(terminal: &TerminalId, error: &TerminalError) -> RpcError {

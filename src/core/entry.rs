@@ -84,6 +84,10 @@ pub enum Greeting {
         failure: Failure,
         stderr: Vec<String>,
     },
+    /// The user gave up waiting for it.
+    Stopped {
+        name: String,
+    },
     /// The agent of an open chat is gone.
     Gone {
         name: String,

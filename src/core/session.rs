@@ -174,7 +174,7 @@ impl Session {
             Body::Greeting(greeting) => Some(greeting),
             _ => None,
         });
-        matches!(last, Some(Greeting::Gone { expected: true, .. }))
+        matches!(last, Some(Greeting::Stopped { .. } | Greeting::Gone { expected: true, .. }))
     }
 
     pub fn is_working(&self) -> bool {
@@ -282,6 +282,10 @@ impl Session {
         let name = self.name();
         let Ending { failure, exit, stderr, expected } = ending;
         if !was_open {
+            if expected {
+                self.greet(Greeting::Stopped { name });
+                return;
+            }
             let failure = failure.unwrap_or_else(|| Failure {
                 kind: FailureKind::Disconnected,
                 message: format!("{} before it was ready", exit_text(exit.as_ref())),
@@ -353,6 +357,10 @@ impl Session {
             Phase::Cancelling { since, .. } => (since, true),
             _ => return Vec::new(),
         };
+        if matches!(&end, TurnEnd::Failed(failure) if failure.kind == FailureKind::Disconnected) {
+            // That the agent is gone is about to be told with its reason.
+            return Vec::new();
+        }
         self.end_thought(now);
         let took = now.since(since);
         let body = match end {

@@ -209,6 +209,10 @@ fn draw_greeting(drawing: &mut Drawing, greeting: &Greeting) {
                 Some("AcpMeta"),
             );
         }
+        Greeting::Stopped { name } => {
+            drawing.line(format!("Starting {name} was stopped"), Some("AcpMeta"));
+            drawing.line("R starts it again", Some("AcpMeta"));
+        }
         Greeting::Gone { name, what, stderr, expected } => {
             let group = if *expected { "AcpMeta" } else { "AcpError" };
             drawing.line(format!("{name} {}", one_line(what)), Some(group));

@@ -444,8 +444,8 @@ impl App {
                         }
                     }
                     self.review.clear_session(&self.editor, key)?;
-                    self.settle(key)?;
                     self.after_change(key)?;
+                    self.settle(key)?;
                 }
             }
         }
@@ -550,8 +550,8 @@ impl App {
         self.send_all(commands)?;
         self.review.clear_session(&self.editor, key)?;
         self.follow.clear(&self.editor)?;
-        self.settle(key)?;
         self.after_change(key)?;
+        self.settle(key)?;
         self.emit("AcpTurnEnded", key, json!({ "stop_reason": reason, "error": failed }));
         match failed {
             Some(message) => self.announce(key, &format!("{name}: {message}"), Level::Error),
@@ -1008,7 +1008,10 @@ impl App {
     pub fn never_lived(&self, key: SessionKey) -> bool {
         self.sessions.get(&key).is_some_and(|session| {
             session.entries().len() == 1
-                && matches!(session.entries()[0].body, Body::Greeting(Greeting::Failed { .. }))
+                && matches!(
+                    session.entries()[0].body,
+                    Body::Greeting(Greeting::Failed { .. } | Greeting::Stopped { .. })
+                )
         })
     }
 }

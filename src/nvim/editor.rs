@@ -160,6 +160,12 @@ impl Editor {
         self.api("nvim_buf_set_text", (buf, start.0, start.1, end.0, end.1, table))
     }
 
+    /// Replaces whole lines; rows are 0-based.
+    pub fn set_lines(&self, buf: Buf, rows: std::ops::Range<usize>, lines: &[impl AsRef<str>]) -> Result<()> {
+        let table = self.lua.create_sequence_from(lines.iter().map(AsRef::as_ref))?;
+        self.api("nvim_buf_set_lines", (buf, rows.start, rows.end, true, table))
+    }
+
     /// One line's length in bytes; the row is 0-based.
     pub fn line_len(&self, buf: Buf, row: usize) -> Result<usize> {
         let lines: Vec<mlua::LuaString> = self.api("nvim_buf_get_lines", (buf, row, row + 1, false))?;

@@ -109,7 +109,11 @@ impl Files {
         let apply = || -> Result<()> {
             for edit in edits {
                 let at = |(row, column): (usize, usize)| (row as i64, column as i64);
-                editor.set_text(buf, at(edit.start), at(edit.end), &edit.lines)?;
+                match edit.whole_lines() {
+                    // Marks on the lines around stay where they are only so.
+                    Some((rows, lines)) => editor.set_lines(buf, rows, lines)?,
+                    None => editor.set_text(buf, at(edit.start), at(edit.end), &edit.lines)?,
+                }
             }
             let ends: bool = editor.buf_option(buf, "endofline")?;
             if ends != content.ends_with_newline {

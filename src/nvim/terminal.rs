@@ -174,7 +174,7 @@ impl Terminals {
             editor.set_win_option(win, name, false)?;
         }
         editor.set_win_option(win, "signcolumn", "no")?;
-        let bar = format!("%#AcpWinbar# {} ", terminal.command.replace('%', "%%").replace('\n', " "));
+        let bar = format!("%#AcpWinbar# {}%< ", terminal.command.replace('%', "%%").replace('\n', " "));
         editor.set_win_option(win, "winbar", bar)?;
         terminal.show_kept(editor)
     }

@@ -323,7 +323,7 @@ impl Test {
 
 impl Drop for Test {
     fn drop(&mut self) {
-        let gone = self.background.shut_down(DEADLINE);
+        let gone = self.background.shut_down(Duration::from_secs(5));
         let _ = std::fs::remove_dir_all(&self.folder);
         assert!(gone || std::thread::panicking(), "something was left behind");
     }
@@ -444,6 +444,22 @@ pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "{what} didn't happen");
         std::thread::park_timeout(Duration::from_millis(5));
     }
+}
+
+/// The process that the script started.
+pub fn child(test: &Test) -> i32 {
+    let path = test.folder.join("child");
+    wait_for("the agent's child", || path.exists());
+    std::fs::read_to_string(path).unwrap().parse().unwrap()
+}
+
+pub fn alive(pid: i32) -> bool {
+    // A zombie that nobody has taken yet is no process any more.
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or_else(
+        // SAFETY: `kill` with signal 0 only asks.
+        |_| !cfg!(target_os = "linux") && unsafe { libc::kill(pid, 0) == 0 },
+        |stat| !stat.contains(") Z"),
+    )
 }
 
 fn only(message: &Value, keys: &[&str]) {

@@ -1,0 +1,429 @@
+//! Turns: what is sent, what streams in, how they end, and how they are cancelled.
+
+use acp_nvim::core::message::*;
+use serde_json::{Value, json};
+
+use super::support::*;
+
+fn failure(end: TurnEnd) -> Failure {
+    match end {
+        TurnEnd::Failed(failure) => failure,
+        TurnEnd::Stopped { reason, .. } => panic!("the turn ended: {reason:?}"),
+    }
+}
+
+fn everything() -> Vec<Content> {
+    let resource =
+        |uri: &str, body| Content::Resource { uri: uri.into(), mime: Some("text/x-rust".into()), body };
+    vec![
+        Content::Text("look".into()),
+        Content::Image {
+            data: "AAAA".into(),
+            mime: "image/png".into(),
+            uri: Some("file:///a%20b.png".into()),
+        },
+        Content::Image { data: "AAAA".into(), mime: "image/png".into(), uri: None },
+        Content::Audio { data: "AAAA".into(), mime: "audio/wav".into() },
+        Content::Link {
+            uri: "file:///c.rs".into(),
+            name: "c.rs".into(),
+            title: None,
+            mime: None,
+            size: Some(3),
+        },
+        resource("file:///d.rs", ResourceBody::Text("fn d() {}".into())),
+        resource("nvim://quickfix", ResourceBody::Text("e.rs:1".into())),
+        resource("file:///f.bin", ResourceBody::Blob("AA==".into())),
+        Content::Unknown { kind: "video".into() },
+    ]
+}
+
+fn sent(can: &Value) -> Value {
+    let mut test = Test::new();
+    test.open_with(
+        &json!({"agentCapabilities": {"promptCapabilities": can}}),
+        &[expect("session/prompt"), end_turn()],
+    );
+    test.send(Command::Prompt { session: SESSION, content: everything() });
+    test.stop_reason();
+    test.finish().params("session/prompt")["prompt"].clone()
+}
+
+#[test]
+fn a_prompt_has_only_what_the_agent_takes() {
+    assert_eq!(
+        sent(&json!({})),
+        json!([
+            {"type": "text", "text": "look"},
+            {"type": "resource_link", "uri": "file:///a%20b.png", "name": "a%20b.png", "mimeType": "image/png"},
+            {"type": "text", "text": "[an image (image/png) that you can't take]"},
+            {"type": "text", "text": "[a recording (audio/wav) that you can't take]"},
+            {"type": "resource_link", "uri": "file:///c.rs", "name": "c.rs", "size": 3},
+            {"type": "resource_link", "uri": "file:///d.rs", "name": "d.rs", "mimeType": "text/x-rust"},
+            {"type": "text", "text": "nvim://quickfix\n\ne.rs:1"},
+            {"type": "resource_link", "uri": "file:///f.bin", "name": "f.bin", "mimeType": "text/x-rust"},
+        ])
+    );
+}
+
+#[test]
+fn a_prompt_has_all_that_the_agent_takes() {
+    let sent = sent(&json!({"image": true, "audio": true, "embeddedContext": true}));
+    let kinds: Vec<&str> =
+        sent.as_array().unwrap().iter().map(|block| block["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        kinds,
+        ["text", "image", "image", "audio", "resource_link", "resource", "resource", "resource"]
+    );
+    assert_eq!(
+        sent[5],
+        json!({"type": "resource", "resource": {"uri": "file:///d.rs", "mimeType": "text/x-rust", "text": "fn d() {}"}})
+    );
+    assert_eq!(sent[7]["resource"]["blob"], "AA==");
+}
+
+#[test]
+fn a_turn_ends_with_its_answer_and_not_before() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        update(&chunk("done")),
+        permission(7, "gate"),
+        json!({"answer": 7}),
+        // The last words and the answer come in one piece, and in this order.
+        json!({"send": [
+            {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": chunk("!")}},
+            {"jsonrpc": "2.0", "id": "$session/prompt", "result": {"stopReason": "end_turn"}},
+        ]}),
+    ]);
+    test.prompt("x");
+    let (ask, _) = test.question();
+    assert!(!test.events().iter().any(|event| matches!(event, Event::TurnEnded { .. })));
+    test.answer(ask, Answer::Selected("no".into()));
+    test.stop_reason();
+    let events = test.events();
+    let at = |wanted: &dyn Fn(&Event) -> bool| events.iter().position(wanted).unwrap();
+    let last_word = at(&|event| matches!(event, Event::Updated { update, .. } if text(update) == Some("!")));
+    assert!(last_word < at(&|event| matches!(event, Event::TurnEnded { .. })));
+}
+
+#[test]
+fn a_turn_ends_for_each_reason_there_is_and_for_any_other() {
+    let reasons = [
+        (json!({"stopReason": "end_turn"}), StopReason::EndTurn),
+        (json!({"stopReason": "max_tokens"}), StopReason::MaxTokens),
+        (json!({"stopReason": "max_turn_requests"}), StopReason::MaxTurnRequests),
+        (json!({"stopReason": "refusal"}), StopReason::Refusal),
+        (json!({"stopReason": "cancelled"}), StopReason::Cancelled),
+        (json!({"stopReason": "error"}), StopReason::Other("error".into())),
+        (json!({}), StopReason::Other(String::new())),
+        (json!(null), StopReason::Other(String::new())),
+    ];
+    let steps: Vec<Value> = reasons
+        .iter()
+        .flat_map(|(answer, _)| [expect("session/prompt"), answer_to("session/prompt", answer)])
+        .collect();
+    let mut test = Test::new();
+    test.open(&steps);
+    for (_, reason) in reasons {
+        test.prompt("x");
+        assert_eq!(test.stop_reason(), reason);
+    }
+}
+
+#[test]
+fn a_turn_tells_its_tokens_where_the_agent_does() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        answer_to("session/prompt", &json!({"stopReason": "end_turn", "usage": {"totalTokens": 12, "inputTokens": 10, "outputTokens": 2}})),
+    ]);
+    test.prompt("x");
+    let usage = Some(TurnUsage { total: 12, input: 10, output: 2 });
+    assert_eq!(test.turn_end(), TurnEnd::Stopped { reason: StopReason::EndTurn, usage });
+}
+
+#[test]
+fn an_error_ends_the_turn_and_the_session_goes_on() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        fail("session/prompt", &json!({"code": -32603, "message": "overloaded"})),
+        expect("session/prompt"),
+        end_turn(),
+    ]);
+    test.prompt("x");
+    assert_eq!(failure(test.turn_end()).message, "overloaded");
+    test.prompt("y");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+}
+
+#[test]
+fn a_second_prompt_waits_for_the_end_of_the_first() {
+    let mut test = Test::new();
+    test.open(&[
+        json!({"expect": "session/prompt", "as": "one"}),
+        permission(7, "gate"),
+        json!({"answer": 7}),
+        answer_to("one", &json!({"stopReason": "max_tokens"})),
+        json!({"expect": "session/prompt", "as": "two"}),
+        answer_to("two", &json!({"stopReason": "end_turn"})),
+    ]);
+    test.prompt("one");
+    test.prompt("two");
+    let (ask, _) = test.question();
+    assert_eq!(test.received().methods(), ["initialize", "session/new", "session/prompt"]);
+    test.answer(ask, Answer::Selected("yes".into()));
+    assert_eq!(test.stop_reason(), StopReason::MaxTokens);
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+}
+
+#[test]
+fn each_kind_of_update_arrives_in_order() {
+    let mut test = Test::new();
+    let updates = [
+        json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "u"}, "messageId": "m0"}),
+        json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "t"}}),
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"}, "messageId": "m1"}),
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "b"}, "messageId": "m2"}),
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "video", "url": "x"}}),
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "data": "@@not base64@@", "mimeType": "image/png"}}),
+        json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "T", "kind": "dance", "status": "awaiting_permission", "name": "tool",
+               "content": [{"type": "text", "text": "raw"}], "locations": [{"path": "/a", "line": 0}], "rawInput": "text"}),
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "cancelled"}),
+        json!({"sessionUpdate": "plan", "entries": [{"content": "p", "priority": "zz", "status": "cancelled"}]}),
+        json!({"sessionUpdate": "available_commands_update", "availableCommands": []}),
+        json!({"sessionUpdate": "current_mode_update", "modeId": "ask"}),
+        json!({"sessionUpdate": "config_option_update", "configOptions": []}),
+        json!({"sessionUpdate": "session_info_update", "title": null}),
+        json!({"sessionUpdate": "usage_update", "used": 1, "size": 0}),
+        json!({"sessionUpdate": "notice", "severity": "_x", "title": "n"}),
+        json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "k", "content": {"type": "text", "text": "s"}}),
+        json!({"sessionUpdate": "compaction_update", "compactionId": "k", "status": "completed"}),
+        json!({"sessionUpdate": "future_thing", "x": 1}),
+        json!({"sessionUpdate": "agent_message_chunk", "content": "bare"}),
+    ];
+    let mut steps = vec![expect("session/prompt")];
+    steps.extend(updates.iter().map(update));
+    steps.push(end_turn());
+    test.open(&steps);
+    test.prompt("x");
+    test.stop_reason();
+    let message = |role, message: Option<&str>, content| Update::Message {
+        role,
+        message: message.map(Into::into),
+        content,
+    };
+    let words = |text: &str| Content::Text(text.into());
+    let call = ToolCallPatch {
+        title: Some("T".into()),
+        name: Some("tool".into()),
+        kind: Some(ToolKind::Other),
+        status: Some(WireStatus::Other("awaiting_permission".into())),
+        content: Some(vec![ToolContent::Content(words("raw"))]),
+        locations: Some(vec![Location { path: "/a".into(), line: Some(1) }]),
+        raw_input: Some(json!("text")),
+        ..ToolCallPatch::new("c")
+    };
+    let cancelled =
+        ToolCallPatch { status: Some(WireStatus::Other("cancelled".into())), ..ToolCallPatch::new("c") };
+    assert_eq!(
+        test.updates(),
+        [
+            message(Role::User, Some("m0"), words("u")),
+            message(Role::Thought, None, words("t")),
+            message(Role::Agent, Some("m1"), words("a")),
+            message(Role::Agent, Some("m2"), words("b")),
+            message(Role::Agent, None, Content::Unknown { kind: "video".into() }),
+            message(
+                Role::Agent,
+                None,
+                Content::Image { data: "@@not base64@@".into(), mime: "image/png".into(), uri: None }
+            ),
+            Update::ToolCall(Box::new(call)),
+            Update::ToolCall(Box::new(cancelled)),
+            Update::Plan(vec![PlanItem {
+                content: "p".into(),
+                priority: Priority::Medium,
+                status: PlanStatus::Pending
+            }]),
+            Update::Commands(vec![]),
+            Update::Mode("ask".into()),
+            Update::Options(vec![]),
+            Update::Info { title: Some(None), updated_at: None },
+            Update::Usage { used: 1, size: 0, cost: None },
+            Update::Notice { severity: Severity::Info, title: "n".into(), description: None },
+            Update::CompactionSummary { id: "k".into(), text: "s".into() },
+            Update::Compaction {
+                id: "k".into(),
+                status: Some("completed".into()),
+                summary: None,
+                error: None
+            },
+            Update::Unknown { kind: "future_thing".into() },
+            message(Role::Agent, None, words("bare")),
+        ]
+    );
+    assert_eq!(test.finish().methods(), ["initialize", "session/new", "session/prompt"]);
+}
+
+#[test]
+fn what_is_nested_beyond_reason_costs_no_more_than_itself() {
+    let mut test = Test::new();
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    test.open(&[
+        expect("session/prompt"),
+        json!({"raw": format!(
+            "{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"sessionId\":\"s1\",\"update\":{{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"c\",\"title\":\"T\",\"rawInput\":{deep}}}}}}}\n"
+        )}),
+        end_turn(),
+    ]);
+    test.prompt("x");
+    test.stop_reason();
+    let [Update::ToolCall(call)] = &test.updates()[..] else { panic!("no tool call") };
+    assert_eq!(call.title.as_deref(), Some("T"));
+}
+
+#[test]
+fn fifty_thousand_chunks_arrive_whole_and_held_back() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        json!({"repeat": 50_000, "send": {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": chunk("word # ")}}}),
+        end_turn(),
+    ]);
+    test.prompt("x");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    let said: String = test.updates().iter().filter_map(text).collect();
+    let expected: String = (0..50_000).map(|number| format!("word {number} ")).collect();
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn cancelling_answers_what_is_open_and_waits_for_the_agent() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        permission(7, "c1"),
+        permission(8, "c2"),
+        request(9, "elicitation/create", &json!({"sessionId": "s1", "mode": "form", "message": "m", "requestedSchema": {"type": "object", "properties": {}}})),
+        expect("session/cancel"),
+        json!({"answer": 7}),
+        json!({"answer": 8}),
+        json!({"answer": 9}),
+        // What comes late is still taken, and a question that crosses the cancelling is answered at once.
+        update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"})),
+        permission(10, "c3"),
+        json!({"answer": 10}),
+        answer_to("session/prompt", &json!({"stopReason": "cancelled"})),
+        expect("session/prompt"),
+        end_turn(),
+    ]);
+    test.prompt("x");
+    let asks = [test.question().0, test.question().0, test.question().0];
+    test.send(Command::Cancel { session: SESSION });
+    test.send(Command::Cancel { session: SESSION });
+    assert_eq!(test.stop_reason(), StopReason::Cancelled);
+    // An answer that comes too late does nothing, and cancelling nothing is harmless.
+    test.answer(asks[0], Answer::Selected("yes".into()));
+    test.send(Command::Cancel { session: SESSION });
+    test.prompt("y");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    let events = test.events();
+    for ask in asks {
+        assert!(events.contains(&Event::Withdrawn { session: SESSION, ask }));
+    }
+    assert_eq!(test.updates().len(), 1);
+    let received = test.finish();
+    assert_eq!(received.params("session/cancel"), &json!({"sessionId": "s1"}));
+    for id in [7, 8, 10] {
+        assert_eq!(received.result(id), &json!({"outcome": {"outcome": "cancelled"}}));
+    }
+    assert_eq!(received.result(9), &json!({"action": "cancel"}));
+}
+
+#[test]
+fn an_error_after_cancelling_is_the_cancelling() {
+    for answer in [
+        fail("session/prompt", &json!({"code": -32603, "message": "AbortError: aborted"})),
+        answer_to("session/prompt", &json!({})),
+        answer_to("session/prompt", &json!(null)),
+    ] {
+        let mut test = Test::new();
+        test.open(&[expect("session/prompt"), expect("session/cancel"), answer]);
+        test.prompt("x");
+        test.send(Command::Cancel { session: SESSION });
+        assert_eq!(test.stop_reason(), StopReason::Cancelled);
+    }
+}
+
+#[test]
+fn an_agent_that_ignores_cancelling_can_be_ended() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        expect("session/cancel"),
+        update(&chunk("still here")),
+        json!({"pause": 600}),
+    ]);
+    test.prompt("x");
+    test.send(Command::Cancel { session: SESSION });
+    test.wait("the late words", |event| matches!(event, Event::Updated { .. }).then_some(()));
+    assert!(!test.events().iter().any(|event| matches!(event, Event::TurnEnded { .. })));
+    test.send(Command::Disconnect { agent: AGENT });
+    assert_eq!(failure(test.turn_end()).kind, FailureKind::Disconnected);
+    assert!(test.exited().expected);
+}
+
+#[test]
+fn cancelling_ends_the_prompts_that_wait_too() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        expect("session/cancel"),
+        answer_to("session/prompt", &json!({"stopReason": "cancelled"})),
+    ]);
+    test.prompt("one");
+    test.prompt("two");
+    test.send(Command::Cancel { session: SESSION });
+    assert_eq!(test.stop_reason(), StopReason::Cancelled);
+    assert_eq!(test.stop_reason(), StopReason::Cancelled);
+    assert_eq!(test.finish().all("session/prompt").len(), 1);
+}
+
+#[test]
+fn a_running_turn_can_be_steered_where_that_is_declared() {
+    let mut test = Test::new();
+    let answers = [
+        (json!({"outcome": "injected"}), None),
+        (json!({"outcome": "promptRequired", "reason": "noRunningTurn"}), Some("no turn runs any more")),
+        (json!({}), Some("the agent didn't take it")),
+    ];
+    let mut steps = vec![expect("session/prompt")];
+    for (answer, _) in &answers {
+        steps.extend([expect("_session/steering"), answer_to("_session/steering", answer)]);
+    }
+    steps.push(end_turn());
+    test.open_with(&json!({"_meta": {"steering": {"supported": true}}}), &steps);
+    test.prompt("x");
+    for _ in &answers {
+        test.send(Command::Steer { session: SESSION, content: vec![Content::Text("left".into())] });
+    }
+    test.stop_reason();
+    for message in answers.iter().filter_map(|(_, message)| *message) {
+        let (what, failure) = test.failed();
+        assert_eq!((what.as_str(), failure.message.as_str()), ("steer the turn", message));
+    }
+    let received = test.finish();
+    let steered = received.all("_session/steering");
+    assert_eq!(steered.len(), 3);
+    assert_eq!(
+        steered[0],
+        &json!({"sessionId": "s1", "prompt": [{"type": "text", "text": "left"}], "_meta": {"steering": {"idleBehavior": "promptRequired"}}})
+    );
+
+    let mut test = Test::new();
+    test.open(&[]);
+    test.send(Command::Steer { session: SESSION, content: vec![] });
+    assert_eq!(test.failed().0, "steer the turn");
+}
