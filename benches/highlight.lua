@@ -66,7 +66,7 @@ local function measured(way, prefill_kb, seconds, result)
   local hl = require("acp.highlight")
   local grew = timed(hl.grew)
   if pace ~= "" then
-    hl.pace(tonumber(pace))
+    hl.tune.pace = tonumber(pace)
   end
   local failure
   hl.on_error = function(message)
