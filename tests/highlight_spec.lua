@@ -234,7 +234,6 @@ local function expected_of(lines)
 end
 
 local ns = api.nvim_create_namespace("acp.highlight")
-local names = {}
 
 local function painted_in(buf, first, last)
   local marks = api.nvim_buf_get_extmarks(buf, ns, { first, 0 }, { last - 1, -1 }, { details = true })
