@@ -25,6 +25,8 @@ use crate::core::output::Output;
 /// How long to wait, once a process has ended, for what it wrote; one that it left behind may hold
 /// the terminal open for hours.
 const DRAIN: Duration = Duration::from_millis(200);
+/// The same if there is always more to read.
+const LONGEST_DRAIN: Duration = Duration::from_secs(1);
 /// How long a killed process may take to die before those who wait for it are told that it did.
 const DYING: Duration = Duration::from_secs(2);
 /// What is typed beyond this, into a program that does not read, is lost.
@@ -41,19 +43,23 @@ pub struct Terminal {
     pub group: i32,
     state: Mutex<State>,
     exit: watch::Sender<Option<Exit>>,
-    bell: Arc<Bell>,
 }
 
 struct State {
     record: Output,
     process: Process,
-    /// What the system said about the process's end, and when.
-    ended: Option<(Exit, Instant)>,
+    /// The group of its own that a shell gave to what it ran when it was asked to end.
+    job: Option<i32>,
+    /// What the system said about the process's end.
+    ended: Option<Exit>,
     ending: Ending,
     /// Our side of the terminal, until all is read or nobody wants it.
     ours: Option<Arc<File>>,
     /// Typed, but not yet taken by the terminal.
     typed: Vec<u8>,
+    /// As long as there is a thread to wake. An agent that never releases its terminals must not
+    /// use up Neovim's descriptors.
+    bell: Option<Arc<Bell>>,
 }
 
 /// A process that has ended stays in the system's table until we ask for its status, under this
@@ -94,7 +100,7 @@ impl Terminal {
         command: Command,
         output_limit: usize,
     ) -> Result<(Arc<Self>, Listener), StartError> {
-        let (bell, listener) = bell().map_err(StartError::Terminal)?;
+        let (bell, listener) = Bell::with_listener().map_err(StartError::Terminal)?;
         let Pty { ours, theirs } = pty::open(SIZE.0, SIZE.1).map_err(StartError::Terminal)?;
         let child = pty::spawn(theirs, command).map_err(StartError::Program)?;
         let group =
@@ -102,41 +108,39 @@ impl Terminal {
         let state = State {
             record: Output::new(output_limit),
             process: Process::Running(child),
+            job: None,
             ended: None,
             ending: Ending::NotAsked,
             ours: Some(Arc::new(ours)),
             typed: Vec::new(),
+            bell: Some(bell),
         };
-        let terminal = Self {
-            session,
-            id,
-            number,
-            group,
-            state: Mutex::new(state),
-            exit: watch::Sender::new(None),
-            bell: Arc::new(bell),
-        };
+        let terminal =
+            Self { session, id, number, group, state: Mutex::new(state), exit: watch::Sender::new(None) };
         Ok((Arc::new(terminal), listener))
     }
 
     /// Starts the two threads.
     pub fn run(self: &Arc<Self>, shared: &Arc<Shared>, listener: Listener) -> io::Result<()> {
-        let ours = self.lock().ours.clone();
+        let state = self.lock();
         let pump = Pump {
             terminal: self.clone(),
             shared: shared.clone(),
             listener,
-            waker: Waker::from(self.bell.clone()),
-            ours,
+            waker: state.bell.clone().map_or_else(|| Waker::noop().clone(), Waker::from),
+            ours: state.ours.clone(),
             hung_up: false,
             reopened: Patience::default(),
             drained: false,
+            quiet: false,
+            ended: None,
             display: Display::default(),
             room: None,
             over: None,
             told: false,
             left: Patience::default(),
         };
+        drop(state);
         spawn("acp-terminal", move || pump.run())?;
         let (terminal, waiting) = (self.clone(), shared.clone());
         spawn("acp-wait", move || terminal.wait_for_end(&waiting)).inspect_err(|_| {
@@ -172,19 +176,18 @@ impl Terminal {
         state.ending = match state.ending {
             Ending::Killed { .. } => return,
             _ if grace.is_zero() => {
-                state.signal(self.group, libc::SIGKILL);
+                state.signal(self.group, &[libc::SIGKILL]);
                 Ending::Killed { at: now }
             }
             Ending::Asked { kill_at } => Ending::Asked { kill_at: kill_at.min(now + grace) },
             Ending::NotAsked => {
-                state.signal(self.group, libc::SIGTERM);
                 // One that is stopped hears nothing before it goes on.
-                state.signal(self.group, libc::SIGCONT);
+                state.signal(self.group, &[libc::SIGTERM, libc::SIGCONT]);
                 Ending::Asked { kill_at: now + grace }
             }
         };
         drop(state);
-        self.bell.ring();
+        self.ring();
     }
 
     pub fn type_bytes(&self, bytes: &[u8]) {
@@ -192,7 +195,7 @@ impl Terminal {
         let room = TYPED - state.typed.len();
         state.typed.extend_from_slice(&bytes[..bytes.len().min(room)]);
         drop(state);
-        self.bell.ring();
+        self.ring();
     }
 
     pub fn resize(&self, rows: u16, columns: u16) {
@@ -200,6 +203,13 @@ impl Terminal {
         if let Some(ours) = ours {
             // A terminal that just went away needs no size.
             let _ = pty::resize(&ours, rows, columns);
+        }
+    }
+
+    fn ring(&self) {
+        let bell = self.lock().bell.clone();
+        if let Some(bell) = bell {
+            bell.ring();
         }
     }
 
@@ -216,13 +226,13 @@ impl Terminal {
         let exit = child.wait().map(exit).unwrap_or_default();
         let is_left = pty::is_left(self.group);
         state.process = if is_left { Process::Left } else { Process::Gone };
-        state.ended = Some((exit, Instant::now()));
+        state.ended = Some(exit);
         drop(state);
         shared.ended();
         if !is_left {
             shared.gone(self);
         }
-        self.bell.ring();
+        self.ring();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -232,19 +242,30 @@ impl Terminal {
 }
 
 impl State {
-    fn signal(&self, group: i32, signal: i32) {
-        match &self.process {
-            Process::Gone => {}
-            Process::Left => pty::signal(group, signal),
-            Process::Running(_) => {
+    fn signal(&mut self, group: i32, signals: &[i32]) {
+        // Looked up first: when the process ends the terminal forgets what ran on it.
+        if let Process::Running(_) = self.process {
+            self.job = self.ours.as_deref().and_then(pty::foreground_group).or(self.job);
+        }
+        for &signal in signals {
+            if !matches!(self.process, Process::Gone) {
                 pty::signal(group, signal);
-                // A shell that gives its jobs groups of their own leaves them out of its own one.
-                let foreground = self.ours.as_deref().and_then(pty::foreground_group);
-                if let Some(foreground) = foreground.filter(|foreground| *foreground != group) {
-                    pty::signal(foreground, signal);
-                }
+            }
+            if let Some(job) = self.job(group) {
+                pty::signal(job, signal);
             }
         }
+    }
+
+    /// The shell's job, if it is still that: the session has the number of the shell's own group.
+    fn job(&self, group: i32) -> Option<i32> {
+        self.job.filter(|job| *job != group && pty::session(*job) == Some(group))
+    }
+
+    fn is_over(&self, group: i32) -> bool {
+        let is_gone = matches!(self.process, Process::Gone);
+        // A job that was asked to end is waited for, to be killed.
+        is_gone && !(matches!(self.ending, Ending::Asked { .. }) && self.job(group).is_some())
     }
 }
 
@@ -261,6 +282,10 @@ struct Pump {
     reopened: Patience,
     /// It hung up after the process had ended, so all is read.
     drained: bool,
+    /// There was nothing to read a moment ago.
+    quiet: bool,
+    /// When this thread, which may be late on a busy machine, learnt that the process has ended.
+    ended: Option<Instant>,
     display: Display,
     /// Waits for the editor to catch up; rings the bell.
     room: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -289,6 +314,7 @@ impl Pump {
                 self.listener.drain();
                 self.left = Patience::default();
             }
+            self.quiet = !ready.readable;
             if ready.readable {
                 self.read(&mut buffer);
             }
@@ -305,7 +331,7 @@ impl Pump {
         let mut deadline = None;
         if let Ending::Asked { kill_at } = state.ending {
             if kill_at <= now {
-                state.signal(self.terminal.group, libc::SIGKILL);
+                state.signal(self.terminal.group, &[libc::SIGKILL]);
                 state.ending = Ending::Killed { at: now };
                 self.left = Patience::default();
             } else {
@@ -335,10 +361,19 @@ impl Pump {
         let mut state = self.terminal.lock();
         if self.over.is_none() {
             let exit = match (&state.ended, state.ending) {
-                (Some((exit, at)), _) if self.drained || *at + DRAIN <= now => exit.clone(),
-                (Some((_, at)), _) => {
-                    self.hung_up = false;
-                    return Some(*at + DRAIN);
+                (Some(exit), _) if self.drained => exit.clone(),
+                (Some(exit), _) => {
+                    let ended = *self.ended.get_or_insert_with(|| {
+                        (self.hung_up, self.quiet) = (false, false);
+                        now
+                    });
+                    if now < ended + DRAIN {
+                        return Some(ended + DRAIN);
+                    }
+                    if !self.quiet && now < ended + LONGEST_DRAIN {
+                        return Some(now);
+                    }
+                    exit.clone()
                 }
                 (None, Ending::Killed { at }) if at + DYING <= now => {
                     Exit { code: None, signal: Some("SIGKILL".into()) }
@@ -390,7 +425,7 @@ impl Pump {
     }
 
     fn is_done(&self) -> bool {
-        self.told && self.ours.is_none() && matches!(self.terminal.lock().process, Process::Gone)
+        self.told && self.ours.is_none() && self.terminal.lock().is_over(self.terminal.group)
     }
 
     /// Whether the editor keeps up.
@@ -409,6 +444,8 @@ impl Pump {
 
     fn read(&mut self, buffer: &mut [u8]) {
         let Some(mut ours) = self.ours.as_deref() else { return };
+        // Asked before: between reading and asking, the process could write once more and end.
+        let has_ended = self.terminal.lock().ended.is_some();
         let mut length = 0;
         while length < buffer.len() {
             match ours.read(&mut buffer[length..]) {
@@ -418,16 +455,14 @@ impl Pump {
                     continue;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.quiet = true,
                 // On Linux EIO is the end.
                 Err(_) => self.hung_up = true,
             }
             break;
         }
-        let mut state = self.terminal.lock();
-        self.drained = self.hung_up && state.ended.is_some();
-        state.record.feed(&buffer[..length]);
-        drop(state);
+        self.drained = self.hung_up && has_ended;
+        self.terminal.lock().record.feed(&buffer[..length]);
         if self.over.is_none() {
             self.display.push(&buffer[..length]);
         }
@@ -452,8 +487,7 @@ impl Drop for Pump {
         if !self.is_done() {
             self.terminal.end(Duration::ZERO);
             self.terminal.wait_for_end(&self.shared);
-            let ended = self.terminal.lock().ended.clone();
-            let exit = ended.map(|(exit, _)| exit).unwrap_or_default();
+            let exit = self.terminal.lock().ended.clone().unwrap_or_default();
             self.terminal.exit.send_replace(Some(exit.clone()));
             self.over = Some(exit);
             if !self.told {
@@ -467,6 +501,7 @@ impl Drop for Pump {
                 self.shared.gone(&self.terminal);
             }
         }
+        self.terminal.lock().bell = None;
         self.shared.over(&self.terminal);
     }
 }
@@ -497,14 +532,14 @@ struct Bell(UnixStream);
 /// The other end of a bell.
 pub struct Listener(UnixStream);
 
-fn bell() -> io::Result<(Bell, Listener)> {
-    let (bell, listener) = UnixStream::pair()?;
-    bell.set_nonblocking(true)?;
-    listener.set_nonblocking(true)?;
-    Ok((Bell(bell), Listener(listener)))
-}
-
 impl Bell {
+    fn with_listener() -> io::Result<(Arc<Self>, Listener)> {
+        let (bell, listener) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        listener.set_nonblocking(true)?;
+        Ok((Arc::new(Self(bell)), Listener(listener)))
+    }
+
     fn ring(&self) {
         // One that is full has rung, and one whose listener is gone need not ring.
         let _ = (&self.0).write(&[0]);
