@@ -277,7 +277,9 @@ fn draw_tool(
 ) {
     let (mark, group) = status_mark(call.status, style.icons);
     let row = drawing.lines.len();
-    let title = cut_middle(&titled(call), style.width.saturating_sub(18).max(20));
+    let facts = tool_facts(call);
+    let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
+    let title = cut_middle(&titled(call), style.width.saturating_sub(room).max(12));
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     if call.status == Status::Waiting || call.status == Status::Failed {
         drawing.marks.push(Mark { row, start: mark.len() + 1, end: mark.len() + 1 + title.len(), group });
@@ -290,7 +292,7 @@ fn draw_tool(
         });
     }
     drawing.lines.push(format!("{mark} {title}"));
-    if let Some(right) = tool_facts(call) {
+    if let Some(right) = facts {
         drawing.right.push((row, right));
     }
     if call.status == Status::Waiting {
@@ -485,7 +487,7 @@ fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, took: u64
 /// What to do after a failure.
 pub fn advice(failure: &Failure) -> String {
     match failure.kind {
-        FailureKind::AuthRequired => ":Acp login logs in; then send the prompt again".into(),
+        FailureKind::AuthRequired => ":Acp login logs in; then the prompt is sent again by itself".into(),
         FailureKind::Disconnected => "R starts the agent again".into(),
         FailureKind::Busy => "Wait a little, then send the prompt again".into(),
         FailureKind::Timeout => "Send the prompt again, or R starts the agent again".into(),

@@ -15,10 +15,10 @@ use serde_json::{Value as Json, json};
 use crate::config::{AutoOpen, Config, DiffStyle, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
-    Access, AgentId, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch, Outcome,
-    Place, Question, SessionKey, Severity, TerminalId, TurnEnd, Update, Work,
+    Access, AgentId, AgentInfo, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch,
+    Outcome, Place, Question, Reopen, SessionKey, Severity, StoredSession, TerminalId, TurnEnd, Update, Work,
 };
-use crate::core::session::{Moment, Phase, Session};
+use crate::core::session::{LoggedIn, Moment, Phase, Session};
 use crate::core::tool_call::Status;
 use crate::core::transcript::Style;
 use crate::mailbox::Mailbox;
@@ -43,6 +43,8 @@ const BUDGET: Duration = Duration::from_millis(4);
 const TICK: Duration = Duration::from_millis(250);
 /// A command that still runs after this gets a window, where so configured.
 const LONG: Duration = Duration::from_millis(1000);
+/// At most this many stored sessions are asked for.
+const MOST_LISTED: usize = 500;
 /// How often an agent's write is worked out again because the user typed meanwhile.
 const TRIES: u32 = 3;
 
@@ -62,7 +64,14 @@ pub struct App {
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
     launches: HashMap<AgentId, Launch>,
+    /// The agents that were started and have not ended.
+    alive: BTreeSet<AgentId>,
+    infos: HashMap<AgentId, AgentInfo>,
     pids: HashMap<AgentId, u32>,
+    /// Stored sessions as they are being listed, page by page.
+    listing: HashMap<AgentId, Vec<StoredSession>>,
+    /// The listing under way is for deleting one.
+    pub deleting: bool,
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
@@ -124,7 +133,11 @@ impl App {
             bundled,
             log_path: Path::new(&state).join("acp.log"),
             launches: HashMap::new(),
+            alive: BTreeSet::new(),
+            infos: HashMap::new(),
             pids: HashMap::new(),
+            listing: HashMap::new(),
+            deleting: false,
             start,
             background: None,
             mailbox,
@@ -181,34 +194,54 @@ impl App {
 
     // Sessions.
 
-    /// Opens a chat at once; the agent comes up behind it.
-    pub fn open_chat(&mut self, mut launch: Launch, cwd: PathBuf) -> Result<SessionKey> {
+    /// Opens a chat at once; the agent comes up behind it. An agent that runs already, started in the
+    /// same way, takes the session on.
+    pub fn open_chat(
+        &mut self,
+        launch: Launch,
+        cwd: PathBuf,
+        stored: Option<(String, Reopen)>,
+    ) -> Result<SessionKey> {
         self.numbers.session += 1;
         let key = SessionKey(self.numbers.session);
-        let agent = self.next_agent();
         let editor = self.editor.clone();
         let place = Place {
             additional: self.config.additional_directories(&cwd),
             mcp_servers: self.config.mcp_servers(&launch.name, |name| editor.program(name)),
             cwd,
         };
-        if launch.cwd.as_os_str().is_empty() {
-            launch.cwd = place.cwd.clone();
+        let running = self.alive.iter().copied().find(|agent| self.launches.get(agent) == Some(&launch));
+        let agent = running.unwrap_or_else(|| self.next_agent());
+        let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, self.now());
+        session.taking_up = stored;
+        if let Some(info) = self.infos.get(&agent) {
+            session.connected(info.clone());
         }
-        let session =
-            Session::new(key, agent, &launch.name, &command_line(&launch), place.clone(), self.now());
         self.sessions.insert(key, session);
         self.make_chat(key, &launch.name)?;
         self.current = Some(key);
         self.show(key)?;
-        self.connect(agent, launch, key, place)?;
+        if running.is_none() {
+            self.connect(agent, launch)?;
+        }
+        self.open_session(key)?;
         Ok(key)
     }
 
-    fn connect(&mut self, agent: AgentId, launch: Launch, session: SessionKey, place: Place) -> Result<()> {
+    fn connect(&mut self, agent: AgentId, launch: Launch) -> Result<()> {
         self.launches.insert(agent, launch.clone());
-        self.send(Command::Connect { agent, launch })?;
-        self.send(Command::Open { agent, session, place })
+        self.alive.insert(agent);
+        self.send(Command::Connect { agent, launch })
+    }
+
+    /// Has the agent open the session, or take up the stored one that is meant.
+    fn open_session(&mut self, key: SessionKey) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let (agent, place) = (session.agent, session.place.clone());
+        self.send(match session.taking_up.clone() {
+            Some((acp_id, how)) => Command::Load { agent, session: key, place, acp_id, how },
+            None => Command::Open { agent, session: key, place },
+        })
     }
 
     fn next_agent(&mut self) -> AgentId {
@@ -286,7 +319,11 @@ impl App {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(false) };
         if matches!(session.phase, Phase::Opening { .. }) {
             let agent = session.agent;
-            self.send(Command::Disconnect { agent })?;
+            let shared = self.of_agent(agent).len() > 1;
+            self.send(match shared {
+                true => Command::Cancel { session: key },
+                false => Command::Disconnect { agent },
+            })?;
             return Ok(true);
         }
         let commands = session.cancel(now);
@@ -296,24 +333,119 @@ impl App {
         Ok(any)
     }
 
-    /// Starts a dead agent again, with a new session in the same chat.
+    /// Starts a session's agent again, in the same chat. The old process is ended if it still runs and
+    /// nobody else uses it.
     pub fn restart(&mut self, key: SessionKey) -> Result<()> {
         let now = self.now();
-        let next = self.next_agent();
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
-        let old = session.agent;
-        let name = session.agent_name.clone();
-        let place = session.place.clone();
-        let launch = match self.launches.remove(&old) {
-            Some(launch) => launch,
-            None => {
-                return Err(mlua::Error::runtime(format!("{name} was never started: use :AcpChat {name}")));
-            }
+        let Some((old, name)) =
+            self.sessions.get(&key).map(|session| (session.agent, session.agent_name.clone()))
+        else {
+            return Ok(());
         };
-        session.restarted(next, &command_line(&launch), now);
-        self.send(Command::Disconnect { agent: old })?;
-        self.connect(next, launch, key, place)?;
+        let Some(launch) = self.launches.get(&old).cloned() else {
+            return Err(mlua::Error::runtime(format!("{name} was never started; :AcpChat {name} does that")));
+        };
+        // Another session may have started the agent again already.
+        let other = self
+            .alive
+            .iter()
+            .copied()
+            .find(|agent| *agent != old && self.launches.get(agent) == Some(&launch));
+        let next = other.unwrap_or_else(|| self.next_agent());
+        let shared = self.of_agent(old).len() > 1;
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.restarted(next, &command_line(&launch), now);
+            if let Some(info) = self.infos.get(&next) {
+                session.connected(info.clone());
+            }
+        }
+        if shared {
+            self.send(Command::Close { session: key })?;
+        } else {
+            self.send(Command::Disconnect { agent: old })?;
+        }
+        if other.is_none() {
+            self.connect(next, launch)?;
+        }
+        self.open_session(key)?;
         self.after_change(key)
+    }
+
+    /// Ends a session for good: its chat goes, and its agent too when nobody else uses it.
+    pub fn close_session(&mut self, key: SessionKey) -> Result<()> {
+        let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
+        self.emit("AcpClosed", key, json!({}));
+        self.send(Command::Close { session: key })?;
+        if self.of_agent(agent).len() == 1 && self.alive.contains(&agent) {
+            self.send(Command::Disconnect { agent })?;
+        }
+        self.review.clear_session(&self.editor, key)?;
+        if let Some(chat) = self.chats.remove(&key) {
+            if self.editor.current_buf()? == chat.prompt {
+                self.editor.command("stopinsert")?;
+            }
+            chat.hide(&self.editor)?;
+            chat.close(&self.editor);
+        }
+        self.sessions.remove(&key);
+        self.bars.remove(&key);
+        if self.current == Some(key) {
+            self.current = self.sessions.keys().next_back().copied();
+        }
+        Ok(())
+    }
+
+    /// How a session's agent was started.
+    pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
+        self.launches.get(&self.sessions.get(&key)?.agent)
+    }
+
+    /// The agents that run and have said what they can do: one session of each, and its abilities.
+    pub fn agents(&self) -> Vec<(AgentId, AgentInfo)> {
+        let ready = self.alive.iter().filter_map(|agent| Some((*agent, self.infos.get(agent)?.clone())));
+        ready.collect()
+    }
+
+    /// Asks for the stored sessions of an agent; the answer opens a picker.
+    pub fn list_stored(&mut self, agent: AgentId, cwd: PathBuf) -> Result<()> {
+        self.listing.insert(agent, Vec::new());
+        self.send(Command::List { agent, cwd: Some(cwd), cursor: None })
+    }
+
+    fn listed(&mut self, agent: AgentId, sessions: Vec<StoredSession>, next: Option<String>) -> Result<()> {
+        let Some(known) = self.listing.get_mut(&agent) else { return Ok(()) };
+        known.extend(sessions);
+        match next {
+            // Enough for a picker; an agent that pages for ever is not asked for ever.
+            Some(cursor) if known.len() < MOST_LISTED => {
+                let cwd = self
+                    .of_agent(agent)
+                    .first()
+                    .and_then(|key| self.sessions.get(key))
+                    .map(|s| s.place.cwd.clone());
+                self.send(Command::List { agent, cwd, cursor: Some(cursor) })
+            }
+            _ => {
+                let all = self.listing.remove(&agent).unwrap_or_default();
+                self.offer_stored(agent, all)
+            }
+        }
+    }
+
+    /// Takes up a stored session in a chat of its own.
+    pub fn take_up(&mut self, agent: AgentId, stored: StoredSession) -> Result<()> {
+        let open = self.sessions.values().find(|session| {
+            session.agent == agent && session.acp_id.as_deref() == Some(stored.acp_id.as_str())
+        });
+        if let Some(key) = open.map(|session| session.key) {
+            return self.show(key);
+        }
+        let Some(launch) = self.launches.get(&agent).cloned() else { return Ok(()) };
+        let key = self.open_chat(launch, stored.cwd, Some((stored.acp_id, Reopen::Load)))?;
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.title = stored.title;
+        }
+        self.update_bar(key)
     }
 
     /// Ends a session's agent; the chat stays readable.
@@ -345,6 +477,7 @@ impl App {
                 self.pids.insert(agent, pid);
             }
             Event::Connected { agent, info } => {
+                self.infos.insert(agent, (*info).clone());
                 for key in self.of_agent(agent) {
                     if let Some(session) = self.sessions.get_mut(&key) {
                         session.connected((*info).clone());
@@ -388,11 +521,10 @@ impl App {
             }
             Event::LoggedIn { agent } => {
                 for key in self.of_agent(agent) {
-                    let Some(session) = self.sessions.get_mut(&key) else { continue };
-                    if session.phase == Phase::LoginNeeded {
-                        session.reopening(now);
-                        let place = session.place.clone();
-                        self.send(Command::Open { agent, session: key, place })?;
+                    match self.sessions.get_mut(&key).map(|session| session.logged_in(now)) {
+                        Some(LoggedIn::Open) => self.open_session(key)?,
+                        Some(LoggedIn::Send(commands)) => self.send_all(commands)?,
+                        Some(LoggedIn::Nothing) | None => {}
                     }
                     self.after_change(key)?;
                 }
@@ -424,9 +556,11 @@ impl App {
                 }
             }
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
-            Event::Listed { .. } => {}
+            Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
             Event::Exited { agent, why } => {
                 self.pids.remove(&agent);
+                self.alive.remove(&agent);
+                self.infos.remove(&agent);
                 for key in self.of_agent(agent) {
                     if let Some(session) = self.sessions.get_mut(&key) {
                         session.exited(why.clone(), now);
@@ -584,7 +718,7 @@ impl App {
         self.sessions.values().filter(|session| session.agent == agent).map(|session| session.key).collect()
     }
 
-    fn agent_name(&self, agent: AgentId) -> String {
+    pub fn agent_name(&self, agent: AgentId) -> String {
         self.of_agent(agent)
             .first()
             .and_then(|key| self.sessions.get(key))

@@ -17,7 +17,13 @@ fn storage() -> Value {
 }
 
 fn load(test: &Test, acp_id: &str) {
-    test.send(Command::Load { agent: AGENT, session: SESSION, place: test.place(), acp_id: acp_id.into() });
+    test.send(Command::Load {
+        agent: AGENT,
+        session: SESSION,
+        place: test.place(),
+        acp_id: acp_id.into(),
+        how: acp_nvim::core::message::Reopen::Load,
+    });
 }
 
 #[test]
@@ -486,6 +492,7 @@ fn further_folders_are_sent_where_they_are_taken_and_each_once() {
         session: SessionKey(2),
         place: folders(&test),
         acp_id: "old".into(),
+        how: acp_nvim::core::message::Reopen::Load,
     });
     test.opened();
     let received = test.finish();

@@ -11,8 +11,8 @@ use crate::acp::rpc::{self, RequestId, RpcError};
 use crate::acp::session::{Session, Turn};
 use crate::acp::to_acp;
 use crate::core::message::{
-    AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, SessionKey, Severity,
-    StopReason, TurnEnd,
+    AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, Reopen, SessionKey,
+    Severity, StopReason, TurnEnd,
 };
 
 /// A request of ours, and what its answer is for.
@@ -67,7 +67,7 @@ impl Connection {
                 let place = Arc::new(place);
                 self.request(Call::Open { session, place }, to_acp::SESSION_NEW, &params);
             }
-            Command::Load { session, place, acp_id, .. } => self.load(session, place, acp_id),
+            Command::Load { session, place, acp_id, how, .. } => self.load(session, place, acp_id, how),
             Command::Close { session } => self.close(session),
             Command::Prompt { session, content } => self.prompt(session, content),
             Command::Cancel { session } => self.cancel(session),
@@ -132,7 +132,7 @@ impl Connection {
         }
     }
 
-    fn load(&mut self, session: SessionKey, place: Place, acp_id: String) {
+    fn load(&mut self, session: SessionKey, place: Place, acp_id: String, how: Reopen) {
         let State::Ready(info) = &self.state else { return };
         let can = info.can;
         if !can.load && !can.resume {
@@ -143,7 +143,7 @@ impl Connection {
         // The agent shows the session before it answers, so it is known from here on.
         self.sessions.insert(Session::new(session, acp_id.clone(), Arc::new(place.clone())));
         let call = Call::Load { session };
-        if can.load {
+        if can.load && (how == Reopen::Load || !can.resume) {
             self.request(call, to_acp::SESSION_LOAD, &to_acp::load_session(&acp_id, &place, can));
         } else {
             self.request(call, to_acp::SESSION_RESUME, &to_acp::resume_session(&acp_id, &place, can));
