@@ -347,3 +347,35 @@ fn a_dead_agent_that_can_resume_goes_on_with_the_same_session() {
     chat.wait_for("After.");
     assert!(chat.transcript().contains("Before."), "{}", chat.transcript());
 }
+
+#[test]
+fn a_key_goes_through_the_modes_one_by_one() {
+    let option = |current: &str| {
+        json!([{ "id": "m", "name": "Mode", "category": "mode", "type": "select", "currentValue": current,
+            "options": [{ "value": "ask", "name": "Ask first" }, { "value": "auto", "name": "Go ahead" }] }])
+    };
+    let set = |value: &str, name: &str| {
+        [
+            json!({ "expect": "session/set_config_option", "as": name, "params": { "configId": "m", "value": value } }),
+            json!({ "reply": name, "result": { "configOptions": option(value) } }),
+        ]
+    };
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([])),
+            vec![
+                json!({ "expect": "session/new" }),
+                json!({ "reply": "session/new", "result": { "sessionId": "s1", "configOptions": option("ask") } }),
+            ],
+            set("auto", "one").into(),
+            set("ask", "two").into(),
+        ]),
+    );
+    chat.chat();
+    chat.nvim.wait_for_screen("Ask first");
+    chat.nvim.input("<S-Tab>");
+    chat.nvim.wait_for_screen("Go ahead");
+    chat.nvim.input("<S-Tab>");
+    chat.nvim.wait_for_screen("Ask first");
+}

@@ -176,6 +176,7 @@ impl App {
                 self.after_change(key)?;
                 self.frame_due()
             }
+            "next_mode" => self.next_mode(),
             "restart" => {
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(|s| s.phase == Phase::LoginNeeded)
                 {
@@ -446,12 +447,30 @@ impl App {
 
     fn choose_mode(&mut self, word: Option<&str>) -> Result<()> {
         let modes = self.modes();
-        self.choose("mode", modes, word, |app, key, mode| match app.option_of(key, "mode") {
+        self.choose("mode", modes, word, App::set_mode)
+    }
+
+    fn set_mode(&mut self, key: SessionKey, mode: String) -> Result<()> {
+        match self.option_of(key, "mode") {
             Some(option) => {
-                app.send(Command::SetOption { session: key, option, value: OptionValue::Value(mode) })
+                self.send(Command::SetOption { session: key, option, value: OptionValue::Value(mode) })
             }
-            None => app.send(Command::SetMode { session: key, mode }),
-        })
+            None => self.send(Command::SetMode { session: key, mode }),
+        }
+    }
+
+    /// The mode after the present one, and after the last the first.
+    fn next_mode(&mut self) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let modes = self.modes();
+        let current = self.sessions.get(&key).and_then(crate::nvim::winbar::mode);
+        let at = modes
+            .iter()
+            .position(|(id, name)| Some(name) == current.as_ref() || Some(id) == current.as_ref());
+        match modes.get(at.map_or(0, |at| (at + 1) % modes.len())) {
+            Some((id, _)) => self.set_mode(key, id.clone()),
+            None => fail("this agent offers no choice of a mode"),
+        }
     }
 
     fn choose_model(&mut self, word: Option<&str>) -> Result<()> {

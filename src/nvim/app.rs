@@ -207,7 +207,7 @@ impl App {
         let editor = self.editor.clone();
         let place = Place {
             additional: self.config.additional_directories(&cwd),
-            mcp_servers: self.config.mcp_servers(&launch.name, |name| editor.program(name)),
+            mcp_servers: self.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
             cwd,
         };
         let running = self.alive.iter().copied().find(|agent| self.launches.get(agent) == Some(&launch));
