@@ -238,9 +238,8 @@ fn write_lines(mut stdin: ChildStdin, queue: &blocking::Receiver<Vec<u8>>) {
 }
 
 fn read_messages(mut stdout: ChildStdout, limit: usize, batches: &mpsc::Sender<Vec<Output>>, log: &AgentLog) {
-    let mut framer = Framer::new(limit);
+    let mut hearing = Hearing::new(limit, log.clone());
     let mut block = vec![0; 64 * 1024];
-    let mut heard = false;
     loop {
         let read = match stdout.read(&mut block) {
             Ok(0) => break,
@@ -251,19 +250,44 @@ fn read_messages(mut stdout: ChildStdout, limit: usize, batches: &mpsc::Sender<V
                 break;
             }
         };
-        let mut batch = Vec::new();
-        let pushed = framer.push(&block[..read], |line| batch.extend(read_line(line, &mut heard, log)));
-        if pushed == Err(TooLong) {
-            batch.push(Output::TooLong);
-        }
+        let batch = hearing.hear(&block[..read]);
         let over = matches!(batch.last(), Some(Output::TooLong | Output::LengthHeader));
         if !batch.is_empty() && batches.blocking_send(batch).is_err() || over {
             return;
         }
     }
-    if let Some(output) = framer.finish().and_then(|line| read_line(&line, &mut heard, log)) {
+    if let Some(output) = hearing.end() {
         // The other end is gone only when nobody wants to know.
         let _ = batches.blocking_send(vec![output]);
+    }
+}
+
+/// From the bytes of an agent's stdout, in whatever pieces they come, to messages.
+pub struct Hearing {
+    framer: Framer,
+    /// A message has come.
+    heard: bool,
+    log: AgentLog,
+}
+
+impl Hearing {
+    pub fn new(limit: usize, log: AgentLog) -> Self {
+        Self { framer: Framer::new(limit), heard: false, log }
+    }
+
+    pub fn hear(&mut self, bytes: &[u8]) -> Vec<Output> {
+        let mut batch = Vec::new();
+        let (heard, log) = (&mut self.heard, &self.log);
+        let pushed = self.framer.push(bytes, |line| batch.extend(read_line(line, heard, log)));
+        if pushed == Err(TooLong) {
+            batch.push(Output::TooLong);
+        }
+        batch
+    }
+
+    /// The last line, if it had no end.
+    fn end(mut self) -> Option<Output> {
+        self.framer.finish().and_then(|line| read_line(&line, &mut self.heard, &self.log))
     }
 }
 
