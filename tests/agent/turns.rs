@@ -1,5 +1,8 @@
 //! Turns: what is sent, what streams in, how they end, and how they are cancelled.
 
+use std::time::Duration;
+
+use acp_nvim::acp::Settings;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 
@@ -141,6 +144,15 @@ fn a_turn_tells_its_tokens_where_the_agent_does() {
     test.prompt("x");
     let usage = Some(TurnUsage { total: 12, input: 10, output: 2 });
     assert_eq!(test.turn_end(), TurnEnd::Stopped { reason: StopReason::EndTurn, usage });
+}
+
+#[test]
+fn a_turn_may_take_as_long_as_it_takes() {
+    // The one time limit that there is is over long before the turn.
+    let mut test = Test::with(Settings { initialize_timeout: Duration::from_secs(3), ..Settings::default() });
+    test.open(&[expect("session/prompt"), json!({"pause": 4}), end_turn()]);
+    test.prompt("x");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
 }
 
 #[test]
