@@ -90,8 +90,9 @@ def count(value, number):
 
 
 def write(data):
+    data = memoryview(data)
     while data:
-        data = data[os.write(1, data) :]
+        data = data[os.write(1, data[:65536]) :]
 
 
 def line(message):
