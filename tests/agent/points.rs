@@ -69,6 +69,7 @@ pub const POINTS: &[(u16, &str)] = &[
     (60, "an_agent_that_offers_nothing_is_asked_for_nothing"),
     (61, "what_is_replayed_comes_before_the_session_is_open"),
     (61, "a_session_is_loaded_with_all_that_was_said_in_it"),
+    (61, "a_prompt_waits_until_the_session_is_loaded"),
     (62, "a_session_is_resumed_where_it_cannot_be_loaded"),
     (63, "a_list_is_turned_page_by_page_and_cursors_are_not_looked_into"),
     (63, "an_agent_that_offers_nothing_is_asked_for_nothing"),

@@ -300,6 +300,35 @@ fn what_is_replayed_comes_before_the_session_is_open() {
 }
 
 #[test]
+fn a_prompt_waits_until_the_session_is_loaded() {
+    let mut test = Test::new();
+    test.connect_with(
+        &storage(),
+        &[
+            expect("session/load"),
+            permission(7, "gate"),
+            json!({"answer": 7}),
+            answer_to("session/load", &json!({})),
+            expect("session/prompt"),
+            end_turn(),
+        ],
+    );
+    load(&test, "s1");
+    test.prompt("x");
+    let (ask, _) = test.question();
+    assert_eq!(test.received().methods(), ["initialize", "session/load"]);
+    test.answer(ask, Answer::Selected("yes".into()));
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+
+    let mut test = Test::new();
+    test.connect_with(&storage(), &[expect("session/load"), json!({"exit": 1})]);
+    load(&test, "s1");
+    test.prompt("x");
+    assert!(matches!(test.turn_end(), TurnEnd::Failed(_)));
+    test.open_failed();
+}
+
+#[test]
 fn a_session_is_resumed_where_it_cannot_be_loaded() {
     let mut test = Test::new();
     let can = capabilities(&json!({"sessionCapabilities": {"resume": {}}}));

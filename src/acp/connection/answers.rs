@@ -37,13 +37,15 @@ impl Connection {
                 if let Some(known) = self.sessions.get_mut(session) {
                     let opened = from_acp::opened(known.acp_id.clone(), &answer);
                     known.options.clone_from(&opened.options);
+                    known.loading = false;
+                    let next = known.waiting.pop_front();
                     self.post(Event::Opened { session, opened: Box::new(opened) });
+                    if let Some(content) = next {
+                        self.prompt(session, content);
+                    }
                 }
             }
-            (Call::Load { session }, Err(failure)) => {
-                self.sessions.remove(session);
-                self.post(Event::OpenFailed { session, failure });
-            }
+            (Call::Load { session }, Err(failure)) => self.not_opened(session, failure),
             (Call::Unwanted, result) => self.close_unwanted(result),
             (Call::Close { session }, Err(failure)) => {
                 self.request_failed(Some(session), "close the session", failure)
@@ -70,6 +72,13 @@ impl Connection {
             }
             Err(failure) => ControlFlow::Break(failure),
         }
+    }
+
+    /// A session is not to be had, and so are the turns that waited for it.
+    pub(super) fn not_opened(&mut self, session: SessionKey, failure: Failure) {
+        self.fail_waiting(session, &failure);
+        self.sessions.remove(session);
+        self.post(Event::OpenFailed { session, failure });
     }
 
     fn close_unwanted(&mut self, result: Result<Value, Failure>) {

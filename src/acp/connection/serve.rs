@@ -183,7 +183,7 @@ impl Connection {
     fn file(&mut self, session: SessionKey, work: FileWork, reply: Reply) {
         let Some(known) = self.sessions.get_mut(session) else { return };
         let request = FileRequest { session, place: known.place.clone(), reply, work };
-        // It ends after this connection only; a request that comes to late is answered by its reply.
+        // It ends after this connection only; a request that comes too late is answered by its reply.
         let _ = self.files.send(request);
     }
 
