@@ -1,1 +1,384 @@
-//! The user's options as one typed struct; an error names the key.
+//! The user's options as one typed struct. [`Config::from_value`] reads what `setup()` was given and
+//! names the key of every mistake at once; what each option is called, takes and does stands in
+//! [`options`], the agents known by name in [`agents`]. Who acts on an option is not known here.
+
+pub mod agents;
+#[cfg(test)]
+mod help_tests;
+pub mod options;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use thiserror::Error;
+
+pub use self::agents::{Agent, Choice, PRESETS, Preset};
+pub use self::options::{KEYS, KeySpec, OPTIONS, OptionSpec, Pane};
+use self::read::{Field, Report, Table};
+use crate::core::message::McpServer;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// By name; one that is also a preset's extends that preset.
+    pub agents: BTreeMap<String, AgentOptions>,
+    pub default_agent: Option<String>,
+    pub window: WindowOptions,
+    pub icons: bool,
+    pub follow: bool,
+    pub keys: Keys,
+    pub terminal: TerminalOptions,
+    pub diff: DiffOptions,
+    pub mcp_servers: Vec<McpServer>,
+    /// As written: a relative one is meant from the session's root.
+    pub additional_directories: Vec<PathBuf>,
+    pub log: Log,
+    pub notify: bool,
+    pub timeouts: Timeouts,
+}
+
+/// One entry of `agents`. What is `None` comes from the preset of that name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentOptions {
+    pub command: Option<String>,
+    pub args: Option<Vec<String>>,
+    pub env: Vec<(String, String)>,
+    /// As written: a relative one is meant from the session's root.
+    pub cwd: Option<PathBuf>,
+    pub title: Option<String>,
+    /// In place of the servers given for all agents.
+    pub mcp_servers: Option<Vec<McpServer>>,
+    pub enabled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowOptions {
+    pub layout: Layout,
+    pub width: Size,
+    pub height: Size,
+    pub prompt_height: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    Right,
+    Left,
+    Bottom,
+    Top,
+    Float,
+    Tab,
+    Current,
+}
+
+/// A window's width or height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    Cells(u16),
+    /// 1 to 100, of the whole editor.
+    Percent(u16),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TerminalOptions {
+    pub auto_open: AutoOpen,
+    pub position: Position,
+    pub size: Size,
+}
+
+/// When an agent's command gets a window of its own without being asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutoOpen {
+    Always,
+    /// Once it has run for a while.
+    Long,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    Bottom,
+    Top,
+    Right,
+    Left,
+    Tab,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiffOptions {
+    pub style: DiffStyle,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffStyle {
+    Inline,
+    Off,
+}
+
+/// Whether the messages exchanged with agents are written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Log {
+    Off,
+    /// In the plugin's log file.
+    On,
+    File(PathBuf),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    pub initialize: Duration,
+}
+
+/// The chat's keys: for each of [`KEYS`], in that order, what the user types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys(Vec<Vec<String>>);
+
+/// What is wrong with the options, or with what they lead to. The texts fit after a colon.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    #[error("{key}: unknown key, {}", advice(.nearest.as_deref(), "acp-config"))]
+    UnknownKey { key: String, nearest: Option<String> },
+    #[error("{key}: expected {expected}, got {got}")]
+    Unexpected { key: String, expected: String, got: String },
+    #[error("{key}: {problem}")]
+    Invalid { key: String, problem: String },
+    #[error("no agent is called {name:?}, {}", advice(.nearest.as_deref(), "acp-agents"))]
+    UnknownAgent { name: String, nearest: Option<String> },
+    #[error("{name:?} is switched off: remove `enabled = false` from agents.{name}")]
+    Disabled { name: String },
+    #[error("no such program {program:?}: {todo}")]
+    NoProgram { program: String, todo: String },
+}
+
+fn advice(nearest: Option<&str>, help: &str) -> String {
+    match nearest {
+        Some(nearest) => format!("did you mean {nearest:?}?"),
+        None => format!("see :help {help}"),
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            agents: BTreeMap::new(),
+            default_agent: None,
+            window: WindowOptions {
+                layout: Layout::Right,
+                width: Size::Percent(50),
+                height: Size::Percent(50),
+                prompt_height: 5,
+            },
+            icons: true,
+            follow: false,
+            keys: Keys::default(),
+            terminal: TerminalOptions {
+                auto_open: AutoOpen::Long,
+                position: Position::Bottom,
+                size: Size::Cells(12),
+            },
+            diff: DiffOptions { style: DiffStyle::Inline },
+            mcp_servers: Vec::new(),
+            additional_directories: Vec::new(),
+            log: Log::Off,
+            notify: true,
+            timeouts: Timeouts { initialize: Duration::from_secs(300) },
+        }
+    }
+}
+
+impl Default for AgentOptions {
+    fn default() -> Self {
+        Self {
+            command: None,
+            args: None,
+            env: Vec::new(),
+            cwd: None,
+            title: None,
+            mcp_servers: None,
+            enabled: true,
+        }
+    }
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self(KEYS.iter().map(|key| key.default.iter().map(|&lhs| lhs.to_owned()).collect()).collect())
+    }
+}
+
+impl Keys {
+    /// The bindings of one of the chat's buffers: which key, what to type for it.
+    pub fn of(&self, pane: Pane) -> impl Iterator<Item = (&'static KeySpec, &str)> {
+        KEYS.iter()
+            .zip(&self.0)
+            .filter(move |(key, _)| key.panes.contains(&pane))
+            .flat_map(|(key, all)| all.iter().map(move |lhs| (key, lhs.as_str())))
+    }
+
+    /// What is typed for the key of that name; empty when it is switched off or there is none.
+    pub fn get(&self, name: &str) -> &[String] {
+        KEYS.iter().zip(&self.0).find(|(key, _)| key.name == name).map_or(&[], |(_, all)| all)
+    }
+}
+
+impl Size {
+    /// The size in cells where the editor has `total` of them; at least one, at most all.
+    pub fn of(self, total: u16) -> u16 {
+        let cells = match self {
+            Size::Cells(cells) => cells,
+            Size::Percent(percent) => {
+                u16::try_from(u32::from(total) * u32::from(percent) / 100).unwrap_or(total)
+            }
+        };
+        cells.clamp(1, total.max(1))
+    }
+}
+
+impl Config {
+    /// Reads the table that was given to `setup()`. All mistakes are reported, not just the first.
+    pub fn from_value(value: &Value) -> Result<Self, Vec<ConfigError>> {
+        let report = Report::default();
+        let mut config = Self::default();
+        if let Some(table) = Field::root(value, &report).table("") {
+            config.read(&table);
+            table.close();
+        }
+        config.check(&report);
+        report.into_result(config)
+    }
+
+    /// The servers that a session with this agent gets. ACP wants their programs as absolute paths.
+    pub fn mcp_servers(&self, agent: &str, find: impl Fn(&str) -> Option<PathBuf>) -> Vec<McpServer> {
+        let own = self.agents.get(agent).and_then(|options| options.mcp_servers.as_ref());
+        let mut servers = own.unwrap_or(&self.mcp_servers).clone();
+        for server in &mut servers {
+            if let McpServer::Stdio { command, .. } = server
+                && let Some(found) = command.to_str().and_then(&find)
+            {
+                *command = found;
+            }
+        }
+        servers
+    }
+
+    /// The further roots of a session that works in `cwd`.
+    pub fn additional_directories(&self, cwd: &Path) -> Vec<PathBuf> {
+        self.additional_directories.iter().map(|folder| cwd.join(folder)).collect()
+    }
+
+    fn read(&mut self, table: &Table<'_>) {
+        if let Some(agents) = table.get("agents").and_then(|field| field.map()) {
+            self.agents = agents
+                .into_iter()
+                .filter_map(|(name, field)| Some((name.to_owned(), AgentOptions::read(&field)?)))
+                .collect();
+        }
+        self.default_agent = table.get("default_agent").and_then(|field| field.string());
+        if let Some(window) = table.group("window") {
+            let known = &mut self.window;
+            window.set("layout", &mut known.layout, |field| field.one_of(LAYOUTS));
+            window.set("width", &mut known.width, |field| field.size());
+            window.set("height", &mut known.height, |field| field.size());
+            window.set("prompt_height", &mut known.prompt_height, |field| field.cells());
+            window.close();
+        }
+        table.set("icons", &mut self.icons, |field| field.bool());
+        table.set("follow", &mut self.follow, |field| field.bool());
+        if let Some(keys) = table.group("keys") {
+            for (key, all) in KEYS.iter().zip(&mut self.keys.0) {
+                keys.set(key.name, all, |field| field.keys());
+            }
+            keys.close();
+        }
+        if let Some(terminal) = table.group("terminal") {
+            let known = &mut self.terminal;
+            terminal.set("auto_open", &mut known.auto_open, |field| field.one_of(AUTO_OPEN));
+            terminal.set("position", &mut known.position, |field| field.one_of(POSITIONS));
+            terminal.set("size", &mut known.size, |field| field.size());
+            terminal.close();
+        }
+        if let Some(diff) = table.group("diff") {
+            diff.set("style", &mut self.diff.style, |field| field.one_of(DIFF_STYLES));
+            diff.close();
+        }
+        table.set("mcp_servers", &mut self.mcp_servers, |field| field.mcp_servers());
+        table.set("additional_directories", &mut self.additional_directories, |field| field.paths());
+        table.set("log", &mut self.log, |field| field.log());
+        table.set("notify", &mut self.notify, |field| field.bool());
+        if let Some(timeouts) = table.group("timeouts") {
+            timeouts.set("initialize", &mut self.timeouts.initialize, |field| field.seconds());
+            timeouts.close();
+        }
+    }
+
+    /// What only the whole can tell.
+    fn check(&self, report: &Report) {
+        for (name, options) in &self.agents {
+            if options.enabled && options.command.is_none() && agents::preset(name).is_none() {
+                let known = PRESETS.iter().map(|preset| preset.name);
+                let problem = match read::nearest(name, known) {
+                    Some(near) => format!("which program to start is not said; did you mean agents.{near}?"),
+                    None => "missing; say which program to start".to_owned(),
+                };
+                report.add(ConfigError::Invalid { key: format!("agents.{name}.command"), problem });
+            }
+        }
+        if let Some(name) = &self.default_agent
+            && let Err(error) = self.enabled_agent(name)
+        {
+            report.add(ConfigError::Invalid { key: "default_agent".into(), problem: error.to_string() });
+        }
+    }
+}
+
+impl AgentOptions {
+    fn read(field: &Field<'_>) -> Option<Self> {
+        let table = field.table("agents.{name}")?;
+        let mut options = Self {
+            command: table.get("command").and_then(|field| field.program()),
+            args: table.get("args").and_then(|field| field.strings()),
+            ..Self::default()
+        };
+        if let Some(field) = table.get("cmd")
+            && let Some((command, args)) = field.command_line()
+        {
+            if options.command.is_some() || options.args.is_some() {
+                return field.invalid("stands for command and args: give either it or them");
+            }
+            (options.command, options.args) = (Some(command), Some(args));
+        }
+        table.set("env", &mut options.env, |field| field.pairs());
+        options.cwd = table.get("cwd").and_then(|field| field.path());
+        options.title = table.get("title").and_then(|field| field.string());
+        options.mcp_servers = table.get("mcp_servers").and_then(|field| field.mcp_servers());
+        table.set("enabled", &mut options.enabled, |field| field.bool());
+        table.close();
+        Some(options)
+    }
+}
+
+const LAYOUTS: &[(&str, Layout)] = &[
+    ("right", Layout::Right),
+    ("left", Layout::Left),
+    ("bottom", Layout::Bottom),
+    ("top", Layout::Top),
+    ("float", Layout::Float),
+    ("tab", Layout::Tab),
+    ("current", Layout::Current),
+];
+
+const AUTO_OPEN: &[(&str, AutoOpen)] =
+    &[("always", AutoOpen::Always), ("long", AutoOpen::Long), ("never", AutoOpen::Never)];
+
+const POSITIONS: &[(&str, Position)] = &[
+    ("bottom", Position::Bottom),
+    ("top", Position::Top),
+    ("right", Position::Right),
+    ("left", Position::Left),
+    ("tab", Position::Tab),
+];
+
+const DIFF_STYLES: &[(&str, DiffStyle)] = &[("inline", DiffStyle::Inline), ("off", DiffStyle::Off)];

@@ -708,6 +708,20 @@ pub enum StopReason {
     Other(String),
 }
 
+impl StopReason {
+    /// As the protocol writes it.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::MaxTokens => "max_tokens",
+            Self::MaxTurnRequests => "max_turn_requests",
+            Self::Refusal => "refusal",
+            Self::Cancelled => "cancelled",
+            Self::Other(word) => word,
+        }
+    }
+}
+
 /// Token counts of one turn, where the agent says them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnUsage {

@@ -3,6 +3,12 @@
 
 pub mod changes;
 pub mod diff;
+pub mod entry;
+pub mod merge;
 pub mod message;
 pub mod output;
+pub mod review;
+pub mod session;
 pub mod slice;
+pub mod tool_call;
+pub mod transcript;

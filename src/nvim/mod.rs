@@ -1,1 +1,287 @@
-//! The editor: buffers, windows, keys, and the loop that feeds the core.
+//! The editor: buffers, windows, keys, and the loop that feeds the core. This file is the way in
+//! from Lua and from the background: it guards the one [`App`] against being entered twice, and
+//! against panics, and runs what must wait until it is free.
+
+mod actions;
+mod app;
+mod chat;
+mod editor;
+mod files;
+mod follow;
+mod highlight;
+mod keys;
+mod picker;
+mod review;
+mod terminal;
+mod timer;
+mod waker;
+mod winbar;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table};
+
+use self::app::App;
+use self::editor::{Buf, Editor, Level};
+use self::terminal::Key;
+use self::timer::Timer;
+use self::waker::Waker;
+use crate::config::Config;
+use crate::core::message::Command;
+use crate::mailbox::Mailbox;
+
+/// One run of the drain takes events for this long, then the editor has its turn.
+const BUDGET: Duration = Duration::from_millis(4);
+
+/// The other side, as this one sees it.
+pub trait Background {
+    /// Never blocks.
+    fn send(&self, command: Command);
+    /// Ends every process. Waits for at most `limit`.
+    fn shut_down(&self, limit: Duration);
+}
+
+/// Starts the background; the last argument is where to write the messages down.
+pub type Start = fn(Arc<Mailbox>, &Config, Option<PathBuf>) -> Box<dyn Background>;
+
+type Task = Box<dyn FnOnce(&mut App) -> Result<()>>;
+
+thread_local! {
+    static APP: RefCell<Option<App>> = const { RefCell::new(None) };
+    /// What came while the app was busy.
+    static LATE: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
+    static EDITOR: RefCell<Option<Rc<Editor>>> = const { RefCell::new(None) };
+}
+
+static MAILBOX: OnceLock<Arc<Mailbox>> = OnceLock::new();
+
+/// The table that `require("acp.native")` gives to Lua.
+pub fn module(lua: &Lua, background: Start) -> Result<Table> {
+    let module = lua.create_table()?;
+    module.set("version", env!("CARGO_PKG_VERSION"))?;
+    module.set("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    module.set("start", lua.create_function(move |lua, options| start(lua, options, background))?)?;
+    module.set("configure", lua.create_function(actions::configure)?)?;
+    module.set("call", lua.create_function(actions::call)?)?;
+    module.set("complete", lua.create_function(actions::complete)?)?;
+    module.set("status", lua.create_function(actions::status)?)?;
+    module.set(
+        "shutdown",
+        lua.create_function(|_, ()| {
+            enter(|app| {
+                app.shut_down();
+                Ok(())
+            })
+        })?,
+    )?;
+    Ok(module)
+}
+
+/// Panics are written down; the default hook would write over the user's screen.
+fn keep_panics_off_the_screen(log: PathBuf) {
+    use std::io::Write as _;
+    std::panic::set_hook(Box::new(move |panic| {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&log);
+        // There is nowhere else to say it.
+        let _ = file.and_then(|mut file| writeln!(file, "{panic}"));
+    }));
+}
+
+/// Makes the app; later calls do nothing.
+fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
+    if APP.with_borrow(Option::is_some) {
+        return Ok(());
+    }
+    let demo: Option<String> = options.and_then(|options| options.get("demo").ok()).flatten();
+    let mailbox = match MAILBOX.get() {
+        Some(mailbox) => mailbox.clone(),
+        None => {
+            let waker = Waker::new(lua, lua.create_function(|_, ()| drain())?).map_err(|error| {
+                mlua::Error::runtime(format!("couldn't join Neovim's event loop: {error}"))
+            })?;
+            MAILBOX.get_or_init(|| Mailbox::new(move || waker.ring())).clone()
+        }
+    };
+    let editor = Rc::new(Editor::new(lua)?);
+    EDITOR.set(Some(editor.clone()));
+    let frame = Timer::new(lua, lua.create_function(|_, ()| enter(App::frame_due))?)?;
+    let tick = Timer::new(lua, lua.create_function(|_, ()| enter(App::ticked))?)?;
+    keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
+    let app = App::new(editor.clone(), mailbox, background, frame, tick, demo.map(PathBuf::from))?;
+    APP.set(Some(app));
+    actions::define_highlights(&editor)?;
+    watch(&editor)
+}
+
+/// The autocommands that keep the app's picture of the editor right.
+fn watch(editor: &Editor) -> Result<()> {
+    let group: i64 =
+        editor.api("nvim_create_augroup", ("acp", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
+    let on = |events: &[&str], run: fn(&mut App, Buf) -> Result<()>| -> Result<()> {
+        let callback = editor.lua.create_function(move |_, event: Table| {
+            let buf: Buf = event.get("buf")?;
+            self::run(move |app| run(app, buf));
+            Ok(())
+        })?;
+        let options = editor
+            .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
+        editor.api::<mlua::Value>("nvim_create_autocmd", (events.to_vec(), options)).map(drop)
+    };
+    on(&["BufReadPost", "BufNewFile", "BufFilePost"], App::buffer_loaded)?;
+    on(&["BufUnload"], App::buffer_unloaded)?;
+    on(&["BufWinEnter"], App::buffer_shown)?;
+    on(&["WinResized", "VimResized"], |app, _| app.resized())?;
+    on(&["ColorScheme"], |app, _| actions::define_highlights(&app.editor))
+}
+
+/// Takes what the background posted, for a few milliseconds, then has it drawn.
+fn drain() -> Result<()> {
+    let Some(mailbox) = MAILBOX.get() else { return Ok(()) };
+    let until = Instant::now() + BUDGET;
+    while let Some(event) = mailbox.take() {
+        guarded(|| enter(|app| app.handle(event)));
+        if Instant::now() >= until {
+            mailbox.rouse();
+            break;
+        }
+    }
+    guarded(|| enter(App::frame_due));
+    Ok(())
+}
+
+/// A failure or a panic in one message harms only that message.
+fn guarded(work: impl FnOnce() -> Result<()>) {
+    let text = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => files::brief(&error),
+        Err(_) => "an internal error; what it was is in acp-panic.log in :echo stdpath('log')".to_owned(),
+    };
+    if let Some(editor) = EDITOR.with_borrow(Clone::clone) {
+        editor.notify(&text, Level::Error);
+    }
+}
+
+/// Runs `work` with the app, then what had to wait for it. An error says so when the app is busy:
+/// when called from inside of it.
+fn enter<R>(work: impl FnOnce(&mut App) -> Result<R>) -> Result<R> {
+    let result = APP.with(|cell| match cell.try_borrow_mut() {
+        Ok(mut app) => match app.as_mut() {
+            Some(app) => work(app),
+            None => Err(mlua::Error::runtime("acp was not started; call require(\"acp\").setup() first")),
+        },
+        Err(_) => Err(mlua::Error::runtime("acp is busy; wrap the call in vim.schedule()")),
+    });
+    settle();
+    result
+}
+
+/// Runs `work` now, or as soon as the app is free.
+fn run(work: impl FnOnce(&mut App) -> Result<()> + 'static) {
+    let busy = APP.with(|cell| cell.try_borrow_mut().is_err());
+    if busy {
+        LATE.with_borrow_mut(|late| late.push_back(Box::new(work)));
+    } else {
+        guarded(|| enter(work));
+    }
+}
+
+/// What waited for the app to be free: tasks, then effects, one at a time, since each may bring more.
+fn settle() {
+    loop {
+        let late = LATE.with_borrow_mut(VecDeque::pop_front);
+        let next = APP.with(|cell| {
+            let mut app = cell.try_borrow_mut().ok()?;
+            let app = app.as_mut()?;
+            if let Some(task) = late {
+                let done = task(app);
+                return Some(Next::Done(done));
+            }
+            if app.asking.retry {
+                app.ask_next();
+            }
+            app.effects.pop_front().map(Next::Effect)
+        });
+        match next {
+            None => return,
+            Some(Next::Done(done)) => guarded(|| done),
+            Some(Next::Effect(effect)) => {
+                if let Some(editor) = EDITOR.with_borrow(Clone::clone) {
+                    guarded(|| {
+                        effect(&editor);
+                        Ok(())
+                    });
+                }
+            }
+        }
+    }
+}
+
+enum Next {
+    Done(Result<()>),
+    Effect(app::Effect),
+}
+
+/// Plain data for Lua: what is absent is absent, since Neovim takes no `null` of a library's.
+fn to_lua(lua: &Lua, data: &impl serde::Serialize) -> Result<mlua::Value> {
+    let options = mlua::serde::SerializeOptions::new()
+        .serialize_none_to_null(false)
+        .serialize_unit_to_null(false)
+        .set_array_metatable(false);
+    lua.to_value_with(data, options)
+}
+
+/// A function for Lua that runs a key's action.
+fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
+    lua.create_function(move |lua, ()| actions::key(lua, name))
+}
+
+/// A function for `nvim_open_term()` that hands on what the user types.
+fn typed(lua: &Lua, key: Key) -> Result<Function> {
+    lua.create_function(
+        move |_, (_, _, _, data): (mlua::Value, mlua::Value, mlua::Value, mlua::LuaString)| {
+            let (session, terminal) = key.clone();
+            let bytes = data.as_bytes().to_vec();
+            run(move |app| app.send(Command::Type { session, terminal, bytes }));
+            Ok(())
+        },
+    )
+}
+
+/// Runs `work` after a while.
+fn later(lua: &Lua, after: Duration, work: impl FnOnce(&mut App) -> Result<()> + 'static) -> Result<()> {
+    let work = RefCell::new(Some(work));
+    let callback = lua.create_function(move |_, ()| {
+        if let Some(work) = work.borrow_mut().take() {
+            run(work);
+        }
+        Ok(())
+    })?;
+    let vim: Table = lua.globals().get("vim")?;
+    let defer: Function = vim.get("defer_fn")?;
+    defer.call::<mlua::Value>((callback, after.as_millis() as u64)).map(drop)
+}
+
+/// Tries to ask again once the user has stopped typing.
+fn on_mode_change(editor: &Editor) -> Result<()> {
+    let group: i64 = editor
+        .api("nvim_create_augroup", ("acp.ask", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
+    let callback = editor.lua.create_function(|lua, _: mlua::Value| {
+        // The mode is still changing: look again when it has settled.
+        later(lua, Duration::from_millis(1), |app| {
+            app.asking.retry = true;
+            Ok(())
+        })
+    })?;
+    let options = editor.table([
+        ("group", mlua::Value::Integer(group)),
+        ("once", mlua::Value::Boolean(true)),
+        ("callback", mlua::Value::Function(callback)),
+    ])?;
+    editor.api::<mlua::Value>("nvim_create_autocmd", ("ModeChanged", options)).map(drop)
+}

@@ -1,1 +1,52 @@
-fn main() {}
+//! `acp-demo-agent`: an agent without a model that speaks ACP version 1 over stdio. It plays a guided
+//! tour, a script of steps, a recorded session of a real agent or a flood of text; this file only
+//! reads the command line and hands over to the one that was asked for.
+
+mod agent;
+mod args;
+mod command;
+mod disk;
+mod files;
+mod flood;
+mod lines;
+mod mapping;
+mod recording;
+mod replay;
+mod scenes;
+mod script;
+mod settings;
+mod steps;
+mod tour;
+mod turn;
+mod wire;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use args::Task;
+
+fn main() -> ExitCode {
+    let task = match args::read(std::env::args_os().skip(1)) {
+        Ok(task) => task,
+        Err(error) => {
+            complain(&format!("{error}\n\n{}", args::USAGE));
+            return ExitCode::from(64);
+        }
+    };
+    match task {
+        Task::Help => {
+            // Nobody reads the help of a closed pipe.
+            let _ = std::io::stdout().write_all(args::USAGE.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Task::Serve { flood } => agent::serve(flood),
+        Task::Script { script, record } => script::run(&script, record.as_deref()),
+        Task::Replay(options) => replay::run(&options),
+        Task::Prompts(options) => replay::print_prompts(&options),
+    }
+}
+
+/// A line for the person who started the agent. stderr that nobody reads any more is no reason to stop.
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "acp-demo-agent: {text}");
+}

@@ -1,0 +1,36 @@
+# What can be done with a checkout. Each recipe is a line or two; the work is cargo's and scripts/'.
+
+.DEFAULT_GOAL := help
+.PHONY: help all demo test lint test-agents test-versions clean
+
+help: ## show these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+all: ## build the library and the demo agent, optimized
+	cargo build --release --locked
+
+demo: all ## show the plugin with a scripted agent; in a pipe, print a tour
+	@scripts/demo
+
+test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
+	@test -f "$$NVIM" || scripts/fetch-nvim >/dev/null
+	@$(MAKE) --no-print-directory lint
+	cargo build --locked
+	cargo test --locked --no-run
+	scripts/run-tests --locked
+
+lint: ## check the format and the lints of Rust and Lua
+	cargo fmt --check
+	scripts/lint-lua
+	cargo clippy --locked --all-targets -- -D warnings
+
+test-versions: ## run the editor's tests on each Neovim that is supported
+	scripts/test-versions
+
+test-agents: ## try the real agents that are installed here
+	@test -x scripts/test-agents || { echo "couldn't try the agents: no scripts/test-agents yet" >&2; exit 1; }
+	scripts/test-agents
+
+clean: ## remove all that was built or fetched
+	cargo clean
+	rm -rf .deps

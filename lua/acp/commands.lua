@@ -1,0 +1,150 @@
+--- The commands: which subcommands :Acp has, what they take, and how a command line becomes a call.
+
+local acp = require("acp")
+
+local M = {}
+
+---@class acp.Subcommand
+---@field name string
+---@field about string one line, shown by |:Acp| without arguments
+---@field takes? string its arguments, as the help writes them
+---@field words? string[] fixed words to complete its argument with
+---@field completes? true the library knows what may follow
+
+--- All subcommands, in the order in which |:Acp| without arguments offers them.
+---@type acp.Subcommand[]
+M.subcommands = {
+  { name = "new", about = "Begin another session with an agent", takes = "[agent]", completes = true },
+  { name = "toggle", about = "Show or hide the chat" },
+  { name = "send", about = "Send a prompt, with the selected lines if there is a range", takes = "{text}" },
+  { name = "cancel", about = "Stop the agent's turn" },
+  { name = "allow", about = "Allow what the agent asks for", takes = "[option]", completes = true },
+  { name = "reject", about = "Reject what the agent asks for", takes = "[option]", completes = true },
+  {
+    name = "follow",
+    about = "Follow the agent through the files it works on",
+    takes = "[on|off]",
+    words = { "on", "off" },
+  },
+  { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
+  { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },
+  {
+    name = "config",
+    about = "Choose one of the agent's other options",
+    takes = "[option] [value]",
+    completes = true,
+  },
+  {
+    name = "sessions",
+    about = "Go to another session",
+    takes = "[number]",
+    completes = true,
+  },
+  { name = "terminals", about = "Go to the terminal of a command" },
+  { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
+  { name = "restart", about = "Start the agent again" },
+  { name = "stop", about = "End the agent and all that it runs" },
+  { name = "log", about = "Open the log" },
+  { name = "keys", about = "Show the chat's keys" },
+}
+
+---@param name string
+---@return acp.Subcommand?
+function M.find(name)
+  for _, subcommand in ipairs(M.subcommands) do
+    if subcommand.name == name then
+      return subcommand
+    end
+  end
+end
+
+--- The lines that a command was given, or nil without a range.
+---@param command vim.api.keyset.create_user_command.command_args
+---@return acp.Range?
+local function range_of(command)
+  if command.range == 0 then
+    return nil
+  end
+  return { buffer = vim.api.nvim_get_current_buf(), first = command.line1, last = command.line2 }
+end
+
+--- :AcpChat[!] [agent]
+---@param command vim.api.keyset.create_user_command.command_args
+function M.chat(command)
+  acp.chat({ agent = command.fargs[1], new = command.bang, range = range_of(command) })
+end
+
+--- :Acp[!] {subcommand} [argument ..]
+---@param command vim.api.keyset.create_user_command.command_args
+function M.run(command)
+  local name, rest = command.args:match("^(%S+)%s*(.*)$")
+  local range = range_of(command)
+  if not name then
+    return M.pick(range)
+  end
+  if not M.find(name) then
+    local message = ("acp: :Acp has no subcommand %q; `:Acp` alone lists them"):format(name)
+    return vim.notify(message, vim.log.levels.ERROR, { title = "acp" })
+  end
+  local args = { unpack(command.fargs, 2) }
+  acp.call(name, { args = args, text = rest, bang = command.bang, range = range })
+end
+
+--- Offers all subcommands.
+---@param range? acp.Range
+function M.pick(range)
+  vim.ui.select(M.subcommands, {
+    prompt = "acp",
+    kind = "acp_subcommand",
+    format_item = function(subcommand)
+      return ("%-10s %s"):format(subcommand.name, subcommand.about)
+    end,
+  }, function(subcommand)
+    if subcommand then
+      acp.call(subcommand.name, { args = {}, bang = false, range = range })
+    end
+  end)
+end
+
+---@param words string[]
+---@param lead string
+---@return string[]
+local function beginning_with(words, lead)
+  return vim.tbl_filter(function(word)
+    return vim.startswith(word, lead)
+  end, words)
+end
+
+---@param lead string
+---@return string[]
+function M.complete_agents(lead)
+  return acp.complete("agents", lead)
+end
+
+--- Completes :Acp, as |:command-completion-customlist| has it.
+---@param lead string
+---@param line string
+---@param position integer
+---@return string[]
+function M.complete(lead, line, position)
+  -- What stands before the command is a range or modifiers; none of them holds the word.
+  local before = line:sub(1, position - #lead):match("Acp!?%s+(.*)$") or ""
+  local words = vim.split(before, "%s+", { trimempty = true })
+  local subcommand = M.find(words[1] or "")
+  if #words == 0 then
+    local names = vim.tbl_map(function(each)
+      return each.name
+    end, M.subcommands)
+    return beginning_with(names, lead)
+  elseif not subcommand then
+    return {}
+  elseif subcommand.words then
+    return #words == 1 and beginning_with(subcommand.words, lead) or {}
+  elseif subcommand.completes then
+    local kind = subcommand.name == "new" and "agents" or subcommand.name
+    return acp.complete(kind, lead, vim.list_slice(words, 2))
+  end
+  return {}
+end
+
+return M

@@ -1,0 +1,713 @@
+--- Colours the Markdown of a chat buffer while it streams, at a cost that does not grow with the chat. The
+--- caller owns the text and says where its regions of Markdown stand and when they grow; this module only
+--- sets marks in a namespace of its own.
+---
+--- No parser is ever attached to the chat, since it would read the whole buffer again on each change.
+--- Instead every block of Markdown is read as a text of its own. The last one, which still grows, is read
+--- again at a slow pace; an open fence is read by an incremental parser over a hidden buffer
+--- (`highlight/fence.lua`). A block that can no longer change is painted once, and only while it is on
+--- screen (`highlight/pieces.lua`). Work is done in slices, so that no key has to wait.
+---
+--- It is here that lua/ has a state of its own: parsers, queries and captures are Lua objects of Neovim's,
+--- and to carry each capture through the library would cost more than to paint it.
+---
+--- Rows are counted from a region's first row; `base` is where that stands in the buffer just now.
+
+local api, ts, uv = vim.api, vim.treesitter, vim.uv
+local fences = require("acp.highlight.fence")
+local marks = require("acp.highlight.marks")
+local pieces = require("acp.highlight.pieces")
+local spans = require("acp.highlight.spans")
+
+local M = {}
+
+--- Called with a text, once for each different one, when a parser or a query fails. What it was to colour
+--- stays plain.
+---@type fun(message: string)?
+M.on_error = nil
+
+--- What tests and measurements may change.
+M.tune = {
+  --- Milliseconds after which a growing block is read again ...
+  pace = 50,
+  --- ... or this many times what the last reading took.
+  pace_by_cost = 10,
+  --- When more rows than this are painted, those far from every window are forgotten.
+  painted_rows = 20000,
+}
+
+--- One slice of work, and the pause that lets keys and redraws through before the next.
+local SLICE_NS, PAUSE = 2e6, 5
+--- Bytes of a growing block that are read in one go.
+local AT_ONCE = 1200
+--- When more bytes than this have not been looked at, they are cut into blocks first.
+local BACKLOG = 4096
+--- Rows of a long growing block that are painted in one go.
+local ROWS = 24
+
+---@class acp.highlight.Region
+---@field anchor integer extmark at the first row
+---@field firm boolean whether the region holds text
+---@field rows integer
+---@field cut integer the rows before are in pieces
+---@field closed boolean
+---@field broken boolean whether a parser or a query failed on it
+---@field pieces acp.highlight.Piece[]
+---@field unpainted integer how many of them are not painted
+---@field marks table<integer, acp.highlight.Marks> by row, of what is not in a painted piece
+---@field fence acp.highlight.Fence? when the rows from the cut on are one that is open
+---@field grown boolean whether there is text that was not looked at
+---@field look acp.highlight.Look? that is not done
+---@field next_look number ms
+---@field uncut integer bytes in which no cut was found
+
+---@class acp.highlight.Look Text from the cut on, as it was when the look began.
+---@field reading acp.highlight.Reading
+---@field painted integer rows
+---@field began number ms
+
+---@class acp.highlight.Chat
+---@field buf integer
+---@field regions table<integer, acp.highlight.Region> by the caller's id
+---@field order acp.highlight.Region[] as they stand in the buffer
+---@field growing table<acp.highlight.Region, true> those that are not closed
+---@field timer uv.uv_timer_t
+---@field due number? when it fires, ms
+---@field wake fun() schedules a slice of work
+---@field drawn table<integer, acp.highlight.Drawn> by window
+---@field waiting boolean whether the next redraw is to wake us, whatever it shows
+---@field painted_rows integer
+---@field long {block: acp.highlight.Block, reading: acp.highlight.Reading}? the last long block
+
+---@class acp.highlight.Drawn What the last redraw of a window showed.
+---@field top integer
+---@field bot integer inclusive
+---@field count integer the buffer's lines
+---@field from integer the top row when we were last woken
+
+---@type table<integer, acp.highlight.Chat>
+local chats = {}
+local anchors = api.nvim_create_namespace("acp.highlight.regions")
+local no_parser = false
+local warm = false
+---@type table<string, true>
+local reported = {}
+
+local function now()
+  return uv.hrtime() / 1e6
+end
+
+local function report(message)
+  message = tostring(message)
+  if not reported[message] then
+    reported[message] = true
+    if M.on_error then
+      pcall(M.on_error, message)
+    end
+  end
+end
+
+---@param chat acp.highlight.Chat
+---@param delay number ms
+local function arm(chat, delay)
+  local due = now() + delay
+  if not chat.due or due < chat.due then
+    chat.due = due
+    chat.timer:start(math.max(math.ceil(delay), 0), 0, chat.wake)
+  end
+end
+
+-- Where things stand ------------------------------------------------------------------------------------
+
+---@return integer
+local function base_of(chat, region)
+  return api.nvim_buf_get_extmark_by_id(chat.buf, anchors, region.anchor, {})[1]
+    or error("a region's anchor was removed", 0)
+end
+
+local function lines_of(chat, base, from, to)
+  return api.nvim_buf_get_lines(chat.buf, base + from, base + to, false)
+end
+
+--- The place of the first region that begins below a row of the buffer. (Asking Neovim for the anchors in
+--- a range would visit every other mark in it.)
+local function region_below(chat, row)
+  local low, high = 1, #chat.order + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if base_of(chat, chat.order[middle]) > row then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
+end
+
+---@class acp.highlight.View Rows of the buffer that are on screen, with a screenful above and below.
+---@field from integer
+---@field to integer exclusive
+
+---@return acp.highlight.View[]
+local function views_of(chat)
+  local views = {}
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local drawn = chat.drawn[win]
+    if drawn and api.nvim_win_get_buf(win) == chat.buf then
+      local height = api.nvim_win_get_height(win)
+      views[#views + 1] = { from = drawn.top - height, to = drawn.bot + 1 + height }
+    end
+  end
+  return views
+end
+
+local function in_view(views, from, to)
+  for _, view in ipairs(views) do
+    if from < view.to and to > view.from then
+      return true
+    end
+  end
+  return false
+end
+
+-- Closed text -------------------------------------------------------------------------------------------
+
+--- The lines from the cut on, up to some bytes, and whether they reach the region's end.
+---@return string[] lines
+---@return boolean whole
+local function read(chat, region, base, limit)
+  local lines, bytes = {}, 0
+  while region.cut + #lines < region.rows and bytes < limit do
+    local from = region.cut + #lines
+    for _, line in ipairs(lines_of(chat, base, from, math.min(from + 32, region.rows))) do
+      lines[#lines + 1] = line
+      bytes = bytes + #line + 1
+    end
+  end
+  return lines, region.cut + #lines >= region.rows
+end
+
+local function cut_fence(chat, region, base, stop)
+  local fence = region.fence
+  fences.free(fence)
+  region.fence = nil
+  local lines = lines_of(chat, base, fence.row, stop)
+  pieces.add(region, fence.row, lines, 1, #lines)
+  region.cut = stop
+end
+
+--- Cuts off some blocks that can no longer change, without a look inside.
+---@return boolean progress
+local function cut(chat, region, base)
+  local fence = region.fence
+  if fence then
+    local upto = region.closed and region.rows or region.rows - 1
+    local searched = fence.searched
+    local stop = fences.stop(chat.buf, base, fence, upto)
+    if not stop and region.closed and fence.searched >= region.rows then
+      stop = region.rows
+    end
+    if stop then
+      cut_fence(chat, region, base, stop)
+    end
+    return stop ~= nil or fence.searched > searched
+  end
+  local limit = BACKLOG
+  while true do
+    local lines, whole = read(chat, region, base, limit)
+    if #lines == 0 then
+      return false
+    end
+    local text = spans.text(lines)
+    text.parser:parse()
+    local starts = spans.starts(text)
+    local last = starts[#starts] or 0
+    -- Half a line does not open a fence for good.
+    local opens = starts.kind == "fenced_code_block" and last + 1 < #lines
+    fence = opens and fences.at(region.cut + last, lines[last + 1]) or nil
+    if whole and region.closed and not fence then
+      pieces.cut(region, lines, starts, #lines)
+      return true
+    elseif last > 0 and last + 1 < #lines then
+      pieces.cut(region, lines, starts, last)
+      region.fence = fence
+      return true
+    elseif fence then
+      region.fence = fence
+      return true
+    elseif whole then
+      return false
+    end
+    limit = limit * 4
+  end
+end
+
+--- One small piece of work on the closed text in some rows of a region.
+---@return boolean worked
+local function advance_region(chat, region, base, from, to)
+  if region.unpainted > 0 then
+    for i = pieces.after(region, from), #region.pieces do
+      local piece = region.pieces[i]
+      if piece.from >= to then
+        break
+      elseif not piece.painted then
+        local painted, failed = pieces.paint(chat, region, base, piece)
+        if failed then
+          report(failed)
+        end
+        if painted then
+          return true
+        end
+      end
+    end
+  end
+  if region.closed then
+    return region.cut < math.min(to, region.rows) and cut(chat, region, base)
+  end
+  return region.fence ~= nil and fences.more(chat.buf, base, region)
+end
+
+--- The region stays as it is.
+local function give_up(region, message)
+  report(message)
+  fences.free(region.fence)
+  region.fence, region.look, region.broken = nil, nil, true
+end
+
+--- One small piece of work on the closed text on screen, from below upwards, for the newest is read first.
+---@return boolean worked
+local function advance(chat, views)
+  for _, view in ipairs(views) do
+    for i = region_below(chat, view.to) - 1, 1, -1 do
+      local region = chat.order[i]
+      local base = base_of(chat, region)
+      local done = region.closed and region.unpainted == 0 and region.cut == region.rows
+      if not region.broken and not done then
+        local from, to = view.from - base, view.to - base
+        local ok, worked = pcall(advance_region, chat, region, base, from, to)
+        if not ok then
+          give_up(region, worked)
+        elseif worked then
+          return true
+        end
+      end
+      if base <= view.from then
+        break
+      end
+    end
+  end
+  return false
+end
+
+--- Forgets what no window is near to.
+local function forget_far(chat, views)
+  for _, region in ipairs(chat.order) do
+    local base = base_of(chat, region)
+    for _, piece in ipairs(region.pieces) do
+      if piece.painted and not in_view(views, base + piece.from - 500, base + piece.to + 500) then
+        pieces.forget(chat, region, base, piece)
+      end
+    end
+  end
+end
+
+-- Growing text ------------------------------------------------------------------------------------------
+
+--- Looks at an open fence. Once it is closed it becomes pieces, whose marks stand already.
+---@return boolean open
+local function look_at_fence(chat, region, base)
+  local fence = region.fence
+  local stop, closing = fences.stop(chat.buf, base, fence, region.rows - 1)
+  if not stop and fence.searched < region.rows - 1 then
+    return true
+  end
+  fences.look(chat.buf, base, region, stop, closing)
+  if not stop then
+    return true
+  end
+  local unfinished, n = fences.unfinished(fence), #region.pieces
+  cut_fence(chat, region, base, stop)
+  for i = n + 1, #region.pieces do
+    local piece = region.pieces[i]
+    if not unfinished(piece.from, piece.to) then
+      pieces.settle(chat, region, piece)
+    end
+  end
+  return false
+end
+
+local function begin_look(chat, region, base)
+  local lines = lines_of(chat, base, region.cut, region.rows)
+  local bytes = 0
+  for _, line in ipairs(lines) do
+    bytes = bytes + #line
+  end
+  local look = { painted = 0, began = now() }
+  region.look = look
+  if bytes <= AT_ONCE then
+    look.reading = { text = spans.text(lines), ready = true }
+    look.reading.text.parser:parse(true)
+  else
+    look.reading = pieces.read(lines, chat.wake)
+  end
+end
+
+--- Paints some rows of a look. With the last of them, what turned out to be closed is painted for good.
+---@return boolean done
+local function continue_look(chat, region, base, stop)
+  local look = region.look
+  if not look.reading.ready then
+    return false
+  elseif look.reading.failed then
+    error(look.reading.failed, 0)
+  end
+  local text = look.reading.text
+  local count = #text.lines
+  while look.painted < count do
+    local from = look.painted
+    local to = math.min(from + ROWS, count)
+    local rows = spans.rows(text, from, to, region.cut)
+    marks.paint(chat.buf, base, region.marks, rows, region.cut + from, region.cut + to)
+    look.painted = to
+    if to < count and uv.hrtime() > stop then
+      arm(chat, PAUSE)
+      return false
+    end
+  end
+  region.look = nil
+  -- A block is closed by the first line of the next, once that line is whole. Half of it may still become
+  -- part of the block before (`-` an underline), or something else (`#` a `#tag`).
+  local starts = spans.starts(text)
+  local last = starts[#starts] or 0
+  if last + 1 < count then
+    local n = #region.pieces
+    if last > 0 then
+      pieces.cut(region, text.lines, starts, last)
+    end
+    for i = n + 1, #region.pieces do
+      pieces.settle(chat, region, region.pieces[i])
+    end
+    if starts.kind == "fenced_code_block" then
+      region.fence = fences.at(region.cut, text.lines[last + 1])
+    end
+  end
+  return true
+end
+
+--- Looks at the text from the cut on.
+---@param stop integer when a look that is not done is to pause, in ns
+local function look(chat, region, base, stop)
+  if not region.look then
+    if region.fence then
+      if not fences.prepare(region.fence) then
+        arm(chat, PAUSE)
+        return
+      end
+      local began = now()
+      region.grown = false
+      if look_at_fence(chat, region, base) then
+        if region.fence.searched < region.rows - 1 then
+          region.grown = true
+          arm(chat, PAUSE)
+        else
+          local cost = now() - began
+          region.next_look = began + math.max(M.tune.pace, M.tune.pace_by_cost * cost)
+        end
+        return
+      end
+    end
+    local bytes = api.nvim_buf_get_offset(chat.buf, base + region.rows)
+      - api.nvim_buf_get_offset(chat.buf, base + region.cut)
+    if bytes > BACKLOG and bytes > 2 * region.uncut then
+      if cut(chat, region, base) then
+        region.grown, region.uncut = true, 0
+        arm(chat, PAUSE)
+        return
+      end
+      region.uncut = bytes
+    end
+    region.grown = false
+    begin_look(chat, region, base)
+  end
+  local began = region.look.began
+  if continue_look(chat, region, base, stop) then
+    local cost = now() - began
+    region.next_look = began + math.max(M.tune.pace, M.tune.pace_by_cost * cost)
+    if region.grown then
+      arm(chat, region.next_look - now())
+    end
+  end
+end
+
+--- Looks at a growing region when it is on screen and its turn has come.
+local function look_if_due(chat, region, views, stop)
+  if region.broken or not (region.grown or region.look) then
+    return
+  end
+  if not region.look then
+    local wait = region.next_look - now()
+    if wait > 0 then
+      arm(chat, wait)
+      return
+    end
+  end
+  local base = base_of(chat, region)
+  if not in_view(views, base + region.cut, base + region.rows) then
+    chat.waiting = true
+    return
+  end
+  local ok, err = pcall(look, chat, region, base, stop)
+  if not ok then
+    give_up(region, err)
+  end
+end
+
+--- One slice of work.
+local function run(chat)
+  chat.due = nil
+  if not api.nvim_buf_is_loaded(chat.buf) then
+    M.detach(chat.buf)
+    return
+  end
+  local views = views_of(chat)
+  if #views == 0 then
+    chat.waiting = true
+    return
+  end
+  local stop = uv.hrtime() + SLICE_NS
+  for region in pairs(chat.growing) do
+    look_if_due(chat, region, views, stop)
+  end
+  repeat
+    if uv.hrtime() > stop then
+      arm(chat, PAUSE)
+      return
+    end
+  until not advance(chat, views)
+  if chat.painted_rows > M.tune.painted_rows then
+    forget_far(chat, views)
+  end
+end
+
+-- What the caller says ----------------------------------------------------------------------------------
+
+--- The first use of a parser and of a query costs some 10 ms each: one to a tick.
+local function warm_up()
+  if warm then
+    return
+  end
+  warm = true
+  local steps = {}
+  for _, lang in ipairs({ "markdown", "markdown_inline" }) do
+    steps[#steps + 1] = function()
+      ts.get_string_parser("", lang):parse()
+    end
+    steps[#steps + 1] = function()
+      ts.query.get(lang, "highlights")
+    end
+  end
+  local function step()
+    local first = table.remove(steps, 1)
+    if first then
+      local ok, err = pcall(first)
+      if not ok then
+        report(err)
+      end
+      vim.defer_fn(step, PAUSE)
+    end
+  end
+  vim.defer_fn(step, PAUSE)
+end
+
+--- Makes a function of a buffer that does nothing when it is no chat, and whose errors are reported.
+local function for_chat(f)
+  return function(buf, ...)
+    local chat = chats[buf]
+    if chat and api.nvim_buf_is_loaded(buf) then
+      local ok, err = pcall(f, chat, ...)
+      if not ok then
+        report(err)
+      end
+    end
+  end
+end
+
+---@param chat acp.highlight.Chat
+---@param region acp.highlight.Region
+---@param end_row integer in the buffer
+local function set_end(chat, region, end_row)
+  local base = base_of(chat, region)
+  region.rows = math.max(end_row - base, 0)
+  if not region.firm then
+    local line = lines_of(chat, base, 0, 1)[1] or ""
+    if region.rows > 1 or line ~= "" then
+      -- From now on what is put in at the first row's start belongs to what stands above.
+      region.firm = true
+      api.nvim_buf_set_extmark(chat.buf, anchors, base, 0, { id = region.anchor, undo_restore = false })
+    end
+  end
+end
+
+--- Says that a buffer is a chat. Where there is no parser for Markdown its text stays plain.
+---@param buf integer
+function M.attach(buf)
+  if chats[buf] or no_parser then
+    return
+  end
+  if not pcall(function()
+    return vim.treesitter.get_string_parser("", "markdown")
+  end) then
+    no_parser = true
+    return
+  end
+  pcall(ts.language.register, "markdown", "acp")
+  local chat
+  chat = {
+    buf = buf,
+    regions = {},
+    order = {},
+    growing = {},
+    timer = assert(uv.new_timer()),
+    wake = vim.schedule_wrap(function()
+      if chats[buf] == chat then
+        local ok, err = pcall(run, chat)
+        if not ok then
+          report(err)
+        end
+      end
+    end),
+    drawn = {},
+    waiting = true,
+    painted_rows = 0,
+  }
+  chats[buf] = chat
+  warm_up()
+end
+
+--- Says that a region of Markdown begins at a row, which exists and holds, or is about to hold, the
+--- region's first line. Lines put in above move it: lines put in at the row itself only once the region
+--- holds text (until then, open it again at its new row).
+---@type fun(buf: integer, id: integer, row: integer)
+M.open = for_chat(function(chat, id, row)
+  M.drop(chat.buf, id)
+  local region = {
+    anchor = api.nvim_buf_set_extmark(chat.buf, anchors, row, 0, { right_gravity = false, undo_restore = false }),
+    firm = false,
+    rows = 0,
+    cut = 0,
+    closed = false,
+    broken = false,
+    pieces = {},
+    unpainted = 0,
+    marks = {},
+    grown = false,
+    next_look = 0,
+    uncut = 0,
+  }
+  table.insert(chat.order, region_below(chat, row), region)
+  chat.regions[id] = region
+  chat.growing[region] = true
+end)
+
+--- Says that text was appended to a region, which now ends before `end_row`. To be called once a frame at
+--- most; most calls just set a timer, and the others take some 2 ms.
+---@type fun(buf: integer, id: integer, end_row: integer)
+M.grew = for_chat(function(chat, id, end_row)
+  local region = chat.regions[id]
+  if region and not region.closed then
+    set_end(chat, region, end_row)
+    region.grown = true
+    if not region.look then
+      look_if_due(chat, region, views_of(chat), uv.hrtime() + SLICE_NS)
+    end
+  end
+end)
+
+--- Says that a region is complete, and ends before `end_row`. What of it is on screen is finished in the
+--- next ticks, the rest when it comes on screen.
+---@type fun(buf: integer, id: integer, end_row: integer)
+M.close = for_chat(function(chat, id, end_row)
+  local region = chat.regions[id]
+  if region and not region.closed then
+    set_end(chat, region, end_row)
+    region.closed = true
+    region.look = nil
+    chat.growing[region] = nil
+    arm(chat, 0)
+  end
+end)
+
+--- Says that a region's text is about to be replaced or removed: forgets the region and its marks.
+---@type fun(buf: integer, id: integer)
+M.drop = for_chat(function(chat, id)
+  local region = chat.regions[id]
+  if not region then
+    return
+  end
+  chat.regions[id] = nil
+  chat.growing[region] = nil
+  for i, other in ipairs(chat.order) do
+    if other == region then
+      table.remove(chat.order, i)
+      break
+    end
+  end
+  fences.free(region.fence)
+  for _, piece in ipairs(region.pieces) do
+    if piece.painted then
+      chat.painted_rows = chat.painted_rows - (piece.to - piece.from)
+    end
+    if chat.long and chat.long.block == piece.block then
+      chat.long = nil
+    end
+  end
+  local base = base_of(chat, region)
+  api.nvim_buf_del_extmark(chat.buf, anchors, region.anchor)
+  if region.rows > 0 then
+    api.nvim_buf_clear_namespace(chat.buf, marks.ns, base, base + region.rows)
+  end
+end)
+
+--- Forgets a chat and removes its marks. A buffer that is gone is forgotten by itself.
+---@param buf integer
+function M.detach(buf)
+  local chat = chats[buf]
+  if not chat then
+    return
+  end
+  chats[buf] = nil
+  chat.timer:stop()
+  chat.timer:close()
+  for _, region in ipairs(chat.order) do
+    pcall(fences.free, region.fence)
+  end
+  if api.nvim_buf_is_loaded(buf) then
+    api.nvim_buf_clear_namespace(buf, marks.ns, 0, -1)
+    api.nvim_buf_clear_namespace(buf, anchors, 0, -1)
+  end
+end
+
+-- A redraw alone tells of every way in which rows come on screen: scrolls, folds, resizes, new windows.
+-- Nothing is drawn in here. Marks are set in a tick of their own, and only after the window moved by more
+-- than a part of the screenful that is painted around it, or lines came or went.
+api.nvim_set_decoration_provider(anchors, {
+  on_win = function(_, win, buf, top, bot)
+    local chat = chats[buf]
+    if chat then
+      local drawn = chat.drawn[win]
+      if not drawn then
+        drawn = { from = -math.huge }
+        chat.drawn[win] = drawn
+      end
+      drawn.top, drawn.bot = top, bot
+      local count = api.nvim_buf_line_count(buf)
+      if chat.waiting or drawn.count ~= count or math.abs(top - drawn.from) > (bot - top) / 2 then
+        drawn.count, drawn.from, chat.waiting = count, top, false
+        arm(chat, PAUSE)
+      end
+    end
+    return false
+  end,
+})
+
+return M

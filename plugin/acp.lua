@@ -1,0 +1,35 @@
+-- Defines :AcpChat and :Acp. Nothing else happens before one of them is used.
+
+if vim.g.loaded_acp then
+  return
+end
+vim.g.loaded_acp = true
+
+if vim.fn.has("nvim-0.10") == 0 then
+  vim.notify("acp.nvim needs Neovim 0.10 or newer", vim.log.levels.ERROR)
+  return
+end
+
+vim.api.nvim_create_user_command("AcpChat", function(command)
+  require("acp.commands").chat(command)
+end, {
+  desc = "Show the chat with an agent, or begin one",
+  bang = true,
+  range = true,
+  nargs = "?",
+  complete = function(lead)
+    return require("acp.commands").complete_agents(lead)
+  end,
+})
+
+vim.api.nvim_create_user_command("Acp", function(command)
+  require("acp.commands").run(command)
+end, {
+  desc = "Do something with the agent at hand",
+  bang = true,
+  range = true,
+  nargs = "*",
+  complete = function(lead, line, position)
+    return require("acp.commands").complete(lead, line, position)
+  end,
+})

@@ -1,0 +1,170 @@
+//! The command line: which of the agent's tasks is wanted, and its usage text. Does nothing itself.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::flood::{self, Amount, Flood};
+use crate::replay;
+
+pub const USAGE: &str = "\
+acp-demo-agent: an agent without a model that speaks the Agent Client Protocol (version 1) on stdio
+
+usage:
+  acp-demo-agent                                 the demo agent: /tour, /plan, /edit, /run, ...
+  acp-demo-agent --script FILE [--record FILE]   play the steps of a JSON file
+  acp-demo-agent --replay FILE [options]         play the agent's side of a recorded session
+  acp-demo-agent --prompts FILE [--part N]       print what the user typed in a recorded session
+  acp-demo-agent --flood N [--size BYTES]        answer each prompt with N chunks of text, fast
+  acp-demo-agent --paced RATE SECONDS [--size BYTES]
+                                                 the same with RATE chunks a second
+
+options of --replay:
+  --map RECORDED=REAL   a folder of the recording is this one here (several times; the session's
+                        working folder is mapped without it)
+  --speed X             X times as fast as recorded; 0, the default, waits nowhere
+  --part N              the Nth agent process of the recording, from 1
+  --no-disk             leave the files alone that the recorded agent changed by itself
+  --record FILE         write what comes in on stdin to a file
+
+environment:
+  ACP_DEMO_SPEED   1 is the tour's own pace, 2 is twice as fast, 0 waits nowhere
+";
+
+/// What the process is asked to do.
+#[derive(Debug, PartialEq)]
+pub enum Task {
+    Help,
+    Serve { flood: Option<Flood> },
+    Script { script: PathBuf, record: Option<PathBuf> },
+    Replay(replay::Options),
+    Prompts(replay::Options),
+}
+
+/// The command line before it is known whether its parts go together.
+#[derive(Default)]
+struct Given {
+    script: Option<PathBuf>,
+    replay: Option<PathBuf>,
+    prompts: Option<PathBuf>,
+    amount: Option<Amount>,
+    record: Option<PathBuf>,
+    size: Option<usize>,
+    folders: Vec<(String, String)>,
+    speed: Option<f64>,
+    part: Option<usize>,
+    no_disk: bool,
+}
+
+pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
+    let mut given = Given::default();
+    while let Some(arg) = args.next() {
+        let name = arg.to_string_lossy().into_owned();
+        let mut value = || args.next().ok_or_else(|| format!("{name} wants a value"));
+        match name.as_str() {
+            "-h" | "--help" => return Ok(Task::Help),
+            "--script" => given.script = Some(value()?.into()),
+            "--replay" => given.replay = Some(value()?.into()),
+            "--prompts" => given.prompts = Some(value()?.into()),
+            "--record" => given.record = Some(value()?.into()),
+            "--flood" => given.amount = Some(Amount::Count(number(&name, &value()?)?)),
+            "--paced" => {
+                let per_second = positive(&name, &value()?)?;
+                given.amount = Some(Amount::Paced { per_second, seconds: positive(&name, &value()?)? });
+            }
+            "--size" => given.size = Some(number(&name, &value()?)?),
+            "--map" => given.folders.push(folders(&value()?)?),
+            "--speed" => given.speed = Some(positive(&name, &value()?)?),
+            "--part" => given.part = Some(number(&name, &value()?)?),
+            "--no-disk" => given.no_disk = true,
+            _ => return Err(format!("unknown argument {name}")),
+        }
+    }
+    given.task()
+}
+
+impl Given {
+    fn task(self) -> Result<Task, String> {
+        let tasks =
+            [self.script.is_some(), self.replay.is_some(), self.prompts.is_some(), self.amount.is_some()];
+        if tasks.into_iter().filter(|is_given| *is_given).count() > 1 {
+            return Err("these tasks do not go together".to_owned());
+        }
+        if let Some(script) = self.script {
+            return Ok(Task::Script { script, record: self.record });
+        }
+        let flood = self.amount.map(|amount| Flood { amount, size: self.size.unwrap_or(flood::SIZE) });
+        let prints = self.prompts.is_some();
+        let Some(recording) = self.replay.or(self.prompts) else {
+            return match self.record {
+                Some(_) => Err("--record goes with --script and --replay".to_owned()),
+                None => Ok(Task::Serve { flood }),
+            };
+        };
+        let options = replay::Options {
+            recording,
+            part: self.part.unwrap_or(1),
+            folders: self.folders,
+            speed: self.speed.unwrap_or(0.0),
+            write_disk: !self.no_disk,
+            record: self.record,
+        };
+        Ok(if prints { Task::Prompts(options) } else { Task::Replay(options) })
+    }
+}
+
+fn number<T: FromStr>(name: &str, value: &OsString) -> Result<T, String> {
+    let text = value.to_string_lossy();
+    text.parse().map_err(|_| format!("{name} wants a number, not {text}"))
+}
+
+fn positive(name: &str, value: &OsString) -> Result<f64, String> {
+    let number: f64 = number(name, value)?;
+    if number.is_finite() && number >= 0.0 {
+        Ok(number)
+    } else {
+        Err(format!("{name} wants a number from 0 on, not {number}"))
+    }
+}
+
+fn folders(value: &OsString) -> Result<(String, String), String> {
+    let text = value.to_str().ok_or("--map wants a path that is UTF-8")?;
+    let halves = text.split_once('=').filter(|(recorded, real)| !recorded.is_empty() && !real.is_empty());
+    let (recorded, real) = halves.ok_or("--map wants RECORDED=REAL")?;
+    let trim = |path: &str| path.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(path).to_owned();
+    Ok((trim(recorded), trim(real)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(line: &str) -> Result<Task, String> {
+        read(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn every_task_has_its_line() {
+        assert_eq!(task(""), Ok(Task::Serve { flood: None }));
+        let flood = Flood { amount: Amount::Count(5), size: 9 };
+        assert_eq!(task("--flood 5 --size 9"), Ok(Task::Serve { flood: Some(flood) }));
+        let flood = Flood { amount: Amount::Paced { per_second: 10.0, seconds: 2.5 }, size: flood::SIZE };
+        assert_eq!(task("--paced 10 2.5"), Ok(Task::Serve { flood: Some(flood) }));
+        let script = Task::Script { script: "a".into(), record: Some("b".into()) };
+        assert_eq!(task("--script a --record b"), Ok(script));
+        let Ok(Task::Replay(options)) = task("--replay a --map /project=/real/ --speed 2 --no-disk") else {
+            panic!("a replay")
+        };
+        assert_eq!(options.folders, [("/project".to_owned(), "/real".to_owned())]);
+        assert_eq!((options.speed, options.write_disk, options.part), (2.0, false, 1));
+    }
+
+    #[test]
+    fn a_line_that_makes_no_sense_says_why() {
+        assert!(task("--flood x").unwrap_err().contains("a number, not x"));
+        assert!(task("--script").unwrap_err().contains("wants a value"));
+        assert!(task("--script a --replay b").unwrap_err().contains("together"));
+        assert!(task("--speed -1 --replay a").unwrap_err().contains("from 0 on"));
+        assert!(task("--sript a").unwrap_err().contains("--sript"));
+    }
+}

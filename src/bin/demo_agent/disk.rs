@@ -1,0 +1,162 @@
+//! Changes to files that a recorded agent made behind the client's back, made again: the diffs of its
+//! tool calls, applied when the call is completed. Files that went through the client are left alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::complain;
+use crate::mapping::Mapping;
+use crate::recording::{Entry, What};
+
+/// What is known of the tool calls of the running turn.
+#[derive(Debug, Default)]
+pub struct Disk {
+    calls: BTreeMap<String, Call>,
+    /// Paths, as recorded, that the agent wrote through the client.
+    through_client: BTreeSet<String>,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    diffs: Vec<Diff>,
+    replace_all: bool,
+    is_done: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Diff {
+    path: String,
+    old: String,
+    new: String,
+}
+
+impl Disk {
+    pub fn new(entries: &[Entry]) -> Self {
+        let written = entries.iter().filter_map(|entry| match &entry.what {
+            What::FromAgent(message) if message["method"] == "fs/write_text_file" => {
+                message["params"]["path"].as_str().map(str::to_owned)
+            }
+            _ => None,
+        });
+        Self { calls: BTreeMap::new(), through_client: written.collect() }
+    }
+
+    /// A new turn: the ids of tool calls may begin anew.
+    pub fn begin_turn(&mut self) {
+        self.calls.clear();
+    }
+
+    /// Takes note of a recorded message of the agent's, and makes the change that it reports as done.
+    pub fn follow(&mut self, message: &Value, mapping: &Mapping) {
+        let params = &message["params"];
+        let call = match message["method"].as_str() {
+            Some("session/update") => &params["update"],
+            Some("session/request_permission") => &params["toolCall"],
+            _ => return,
+        };
+        let Some(id) = call["toolCallId"].as_str() else { return };
+        let known = self.calls.entry(id.to_owned()).or_default();
+        let diffs = diffs(&call["content"]);
+        // Some agents end a call with less than they began it with.
+        if !diffs.is_empty() {
+            known.diffs = diffs;
+        }
+        known.replace_all |= call["rawInput"]["replace_all"] == true;
+        if call["status"] != "completed" || std::mem::replace(&mut known.is_done, true) {
+            return;
+        }
+        for diff in known.diffs.iter().filter(|diff| !self.through_client.contains(&diff.path)) {
+            let Some(path) = mapping
+                .to_real(&Value::from(diff.path.as_str()))
+                .as_str()
+                .and_then(|path| mapping.on_disk(path))
+            else {
+                complain(&format!("{} is in no mapped folder, so it stays as it is", diff.path));
+                continue;
+            };
+            if let Err(error) = make(diff, known.replace_all, &path) {
+                complain(&format!("couldn't change {}: {error}", path.display()));
+            }
+        }
+    }
+}
+
+fn diffs(content: &Value) -> Vec<Diff> {
+    let items = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    let diffs = items.iter().filter(|item| item["type"] == "diff").filter_map(|item| {
+        Some(Diff {
+            path: item["path"].as_str()?.to_owned(),
+            old: item["oldText"].as_str().unwrap_or_default().to_owned(),
+            new: item["newText"].as_str()?.to_owned(),
+        })
+    });
+    diffs.collect()
+}
+
+fn make(diff: &Diff, replace_all: bool, path: &Path) -> Result<(), String> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error.to_string()),
+    };
+    let changed = change(&text, diff, replace_all)?;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    }
+    fs::write(path, changed).map_err(|error| error.to_string())
+}
+
+/// The text with the diff in it: a whole file, a fragment or a hunk with its context, agents send each.
+fn change(text: &str, diff: &Diff, replace_all: bool) -> Result<String, String> {
+    let Diff { old, new, .. } = diff;
+    if old.is_empty() {
+        Ok(new.clone())
+    } else if !text.contains(old.as_str()) {
+        Err("it does not hold the text to be replaced".to_owned())
+    } else if replace_all {
+        Ok(text.replace(old.as_str(), new))
+    } else {
+        Ok(text.replacen(old.as_str(), new, 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(old: &str, new: &str) -> Diff {
+        Diff { path: "/p/a".to_owned(), old: old.to_owned(), new: new.to_owned() }
+    }
+
+    #[test]
+    fn a_fragment_a_hunk_and_a_whole_file_lead_to_the_same_text() {
+        let text = "alpha\nbeta\ngamma\ndelta\n";
+        for (old, new) in [
+            ("beta", "BETA\nbeta two"),
+            ("alpha\nbeta\ngamma\n", "alpha\nBETA\nbeta two\ngamma\n"),
+            (text, "alpha\nBETA\nbeta two\ngamma\ndelta\n"),
+        ] {
+            let changed = change(text, &diff(old, new), false);
+            assert_eq!(changed, Ok("alpha\nBETA\nbeta two\ngamma\ndelta\n".to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_unknown_fragment_changes_nothing() {
+        assert!(change("a", &diff("b", "c"), false).is_err());
+    }
+
+    #[test]
+    fn all_places_change_only_when_the_agent_said_so() {
+        assert_eq!(change("a a", &diff("a", "b"), false), Ok("b a".to_owned()));
+        assert_eq!(change("a a", &diff("a", "b"), true), Ok("b b".to_owned()));
+    }
+
+    #[test]
+    fn no_old_text_is_a_new_file() {
+        assert_eq!(change("", &diff("", "new\n"), false), Ok("new\n".to_owned()));
+    }
+}

@@ -1,0 +1,309 @@
+//! Every option and every key once: name, what it takes, default, what it does. The reader takes
+//! the known names from here, the help's sections are generated from here, and the tests hold the
+//! two against each other.
+
+/// An option as the help shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionSpec {
+    /// The path in the table given to `setup()`; `{name}` stands for any name.
+    pub key: &'static str,
+    pub takes: &'static str,
+    /// As Lua writes it; `nil` where there is none.
+    pub default: &'static str,
+    pub about: &'static str,
+}
+
+/// A key of the chat's buffers.
+#[derive(Clone, Copy, Debug)]
+pub struct KeySpec {
+    /// The name under `keys` in the options, and of what the key does.
+    pub name: &'static str,
+    pub panes: &'static [Pane],
+    /// The modes it works in, as `nvim_set_keymap()` names them.
+    pub modes: &'static [&'static str],
+    pub default: &'static [&'static str],
+    pub about: &'static str,
+}
+
+/// One of the chat's two buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    Transcript,
+    Prompt,
+}
+
+pub const KEYS: &[KeySpec] = &[
+    KeySpec {
+        name: "send",
+        panes: &[Pane::Prompt],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Send the prompt.",
+    },
+    KeySpec {
+        name: "send_insert",
+        panes: &[Pane::Prompt],
+        modes: &["i"],
+        default: &["<C-s>"],
+        about: "Send the prompt while typing.",
+    },
+    KeySpec {
+        name: "cancel",
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n", "i"],
+        default: &["<C-c>"],
+        about: "Stop the agent's turn, or its start. When nothing runs, leave insert mode.",
+    },
+    KeySpec {
+        name: "prompt",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["i", "a"],
+        about: "Go to the prompt and type.",
+    },
+    KeySpec {
+        name: "next_entry",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]]"],
+        about: "Go to the next entry.",
+    },
+    KeySpec {
+        name: "previous_entry",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["[["],
+        about: "Go to the previous entry.",
+    },
+    KeySpec {
+        name: "go_to",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gd", "<CR>"],
+        about: "Go to the file, or the terminal, that the entry under the cursor is about.",
+    },
+    KeySpec {
+        name: "toggle",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["<Tab>", "za"],
+        about: "Open or fold the entry under the cursor.",
+    },
+    KeySpec {
+        name: "restart",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["R"],
+        about: "Start the agent again after it has ended, or after a login.",
+    },
+    KeySpec {
+        name: "hide",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["q"],
+        about: "Hide the chat. The session goes on; |:AcpChat| shows it again.",
+    },
+    KeySpec {
+        name: "help",
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show these keys.",
+    },
+];
+
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        key: "agents",
+        takes: "table of agents by name",
+        default: "{}",
+        about: "The agents that you configure. Those in |acp-agents| need no entry; an entry with the name \
+                of one of them changes only what it gives.",
+    },
+    OptionSpec {
+        key: "agents.{name}.command",
+        takes: "string",
+        default: "nil",
+        about: "The program to start: a name that is found in $PATH, or a path. Needed unless {name} is one \
+                of |acp-agents|.",
+    },
+    OptionSpec {
+        key: "agents.{name}.args",
+        takes: "list of strings",
+        default: "nil",
+        about: "The program's arguments, in place of those that a known agent comes with.",
+    },
+    OptionSpec {
+        key: "agents.{name}.cmd",
+        takes: "list of strings",
+        default: "nil",
+        about: "The program and its arguments in one list, in place of `command` and `args`.",
+    },
+    OptionSpec {
+        key: "agents.{name}.env",
+        takes: "table of strings",
+        default: "{}",
+        about: "Environment variables for the agent, added to Neovim's own.",
+    },
+    OptionSpec {
+        key: "agents.{name}.cwd",
+        takes: "path",
+        default: "nil",
+        about: "The folder that the program is started in; without it, the session's root. The session's \
+                root itself is not changed by it.",
+    },
+    OptionSpec {
+        key: "agents.{name}.title",
+        takes: "string",
+        default: "nil",
+        about: "The name shown to you.",
+    },
+    OptionSpec {
+        key: "agents.{name}.mcp_servers",
+        takes: "list of servers",
+        default: "nil",
+        about: "MCP servers for this agent, in place of |acp-config-mcp_servers|.",
+    },
+    OptionSpec {
+        key: "agents.{name}.enabled",
+        takes: "boolean",
+        default: "true",
+        about: "Whether the agent is offered. `false` hides one of |acp-agents|.",
+    },
+    OptionSpec {
+        key: "default_agent",
+        takes: "string",
+        default: "nil",
+        about: "The agent that |:AcpChat| starts when it is given none. Without it you are asked, unless \
+                only one is there.",
+    },
+    OptionSpec {
+        key: "window.layout",
+        takes: "\"right\", \"left\", \"bottom\", \"top\", \"float\", \"tab\" or \"current\"",
+        default: "\"right\"",
+        about: "Where the chat opens: along an edge of the editor, floating, in a tab page of its own, or in \
+                the current window.",
+    },
+    OptionSpec {
+        key: "window.width",
+        takes: "number or \"N%\"",
+        default: "\"50%\"",
+        about: "The chat's width at the right, at the left and floating: columns, or a share of the \
+                editor's.",
+    },
+    OptionSpec {
+        key: "window.height",
+        takes: "number or \"N%\"",
+        default: "\"50%\"",
+        about: "The chat's height at the bottom, at the top and floating: lines, or a share of the \
+                editor's.",
+    },
+    OptionSpec {
+        key: "window.prompt_height",
+        takes: "number",
+        default: "5",
+        about: "The height in lines of the window that you type into.",
+    },
+    OptionSpec {
+        key: "icons",
+        takes: "boolean",
+        default: "true",
+        about: "Marks such as a tick for a tool call that is done. `false` writes `[x]` instead; nothing is \
+                said by an icon alone.",
+    },
+    OptionSpec {
+        key: "follow",
+        takes: "boolean",
+        default: "false",
+        about: "Whether new sessions begin with following on; see |acp-follow|.",
+    },
+    OptionSpec {
+        key: "keys",
+        takes: "table",
+        default: "{}",
+        about: "Other keys for the chat, by the names in |acp-keys|: a string, a list of strings, or `false` \
+                for none.",
+    },
+    OptionSpec {
+        key: "terminal.auto_open",
+        takes: "\"always\", \"long\" or \"never\"",
+        default: "\"long\"",
+        about: "Whether a command that an agent runs opens in a window by itself: each one, one that still \
+                runs after a second, or none. The cursor stays where it is.",
+    },
+    OptionSpec {
+        key: "terminal.position",
+        takes: "\"bottom\", \"top\", \"right\", \"left\" or \"tab\"",
+        default: "\"bottom\"",
+        about: "Where terminals open.",
+    },
+    OptionSpec {
+        key: "terminal.size",
+        takes: "number or \"N%\"",
+        default: "12",
+        about: "The height of terminals at the bottom or top in lines, their width at the sides in columns, \
+                or a share of the editor's.",
+    },
+    OptionSpec {
+        key: "diff.style",
+        takes: "\"inline\" or \"off\"",
+        default: "\"inline\"",
+        about: "How changes show in the files themselves: removed lines as virtual text above the new ones, \
+                or not at all.",
+    },
+    OptionSpec {
+        key: "mcp_servers",
+        takes: "list of servers",
+        default: "{}",
+        about: "MCP servers that every session gets, written as in ACP: `{ name, command, args, env }`, or \
+                `{ type = \"http\", name, url, headers }`.",
+    },
+    OptionSpec {
+        key: "additional_directories",
+        takes: "list of paths",
+        default: "{}",
+        about: "Folders beside the session's root that agents may work in. A relative one is meant from the \
+                root.",
+    },
+    OptionSpec {
+        key: "log",
+        takes: "boolean or path",
+        default: "false",
+        about: "Whether the messages to and from agents are written to the log, or to the file named here. \
+                They hold your prompts and your code; secrets are left out as far as they can be told.",
+    },
+    OptionSpec {
+        key: "notify",
+        takes: "boolean",
+        default: "true",
+        about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed.",
+    },
+    OptionSpec {
+        key: "timeouts.initialize",
+        takes: "seconds",
+        default: "300",
+        about: "How long an agent may take to start. The first start of one that is downloaded takes long.",
+    },
+];
+
+/// The keys known inside the table at `group`, which is written as in [`OPTIONS`].
+pub(super) fn known(group: &str) -> Vec<&'static str> {
+    if group == "keys" {
+        return KEYS.iter().map(|key| key.name).collect();
+    }
+    let mut known: Vec<&str> = Vec::new();
+    for option in OPTIONS {
+        let rest = match group {
+            "" => option.key,
+            _ => match option.key.strip_prefix(group).and_then(|rest| rest.strip_prefix('.')) {
+                Some(rest) => rest,
+                None => continue,
+            },
+        };
+        let name = rest.split('.').next().unwrap_or(rest);
+        if known.last() != Some(&name) {
+            known.push(name);
+        }
+    }
+    known
+}

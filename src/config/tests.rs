@@ -1,0 +1,515 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::core::message::Launch;
+
+fn read(value: Value) -> Config {
+    Config::from_value(&value).expect("no mistakes")
+}
+
+fn mistakes(value: Value) -> Vec<String> {
+    Config::from_value(&value).expect_err("a mistake").iter().map(ToString::to_string).collect()
+}
+
+/// A machine on which these programs are installed, all in `/bin`.
+fn installed(programs: &'static [&'static str]) -> impl Fn(&str) -> Option<PathBuf> {
+    move |program| programs.contains(&program).then(|| Path::new("/bin").join(program))
+}
+
+fn launch(config: &Config, name: &str, programs: &'static [&'static str]) -> Result<Launch, String> {
+    let bundled = Path::new("/plugin/acp-demo-agent");
+    config
+        .launch(name, Path::new("/work"), installed(programs), Some(bundled))
+        .map_err(|error| error.to_string())
+}
+
+fn command_line(launch: &Launch) -> String {
+    format!("{} {}", launch.command, launch.args.join(" ")).trim_end().to_owned()
+}
+
+mod reading {
+    use super::*;
+
+    #[test]
+    fn nothing_given_is_the_default() {
+        assert_eq!(read(json!({})), Config::default());
+        assert_eq!(read(json!([])), Config::default(), "how Lua's empty table may arrive");
+    }
+
+    #[test]
+    fn an_empty_lua_table_is_an_empty_list_and_an_empty_map() {
+        for empty in [json!({}), json!([])] {
+            let config = read(json!({
+                "agents": empty, "keys": empty, "window": empty, "mcp_servers": empty,
+                "additional_directories": empty,
+            }));
+            assert_eq!(config, Config::default());
+            let config = read(json!({ "agents": { "claude": { "args": empty, "env": empty } } }));
+            assert_eq!(config.agents["claude"].args, Some(vec![]));
+        }
+    }
+
+    #[test]
+    fn the_defaults_in_the_list_of_options_are_those_that_hold() {
+        for option in OPTIONS {
+            if option.key.contains('{') || option.default == "nil" {
+                continue;
+            }
+            let value: Value = serde_json::from_str(option.default).expect("a plain Lua value is JSON too");
+            let value = option
+                .key
+                .rsplit('.')
+                .fold(value, |value, key| Value::Object([(key.into(), value)].into_iter().collect()));
+            assert_eq!(read(value), Config::default(), "{}", option.key);
+        }
+    }
+
+    #[test]
+    fn every_option_in_the_list_is_read() {
+        let all = json!({
+            "agents": { "{name}": {
+                "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
+                "mcp_servers": [{ "name": "m", "command": "/m" }], "enabled": true,
+            } },
+            "default_agent": "{name}",
+            "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
+            "icons": false,
+            "follow": true,
+            "keys": { "hide": "Q" },
+            "terminal": { "auto_open": "never", "position": "right", "size": "30%" },
+            "diff": { "style": "off" },
+            "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
+            "additional_directories": ["/lib"],
+            "log": true,
+            "notify": false,
+            "timeouts": { "initialize": 1.5 },
+        });
+        let config = read(all.clone());
+        let default = Config::default();
+        assert_ne!(config.agents, default.agents);
+        assert_eq!(config.default_agent.as_deref(), Some("{name}"));
+        assert_eq!(
+            config.window,
+            WindowOptions {
+                layout: Layout::Float,
+                width: Size::Cells(60),
+                height: Size::Percent(40),
+                prompt_height: 3
+            }
+        );
+        assert!(!config.icons && config.follow && !config.notify);
+        assert_eq!(config.keys.get("hide"), ["Q"]);
+        assert_eq!(
+            config.terminal,
+            TerminalOptions {
+                auto_open: AutoOpen::Never,
+                position: Position::Right,
+                size: Size::Percent(30)
+            }
+        );
+        assert_eq!(config.diff.style, DiffStyle::Off);
+        assert_eq!(config.additional_directories, [PathBuf::from("/lib")]);
+        assert_eq!(config.log, Log::On);
+        assert_eq!(config.timeouts.initialize, Duration::from_millis(1500));
+
+        for option in OPTIONS.iter().filter(|option| !option.key.ends_with(".cmd")) {
+            let pointer = format!("/{}", option.key.replace('.', "/"));
+            assert!(all.pointer(&pointer).is_some(), "the example lacks {}", option.key);
+        }
+    }
+
+    #[test]
+    fn all_mistakes_are_named_with_their_keys() {
+        let mistakes = mistakes(json!({
+            "agents": { "claude": { "comand": "x", "args": "--flag", "env": { "A": true } } },
+            "window": { "width": true, "layout": "rigth", "height": "400%", "prompt_height": 0 },
+            "icon": true,
+            "keys": { "send": 3, "next": "]" },
+            "notify": "yes",
+            "permissions": {},
+        }));
+        insta::assert_snapshot!(mistakes.join("\n"), @r#"
+        agents.claude.args: expected a list of strings, got "--flag"
+        agents.claude.env.A: expected a string, got true
+        agents.claude.comand: unknown key, did you mean "command"?
+        window.layout: expected one of "right", "left", "bottom", "top", "float", "tab", "current", got "rigth"
+        window.width: expected a number or a string such as "40%", got true
+        window.height: expected a number or a string such as "40%", got "400%"
+        window.prompt_height: expected a number from 1, got 0
+        keys.send: expected a string, a list of strings, or false, got 3
+        keys.next: unknown key, see :help acp-config
+        notify: expected true or false, got "yes"
+        icon: unknown key, did you mean "icons"?
+        permissions: unknown key, see :help acp-config
+        "#);
+    }
+
+    #[test]
+    fn a_table_where_a_value_belongs_and_the_reverse_are_told_apart() {
+        assert_eq!(mistakes(json!("claude")), [r#"setup(): expected a table, got "claude""#]);
+        assert_eq!(mistakes(json!({ "window": "float" })), [r#"window: expected a table, got "float""#]);
+        assert_eq!(
+            mistakes(json!({ "default_agent": { "a": 1 } })),
+            ["default_agent: expected a string, got a table"]
+        );
+        assert_eq!(mistakes(json!({ "agents": ["claude"] })), ["agents: expected a table, got a list"]);
+    }
+
+    #[test]
+    fn nil_is_as_good_as_absent() {
+        assert_eq!(read(json!({ "window": null, "icons": null })), Config::default());
+    }
+
+    #[test]
+    fn one_list_may_stand_for_command_and_args() {
+        let options = &read(json!({ "agents": { "x": { "cmd": ["prog", "--acp"] } } })).agents["x"];
+        assert_eq!(options.command.as_deref(), Some("prog"));
+        assert_eq!(options.args.as_deref(), Some(&["--acp".to_owned()][..]));
+        assert_eq!(
+            mistakes(json!({ "agents": { "gemini": { "cmd": ["a"], "args": ["b"] } } })),
+            ["agents.gemini.cmd: stands for command and args: give either it or them"]
+        );
+        assert_eq!(
+            mistakes(json!({ "agents": { "gemini": { "cmd": [] } } })),
+            ["agents.gemini.cmd: expected a list with a program and its arguments, got a list"]
+        );
+    }
+
+    #[test]
+    fn an_environment_may_be_a_table_or_pairs_as_in_acp() {
+        for env in [json!({ "PORT": 8080 }), json!([{ "name": "PORT", "value": "8080" }])] {
+            let config = read(json!({ "agents": { "claude": { "env": env } } }));
+            assert_eq!(config.agents["claude"].env, [("PORT".to_owned(), "8080".to_owned())]);
+        }
+        assert_eq!(
+            mistakes(json!({ "agents": { "claude": { "env": [{ "name": "A" }, "B=c"] } } })),
+            ["agents.claude.env[1].value: missing", r#"agents.claude.env[2]: expected a table, got "B=c""#]
+        );
+    }
+
+    #[test]
+    fn an_agent_without_a_program_is_only_allowed_where_one_is_known() {
+        read(json!({ "agents": { "claude": { "env": { "A": "b" } } } }));
+        read(json!({ "agents": { "other": { "enabled": false } } }));
+        assert_eq!(
+            mistakes(json!({ "agents": { "cluade": { "env": { "A": "b" } }, "mine": {} } })),
+            [
+                "agents.cluade.command: which program to start is not said; did you mean agents.claude?",
+                "agents.mine.command: missing; say which program to start"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_default_agent_must_be_one_that_can_be_started() {
+        read(json!({ "default_agent": "claude" }));
+        assert_eq!(
+            mistakes(json!({ "default_agent": "claud" })),
+            [r#"default_agent: no agent is called "claud", did you mean "claude"?"#]
+        );
+        assert_eq!(
+            mistakes(json!({ "default_agent": "goose", "agents": { "goose": { "enabled": false } } })),
+            [r#"default_agent: "goose" is switched off: remove `enabled = false` from agents.goose"#]
+        );
+    }
+
+    #[test]
+    fn home_is_expanded_where_a_path_is_meant() {
+        let home = std::env::home_dir().expect("a home");
+        let config = read(json!({
+            "agents": { "x": { "command": "~/bin/x", "args": ["~/kept"], "cwd": "~" } },
+            "additional_directories": ["~/lib", "~other/lib", "sub"],
+            "log": "~/acp.log",
+        }));
+        let options = &config.agents["x"];
+        assert_eq!(options.command.as_deref().map(Path::new), Some(home.join("bin/x").as_path()));
+        assert_eq!(options.args.as_deref(), Some(&["~/kept".to_owned()][..]));
+        assert_eq!(options.cwd.as_deref(), Some(home.as_path()));
+        assert_eq!(config.log, Log::File(home.join("acp.log")));
+        assert_eq!(
+            config.additional_directories(Path::new("/work")),
+            [home.join("lib"), PathBuf::from("/work/~other/lib"), PathBuf::from("/work/sub")]
+        );
+    }
+}
+
+mod sizes_and_keys {
+    use super::*;
+
+    #[test]
+    fn a_size_is_cells_or_a_share() {
+        let size = |value: Value| read(json!({ "window": { "width": value } })).window.width;
+        assert_eq!(size(json!(60)), Size::Cells(60));
+        assert_eq!(size(json!(60.0)), Size::Cells(60));
+        assert_eq!(size(json!(0.4)), Size::Percent(40));
+        assert_eq!(size(json!("40%")), Size::Percent(40));
+        for wrong in [json!(0), json!(-3), json!("40"), json!("0%"), json!("101%"), json!("%")] {
+            assert_eq!(mistakes(json!({ "window": { "width": wrong } })).len(), 1, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_size_never_leaves_the_editor() {
+        assert_eq!(Size::Percent(40).of(160), 64);
+        assert_eq!(Size::Percent(1).of(20), 1);
+        assert_eq!(Size::Percent(100).of(u16::MAX), u16::MAX);
+        assert_eq!(Size::Cells(200).of(80), 80);
+        assert_eq!(Size::Cells(3).of(0), 1);
+    }
+
+    #[test]
+    fn keys_are_replaced_one_by_one_and_false_takes_one_away() {
+        let keys = read(json!({ "keys": { "send": ["<CR>", "<C-CR>"], "hide": false } })).keys;
+        assert_eq!(keys.get("send"), ["<CR>", "<C-CR>"]);
+        assert!(keys.get("hide").is_empty());
+        assert_eq!(keys.get("help"), ["g?"]);
+        assert!(keys.get("no such key").is_empty());
+    }
+
+    #[test]
+    fn a_buffer_gets_its_own_keys_only() {
+        let keys = Keys::default();
+        let prompt: Vec<_> = keys.of(Pane::Prompt).map(|(key, lhs)| (key.name, lhs)).collect();
+        assert_eq!(prompt, [("send", "<CR>"), ("send_insert", "<C-s>"), ("cancel", "<C-c>"), ("help", "g?")]);
+        assert!(keys.of(Pane::Transcript).any(|(key, lhs)| (key.name, lhs) == ("go_to", "<CR>")));
+    }
+
+    #[test]
+    fn no_two_default_keys_collide() {
+        let keys = Keys::default();
+        for pane in [Pane::Prompt, Pane::Transcript] {
+            let mut seen = std::collections::HashSet::new();
+            for (key, lhs) in keys.of(pane) {
+                for mode in key.modes {
+                    assert!(seen.insert((*mode, lhs)), "{lhs} twice in {mode} of {pane:?}");
+                }
+            }
+        }
+    }
+}
+
+mod servers {
+    use super::*;
+
+    #[test]
+    fn servers_are_written_as_in_acp() {
+        let config = read(json!({ "mcp_servers": [
+            { "name": "files", "command": "mcp-files", "args": ["--ro"], "env": { "A": "b" } },
+            { "type": "http", "name": "web", "url": "https://example.org/mcp",
+              "headers": [{ "name": "Authorization", "value": "Bearer x" }] },
+            { "type": "sse", "name": "old", "url": "https://example.org/sse" },
+        ] }));
+        let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        assert_eq!(
+            config.mcp_servers("claude", installed(&["mcp-files"])),
+            [
+                McpServer::Stdio {
+                    name: "files".into(),
+                    command: "/bin/mcp-files".into(),
+                    args: vec!["--ro".into()],
+                    env: pair("A", "b"),
+                },
+                McpServer::Http {
+                    name: "web".into(),
+                    url: "https://example.org/mcp".into(),
+                    headers: pair("Authorization", "Bearer x"),
+                },
+                McpServer::Sse { name: "old".into(), url: "https://example.org/sse".into(), headers: vec![] },
+            ]
+        );
+    }
+
+    #[test]
+    fn an_agent_s_own_servers_stand_in_place_of_the_common_ones() {
+        let config = read(json!({
+            "mcp_servers": [{ "name": "common", "command": "/c" }],
+            "agents": { "claude": { "mcp_servers": [] }, "codex": {} },
+        }));
+        let count = |agent| config.mcp_servers(agent, installed(&[])).len();
+        assert_eq!((count("claude"), count("codex"), count("gemini")), (0, 1, 1));
+    }
+
+    #[test]
+    fn half_a_server_is_a_mistake() {
+        let both = "a server needs either a command (stdio) or a url (http, sse)";
+        assert_eq!(
+            mistakes(json!({ "mcp_servers": [
+                { "command": "x" },
+                { "name": "a" },
+                { "name": "b", "type": "http", "command": "x" },
+                { "name": "c", "type": "pipe", "command": "x" },
+                { "name": "d", "command": "x", "cwd": "/" },
+            ] })),
+            [
+                "mcp_servers[1].name: missing".to_owned(),
+                format!("mcp_servers[2]: {both}"),
+                format!("mcp_servers[3]: {both}"),
+                r#"mcp_servers[4].type: expected one of "stdio", "http", "sse", got "pipe""#.to_owned(),
+                "mcp_servers[5].cwd: unknown key, see :help acp-config".to_owned(),
+            ]
+        );
+    }
+}
+
+mod starting {
+    use super::*;
+
+    #[test]
+    fn a_known_agent_is_started_by_its_own_program() {
+        let config = Config::default();
+        let launch = launch(&config, "gemini", &["gemini", "npx"]).expect("found");
+        assert_eq!(
+            launch,
+            Launch {
+                name: "gemini".into(),
+                command: "/bin/gemini".into(),
+                args: vec!["--acp".into()],
+                env: vec![],
+                cwd: "/work".into(),
+            }
+        );
+    }
+
+    #[test]
+    fn npx_stands_in_for_a_program_that_is_not_installed() {
+        let config = read(json!({ "agents": { "codex": { "args": ["-c", "model=x"] } } }));
+        let line = |programs| command_line(&launch(&config, "codex", programs).expect("found"));
+        assert_eq!(line(&["codex-acp", "npx"]), "/bin/codex-acp -c model=x");
+        assert_eq!(line(&["npx"]), "/bin/npx -y @agentclientprotocol/codex-acp -c model=x");
+    }
+
+    #[test]
+    fn an_entry_of_a_known_name_changes_only_what_it_gives() {
+        let config = read(json!({ "agents": {
+            "claude": { "env": { "ANTHROPIC_MODEL": "opus" } },
+            "gemini": { "command": "/opt/gemini", "cwd": "sub" },
+        } }));
+        let claude = launch(&config, "claude", &["claude-agent-acp"]).expect("found");
+        assert_eq!(claude.command, "/bin/claude-agent-acp");
+        assert_eq!(claude.env, [("ANTHROPIC_MODEL".to_owned(), "opus".to_owned())]);
+        assert_eq!(config.agent("claude").expect("known").title(), "Claude");
+        let find = |program: &str| Some(PathBuf::from(program));
+        let gemini = config.launch("gemini", Path::new("/work"), find, None).expect("found");
+        assert_eq!(command_line(&gemini), "/opt/gemini --acp");
+        assert_eq!(gemini.cwd, Path::new("/work/sub"));
+    }
+
+    #[test]
+    fn the_demo_agent_comes_with_the_plugin() {
+        let launch = launch(&Config::default(), "demo", &[]).expect("bundled");
+        assert_eq!(launch.command, "/plugin/acp-demo-agent");
+    }
+
+    #[test]
+    fn a_program_is_not_refused_where_the_agent_has_a_path_of_its_own() {
+        let config =
+            read(json!({ "agents": { "x": { "command": "only-there", "env": { "PATH": "/there" } } } }));
+        assert_eq!(launch(&config, "x", &[]).expect("left to the start").command, "only-there");
+    }
+
+    #[test]
+    fn what_cannot_be_started_says_what_to_do() {
+        let config = read(json!({ "agents": {
+            "mine": { "command": "mine" },
+            "spaced": { "command": "gemini --acp" },
+            "goose": { "enabled": false },
+        } }));
+        let error = |name| launch(&config, name, &[]).expect_err("cannot");
+        insta::assert_snapshot!(
+            ["gemini", "claude", "mine", "spaced", "goose", "gemni", "zzz"].map(error).join("\n"),
+            @r#"
+            no such program "gemini": install it with `npm install -g @google/gemini-cli`
+            no such program "claude-agent-acp": install it with `npm install -g @agentclientprotocol/claude-agent-acp`, or install Node.js, whose npx runs it
+            no such program "mine": install it, or correct agents.mine.command
+            no such program "gemini --acp": put its arguments into agents.spaced.args
+            "goose" is switched off: remove `enabled = false` from agents.goose
+            no agent is called "gemni", did you mean "gemini"?
+            no agent is called "zzz", see :help acp-agents
+            "#
+        );
+        let unbuilt = config.launch("demo", Path::new("/work"), installed(&[]), None).expect_err("not built");
+        assert_eq!(
+            unbuilt.to_string(),
+            r#"no such program "acp-demo-agent": run `cargo build --release` in the plugin's folder"#
+        );
+    }
+}
+
+mod choosing {
+    use super::*;
+
+    fn offered(config: &Config, programs: &'static [&'static str]) -> String {
+        let choices = config.available(installed(programs), Some("/plugin/acp-demo-agent".into()));
+        let line = |choice: &Choice| {
+            let mark = if choice.found { '+' } else { '-' };
+            format!("{mark} {} | {} | {}", choice.name, choice.title, choice.detail)
+        };
+        choices.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn what_is_installed_is_offered_and_the_demo_is_last() {
+        insta::assert_snapshot!(offered(&Config::default(), &["opencode", "claude-agent-acp"]), @r#"
+        + claude | Claude | claude-agent-acp
+        + opencode | OpenCode | opencode acp
+        + demo | Demo | a tour of the plugin without an account
+        "#);
+    }
+
+    #[test]
+    fn npx_offers_what_it_would_download() {
+        insta::assert_snapshot!(offered(&Config::default(), &["npx"]), @r#"
+        + claude | Claude | npx -y @agentclientprotocol/claude-agent-acp (the first start downloads it)
+        + codex | Codex | npx -y @agentclientprotocol/codex-acp (the first start downloads it)
+        + demo | Demo | a tour of the plugin without an account
+        "#);
+    }
+
+    #[test]
+    fn configured_agents_come_first_whether_they_are_found_or_not() {
+        let config = read(json!({ "agents": {
+            "work": { "command": "work-agent", "title": "At work" },
+            "gemini": { "args": ["--acp", "--model", "flash"] },
+            "claude": { "enabled": false },
+        } }));
+        insta::assert_snapshot!(offered(&config, &["gemini", "npx", "claude-agent-acp"]), @r#"
+        + gemini | Gemini | gemini --acp --model flash
+        - work | At work | no such program "work-agent": install it, or correct agents.work.command
+        + codex | Codex | npx -y @agentclientprotocol/codex-acp (the first start downloads it)
+        + demo | Demo | a tour of the plugin without an account
+        "#);
+    }
+
+    #[test]
+    fn on_a_bare_machine_only_the_demo_is_left() {
+        assert!(Config::default().available(installed(&[]), None).is_empty());
+        let choices = Config::default().available(installed(&[]), Some("/d".into()));
+        assert_eq!(choices.iter().map(|choice| choice.name.as_str()).collect::<Vec<_>>(), ["demo"]);
+        let off = read(json!({ "agents": { "demo": { "enabled": false } } }));
+        assert!(off.available(installed(&[]), Some("/d".into())).is_empty());
+    }
+
+    #[test]
+    fn what_is_missing_can_be_listed_with_how_to_install_it() {
+        let config = read(json!({ "agents": { "mine": { "command": "m" }, "goose": { "enabled": false } } }));
+        let all = config.all(installed(&["qwen"]), None);
+        let names: Vec<_> = all.iter().map(|choice| (choice.name.as_str(), choice.found)).collect();
+        assert_eq!(names.first(), Some(&("mine", false)));
+        assert_eq!(names.last(), Some(&("demo", false)));
+        assert_eq!(names.len(), PRESETS.len(), "mine is there, goose is not");
+        let codex = all.iter().find(|choice| choice.name == "codex").expect("known");
+        assert_eq!(codex.install, Some("npm install -g @agentclientprotocol/codex-acp"));
+        assert!(!codex.configured && codex.launch == Launch::default());
+    }
+
+    #[test]
+    fn names_are_those_that_launch_takes() {
+        let config = read(json!({ "agents": { "mine": { "command": "m" }, "goose": { "enabled": false } } }));
+        let names = config.names();
+        assert_eq!(names[0], "mine");
+        assert!(names.contains(&"claude") && !names.contains(&"goose"));
+    }
+}

@@ -1,0 +1,123 @@
+//! The entries of a transcript: what was said, thought and done, one after the other. An entry
+//! never moves; what may change is its body. How it looks is `transcript`'s business.
+
+use crate::core::message::{AgentInfo, AuthMethod, Failure, PlanItem, Severity, StopReason, TurnUsage};
+use crate::core::session::Moment;
+use crate::core::tool_call::ToolCall;
+
+/// An entry's number in its session: 0-based, in order of appearance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EntryId(pub usize);
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub at: Moment,
+    pub body: Body,
+    /// The user opened what is folded at first.
+    pub open: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// The head of a chat: what is being started, or who is there.
+    Greeting(Greeting),
+    User {
+        text: String,
+        /// One line for each thing sent along.
+        attachments: Vec<String>,
+    },
+    /// The agent's name, above what it says and does in a turn.
+    Speaker(String),
+    /// Markdown that only ever grows.
+    Message {
+        text: String,
+    },
+    Thought {
+        text: String,
+        ended: Option<Moment>,
+    },
+    Tool(Box<ToolCall>),
+    Plan(Vec<PlanItem>),
+    Notice {
+        severity: Severity,
+        text: String,
+    },
+    /// The conversation was made shorter by the agent.
+    Compaction {
+        status: String,
+        summary: String,
+        error: Option<String>,
+    },
+    /// How a turn ended.
+    Stop {
+        reason: StopReason,
+        silent: bool,
+        took: u64,
+        usage: Option<TurnUsage>,
+    },
+    TurnFailed(Failure),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    Connecting {
+        name: String,
+        command: String,
+    },
+    /// The process runs and says so; the session is not open yet.
+    Opening {
+        title: String,
+    },
+    Ready {
+        title: String,
+        version: Option<String>,
+    },
+    /// The agent wants a login first.
+    LoginNeeded {
+        title: String,
+        methods: Vec<AuthMethod>,
+        message: String,
+    },
+    /// It never came to a session.
+    Failed {
+        name: String,
+        failure: Failure,
+        stderr: Vec<String>,
+    },
+    /// The user gave up waiting for it.
+    Stopped {
+        name: String,
+    },
+    /// The agent of an open chat is gone.
+    Gone {
+        name: String,
+        what: String,
+        stderr: Vec<String>,
+        expected: bool,
+    },
+}
+
+impl Entry {
+    /// The text that only grows, for entries that stream.
+    pub fn stream(&self) -> Option<&str> {
+        match &self.body {
+            Body::Message { text } => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn tool(&self) -> Option<&ToolCall> {
+        match &self.body {
+            Body::Tool(call) => Some(call),
+            _ => None,
+        }
+    }
+}
+
+/// What an agent is called on screen.
+pub fn display_name(configured: &str, info: Option<&AgentInfo>) -> String {
+    info.and_then(|info| info.title.clone().or_else(|| info.name.clone()))
+        .map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| configured.to_owned())
+}

@@ -1,0 +1,749 @@
+//! One conversation as data: its entries, its turn, what is open and what may be done. Updates are
+//! absorbed in whatever order an agent sends them; none of them can fail. What to send is handed
+//! back as [`Command`]s, what to draw as a set of touched entries.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use crate::core::entry::{Body, Entry, EntryId, Greeting, display_name};
+use crate::core::message::{
+    AgentId, AgentInfo, Answer, AskId, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending,
+    Failure, FailureKind, Models, Modes, Opened, PermissionKind, PermissionOption, Place, ResourceBody, Role,
+    SessionKey, Severity, SlashCommand, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
+};
+use crate::core::tool_call::{Cause, ToolCall};
+
+/// Milliseconds on the editor's clock; the core has none of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// What a session is doing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// The agent starts, initializes or opens the session.
+    Opening {
+        since: Moment,
+    },
+    /// `session/new` wants a login.
+    LoginNeeded,
+    Idle,
+    Working {
+        since: Moment,
+    },
+    /// Cancel was sent; the agent has not confirmed it.
+    Cancelling {
+        since: Moment,
+        asked: Moment,
+    },
+    /// The agent is gone; a restart opens a new session.
+    Gone,
+}
+
+/// A permission question that waits for the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenAsk {
+    pub ask: AskId,
+    pub entry: EntryId,
+    pub options: Vec<PermissionOption>,
+}
+
+pub struct Session {
+    pub key: SessionKey,
+    pub agent: AgentId,
+    /// The configured name of the agent.
+    pub agent_name: String,
+    pub place: Place,
+    pub info: Option<AgentInfo>,
+    pub acp_id: Option<String>,
+    pub phase: Phase,
+    pub title: Option<String>,
+    pub modes: Option<Modes>,
+    pub models: Option<Models>,
+    pub options: Vec<ConfigOption>,
+    pub commands: Vec<SlashCommand>,
+    pub usage: Option<(u64, u64)>,
+    pub cost: Option<Cost>,
+    /// Updates of kinds this client does not know, by kind.
+    pub unknown: BTreeMap<String, u32>,
+    entries: Vec<Entry>,
+    asks: Vec<OpenAsk>,
+    queue: VecDeque<Vec<Content>>,
+    turn: Turn,
+    touched: BTreeSet<EntryId>,
+    /// Something outside the entries changed: phase, title, mode, usage, queue.
+    status_touched: bool,
+    speaker_shown: bool,
+}
+
+/// What belongs to the turn under way, or to the last one.
+#[derive(Default)]
+struct Turn {
+    /// Ids are scoped by turn: some agents use them again.
+    calls: HashMap<ToolCallId, EntryId>,
+    messages: HashMap<(Role, String), EntryId>,
+    plan: Option<EntryId>,
+    compactions: HashMap<String, EntryId>,
+    /// The text sent, to know an echo by.
+    prompt: String,
+    answered: bool,
+}
+
+impl Session {
+    pub fn new(
+        key: SessionKey,
+        agent: AgentId,
+        agent_name: &str,
+        command: &str,
+        place: Place,
+        now: Moment,
+    ) -> Self {
+        let mut session = Self {
+            key,
+            agent,
+            agent_name: agent_name.to_owned(),
+            place,
+            info: None,
+            acp_id: None,
+            phase: Phase::Opening { since: now },
+            title: None,
+            modes: None,
+            models: None,
+            options: Vec::new(),
+            commands: Vec::new(),
+            usage: None,
+            cost: None,
+            unknown: BTreeMap::new(),
+            entries: Vec::new(),
+            asks: Vec::new(),
+            queue: VecDeque::new(),
+            turn: Turn::default(),
+            touched: BTreeSet::new(),
+            status_touched: true,
+            speaker_shown: false,
+        };
+        session.add(
+            Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),
+            now,
+        );
+        session
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn entry(&self, id: EntryId) -> Option<&Entry> {
+        self.entries.get(id.0)
+    }
+
+    /// The entry of a tool call of the present turn.
+    pub fn call_entry(&self, id: &ToolCallId) -> Option<EntryId> {
+        self.turn.calls.get(id).copied()
+    }
+
+    /// The tool calls of the present turn that are not over.
+    pub fn open_calls(&self) -> impl Iterator<Item = (EntryId, &ToolCall)> {
+        self.turn.calls.values().filter_map(|entry| {
+            let call = self.entry(*entry)?.tool()?;
+            (!call.status.is_over()).then_some((*entry, call))
+        })
+    }
+
+    pub fn asks(&self) -> &[OpenAsk] {
+        &self.asks
+    }
+
+    /// Prompts that wait for the turn to end, oldest first.
+    pub fn queue(&self) -> &VecDeque<Vec<Content>> {
+        &self.queue
+    }
+
+    /// What the agent is called on screen.
+    pub fn name(&self) -> String {
+        display_name(&self.agent_name, self.info.as_ref())
+    }
+
+    /// The agent ended because the user wanted it.
+    pub fn was_stopped(&self) -> bool {
+        let last = self.entries.iter().rev().find_map(|entry| match &entry.body {
+            Body::Greeting(greeting) => Some(greeting),
+            _ => None,
+        });
+        matches!(last, Some(Greeting::Stopped { .. } | Greeting::Gone { expected: true, .. }))
+    }
+
+    pub fn is_working(&self) -> bool {
+        matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
+    }
+
+    /// The entries to draw again since the last call, oldest first, and whether the status changed.
+    pub fn take_touched(&mut self) -> (BTreeSet<EntryId>, bool) {
+        (std::mem::take(&mut self.touched), std::mem::take(&mut self.status_touched))
+    }
+
+    pub fn has_touched(&self) -> bool {
+        self.status_touched || !self.touched.is_empty()
+    }
+
+    /// A terminal of this session grew: the calls that show it are drawn again.
+    pub fn touch_terminal(&mut self, terminal: &TerminalId) {
+        for (index, entry) in self.entries.iter().enumerate().rev() {
+            if entry.tool().is_some_and(|call| call.terminals().any(|shown| shown == terminal)) {
+                self.touched.insert(EntryId(index));
+                return;
+            }
+        }
+    }
+
+    pub fn toggle(&mut self, id: EntryId) {
+        if let Some(entry) = self.entries.get_mut(id.0) {
+            entry.open = !entry.open;
+            self.touched.insert(id);
+        }
+    }
+
+    // Opening and ending.
+
+    pub fn connected(&mut self, info: AgentInfo) {
+        self.info = Some(info);
+        let title = self.name();
+        self.greet(Greeting::Opening { title });
+    }
+
+    /// The session is open; prompts that were sent before may go now.
+    pub fn opened(&mut self, opened: Opened, now: Moment) -> Vec<Command> {
+        let Opened { acp_id, modes, models, options } = opened;
+        self.acp_id = Some(acp_id);
+        self.modes = modes;
+        self.models = models;
+        self.options = options;
+        self.phase = Phase::Idle;
+        let version = self.info.as_ref().and_then(|info| info.version.clone());
+        self.greet(Greeting::Ready { title: self.name(), version });
+        self.next_prompt(now)
+    }
+
+    pub fn open_failed(&mut self, failure: Failure) {
+        let methods: Vec<AuthMethod> =
+            self.info.as_ref().map(|info| info.auth_methods.clone()).unwrap_or_default();
+        if failure.kind == FailureKind::AuthRequired {
+            self.phase = Phase::LoginNeeded;
+            self.greet(Greeting::LoginNeeded { title: self.name(), methods, message: failure.message });
+        } else {
+            self.phase = Phase::Gone;
+            self.greet(Greeting::Failed { name: self.name(), failure, stderr: Vec::new() });
+        }
+    }
+
+    /// The user logged in, or wants to try again: the session is being opened once more.
+    pub fn reopening(&mut self, now: Moment) {
+        self.phase = Phase::Opening { since: now };
+        self.greet(Greeting::Opening { title: self.name() });
+    }
+
+    /// A new process takes the place of a dead one; the transcript stays.
+    pub fn restarted(&mut self, agent: AgentId, command: &str, now: Moment) {
+        self.agent = agent;
+        self.info = None;
+        self.acp_id = None;
+        self.phase = Phase::Opening { since: now };
+        self.turn = Turn::default();
+        self.speaker_shown = false;
+        let body = Body::Greeting(Greeting::Connecting {
+            name: self.agent_name.clone(),
+            command: command.to_owned(),
+        });
+        match self.entries.last().map(|entry| &entry.body) {
+            Some(Body::Greeting(Greeting::Failed { .. } | Greeting::Gone { .. }))
+                if self.entries.len() == 1 =>
+            {
+                self.entries[0].body = body;
+                self.touched.insert(EntryId(0));
+            }
+            _ => {
+                self.add(body, now);
+            }
+        }
+        self.status_touched = true;
+    }
+
+    pub fn exited(&mut self, ending: Ending, now: Moment) {
+        let was_open = self.acp_id.is_some();
+        self.close_calls(&Cause::AgentGone, now);
+        self.asks.clear();
+        self.end_thought(now);
+        self.phase = Phase::Gone;
+        self.status_touched = true;
+        let name = self.name();
+        let Ending { failure, exit, stderr, expected } = ending;
+        if !was_open {
+            if expected {
+                self.greet(Greeting::Stopped { name });
+                return;
+            }
+            let failure = failure.unwrap_or_else(|| Failure {
+                kind: FailureKind::Disconnected,
+                message: format!("{} before it was ready", exit_text(exit.as_ref())),
+                details: None,
+            });
+            self.greet(Greeting::Failed { name, failure, stderr });
+            return;
+        }
+        let what = match (failure, expected) {
+            (_, true) => "was stopped".to_owned(),
+            (Some(failure), false) => failure.message,
+            (None, false) => exit_text(exit.as_ref()),
+        };
+        self.add(Body::Greeting(Greeting::Gone { name, what, stderr, expected }), now);
+    }
+
+    // The turn.
+
+    /// Sends a prompt, or keeps it until it can be sent.
+    pub fn prompt(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
+        self.queue.push_back(content);
+        self.status_touched = true;
+        self.next_prompt(now)
+    }
+
+    /// Takes the newest waiting prompt back, so that the user can change it.
+    pub fn unqueue(&mut self) -> Option<Vec<Content>> {
+        self.status_touched = true;
+        self.queue.pop_back()
+    }
+
+    fn next_prompt(&mut self, now: Moment) -> Vec<Command> {
+        if self.phase != Phase::Idle {
+            return Vec::new();
+        }
+        let Some(content) = self.queue.pop_front() else {
+            return Vec::new();
+        };
+        let (text, attachments) = describe(&content);
+        self.turn = Turn { prompt: text.clone(), ..Turn::default() };
+        self.add(Body::User { text, attachments }, now);
+        self.speaker_shown = false;
+        self.phase = Phase::Working { since: now };
+        self.status_touched = true;
+        vec![Command::Prompt { session: self.key, content }]
+    }
+
+    /// Stops the turn. The calls that are not over look cancelled at once; the turn itself ends when
+    /// the agent says so.
+    pub fn cancel(&mut self, now: Moment) -> Vec<Command> {
+        let Phase::Working { since } = self.phase else {
+            return Vec::new();
+        };
+        self.phase = Phase::Cancelling { since, asked: now };
+        self.close_calls(&Cause::TurnCancelled, now);
+        self.end_thought(now);
+        self.status_touched = true;
+        let mut commands: Vec<Command> = Vec::new();
+        for open in std::mem::take(&mut self.asks) {
+            commands.push(Command::Answer { ask: open.ask, answer: Answer::Cancelled });
+        }
+        commands.push(Command::Cancel { session: self.key });
+        commands
+    }
+
+    pub fn turn_ended(&mut self, end: TurnEnd, now: Moment) -> Vec<Command> {
+        let (since, cancelling) = match self.phase {
+            Phase::Working { since } => (since, false),
+            Phase::Cancelling { since, .. } => (since, true),
+            _ => return Vec::new(),
+        };
+        if matches!(&end, TurnEnd::Failed(failure) if failure.kind == FailureKind::Disconnected) {
+            // That the agent is gone is about to be told with its reason.
+            return Vec::new();
+        }
+        self.end_thought(now);
+        let took = now.since(since);
+        let body = match end {
+            // Many agents leak the exception that aborting them raised; the user asked for the end.
+            TurnEnd::Failed(_) if cancelling => {
+                self.close_calls(&Cause::TurnCancelled, now);
+                Body::Stop { reason: StopReason::Cancelled, silent: false, took, usage: None }
+            }
+            TurnEnd::Failed(failure) => {
+                self.close_calls(&Cause::AgentGone, now);
+                Body::TurnFailed(failure)
+            }
+            TurnEnd::Stopped { reason, usage } => {
+                if reason == StopReason::Cancelled {
+                    self.close_calls(&Cause::TurnCancelled, now);
+                }
+                Body::Stop { reason, silent: !self.turn.answered, took, usage }
+            }
+        };
+        self.add(body, now);
+        self.speaker_shown = false;
+        self.phase = Phase::Idle;
+        self.status_touched = true;
+        self.next_prompt(now)
+    }
+
+    // Permission.
+
+    /// The agent asks; the call it is about is updated by what the question carries.
+    pub fn asked(
+        &mut self,
+        ask: AskId,
+        call: ToolCallPatch,
+        options: Vec<PermissionOption>,
+        now: Moment,
+    ) -> Vec<Command> {
+        let entry = self.upsert(call, now);
+        if options.is_empty() || matches!(self.phase, Phase::Cancelling { .. }) {
+            if options.is_empty() {
+                self.notice(
+                    Severity::Warning,
+                    "The agent asked for permission without any option to choose; answered as cancelled."
+                        .into(),
+                    now,
+                );
+            }
+            return vec![Command::Answer { ask, answer: Answer::Cancelled }];
+        }
+        self.advance(entry, &Cause::Asked, now);
+        self.asks.push(OpenAsk { ask, entry, options });
+        self.status_touched = true;
+        Vec::new()
+    }
+
+    /// The user chose. Nothing happens when the question is over already.
+    pub fn answer(&mut self, ask: AskId, option: &str, now: Moment) -> Vec<Command> {
+        let Some(index) = self.asks.iter().position(|open| open.ask == ask) else {
+            return Vec::new();
+        };
+        let Some(kind) = self.asks[index]
+            .options
+            .iter()
+            .find(|offered| offered.id == option)
+            .map(|offered| offered.kind.clone())
+        else {
+            return Vec::new();
+        };
+        let open = self.asks.remove(index);
+        match kind {
+            PermissionKind::AllowOnce | PermissionKind::AllowAlways => {
+                self.advance(open.entry, &Cause::Allowed, now)
+            }
+            PermissionKind::RejectOnce | PermissionKind::RejectAlways => {
+                self.advance(open.entry, &Cause::Rejected, now);
+            }
+            PermissionKind::Other(_) => self.advance(open.entry, &Cause::Withdrawn, now),
+        }
+        self.status_touched = true;
+        vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
+    }
+
+    pub fn withdrawn(&mut self, ask: AskId, now: Moment) -> bool {
+        let Some(index) = self.asks.iter().position(|open| open.ask == ask) else {
+            return false;
+        };
+        let open = self.asks.remove(index);
+        self.advance(open.entry, &Cause::Withdrawn, now);
+        self.status_touched = true;
+        true
+    }
+
+    // Updates.
+
+    pub fn chosen(&mut self, chosen: Chosen) {
+        match chosen {
+            Chosen::Mode(mode) => self.set_mode(mode),
+            Chosen::Model(model) => {
+                if let Some(models) = &mut self.models {
+                    models.current = model;
+                }
+            }
+            Chosen::Options(options) => self.options = options,
+        }
+        self.status_touched = true;
+    }
+
+    /// Absorbs one update, whenever it comes.
+    pub fn apply(&mut self, update: Update, now: Moment) {
+        match update {
+            Update::Message { role, message, content } => self.message(role, message, content, now),
+            Update::ToolCall(patch) => {
+                self.upsert(*patch, now);
+            }
+            Update::Plan(items) => match self.turn.plan {
+                Some(entry) => {
+                    self.entries[entry.0].body = Body::Plan(items);
+                    self.touched.insert(entry);
+                }
+                None if items.is_empty() => {}
+                None => self.turn.plan = Some(self.say(Body::Plan(items), now)),
+            },
+            Update::Commands(commands) => self.commands = commands,
+            Update::Mode(mode) => {
+                self.set_mode(mode);
+                self.status_touched = true;
+            }
+            Update::Options(options) => {
+                self.options = options;
+                self.status_touched = true;
+            }
+            Update::Info { title, updated_at: _ } => {
+                if let Some(title) = title {
+                    self.title = title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
+                    self.status_touched = true;
+                }
+            }
+            Update::Usage { used, size, cost } => {
+                self.usage = Some((used, size));
+                self.cost = cost.or(self.cost.take());
+                self.status_touched = true;
+            }
+            Update::Notice { severity, title, description } => {
+                let text = match description {
+                    Some(description) => format!("{title}\n{description}"),
+                    None => title,
+                };
+                self.notice(severity, text, now);
+            }
+            Update::Compaction { id, status, summary, error } => {
+                let entry = self.compaction(id, now);
+                if let Body::Compaction { status: s, summary: text, error: e } =
+                    &mut self.entries[entry.0].body
+                {
+                    *s = status.unwrap_or_else(|| std::mem::take(s));
+                    if let Some(summary) = summary {
+                        *text = summary.unwrap_or_default();
+                    }
+                    if let Some(error) = error {
+                        *e = error;
+                    }
+                }
+            }
+            Update::CompactionSummary { id, text } => {
+                let entry = self.compaction(id, now);
+                if let Body::Compaction { summary, .. } = &mut self.entries[entry.0].body {
+                    summary.push_str(&text);
+                }
+            }
+            Update::Unknown { kind } => *self.unknown.entry(kind).or_default() += 1,
+        }
+    }
+
+    /// Something the user should know that no entry of the agent's says.
+    pub fn notice(&mut self, severity: Severity, text: String, now: Moment) {
+        self.add(Body::Notice { severity, text }, now);
+    }
+
+    fn set_mode(&mut self, mode: String) {
+        for option in &mut self.options {
+            if option.category.as_deref() == Some("mode")
+                && let crate::core::message::OptionKind::Select { current, .. } = &mut option.kind
+            {
+                *current = mode.clone();
+            }
+        }
+        match &mut self.modes {
+            Some(modes) => modes.current = mode,
+            None => self.modes = Some(Modes { current: mode, available: Vec::new() }),
+        }
+    }
+
+    fn message(&mut self, role: Role, message: Option<String>, content: Content, now: Moment) {
+        let text = as_markdown(&content);
+        if role == Role::User && self.is_working() && self.turn.prompt.contains(text.trim()) {
+            // Some agents send the user's own words back; they are on the screen already.
+            return;
+        }
+        if role != Role::Thought {
+            self.end_thought(now);
+        }
+        if role == Role::Agent {
+            self.turn.answered = true;
+        }
+        let known = match &message {
+            Some(id) => self.turn.messages.get(&(role, id.clone())).copied(),
+            None => self.entries.len().checked_sub(1).map(EntryId).filter(|last| self.continues(*last, role)),
+        };
+        let entry = known.unwrap_or_else(|| match role {
+            Role::User => {
+                self.speaker_shown = false;
+                self.add(Body::User { text: String::new(), attachments: Vec::new() }, now)
+            }
+            Role::Agent => self.say(Body::Message { text: String::new() }, now),
+            Role::Thought => self.say(Body::Thought { text: String::new(), ended: None }, now),
+        });
+        if let Some(id) = message {
+            self.turn.messages.insert((role, id), entry);
+        }
+        if let Body::User { text: body, .. }
+        | Body::Message { text: body }
+        | Body::Thought { text: body, .. } = &mut self.entries[entry.0].body
+        {
+            body.push_str(&text);
+        }
+        self.touched.insert(entry);
+    }
+
+    fn continues(&self, entry: EntryId, role: Role) -> bool {
+        matches!(
+            (&self.entries[entry.0].body, role),
+            (Body::User { .. }, Role::User)
+                | (Body::Message { .. }, Role::Agent)
+                | (Body::Thought { ended: None, .. }, Role::Thought)
+        ) && !self.turn.messages.values().any(|named| *named == entry)
+    }
+
+    fn upsert(&mut self, patch: ToolCallPatch, now: Moment) -> EntryId {
+        self.end_thought(now);
+        self.turn.answered = true;
+        let entry = match self.turn.calls.get(&patch.id) {
+            Some(entry) => *entry,
+            None => {
+                let id = patch.id.clone();
+                let entry = self.say(Body::Tool(Box::new(ToolCall::new(id.clone(), now))), now);
+                self.turn.calls.insert(id, entry);
+                entry
+            }
+        };
+        if let Body::Tool(call) = &mut self.entries[entry.0].body {
+            call.patch(patch, now);
+        }
+        self.touched.insert(entry);
+        entry
+    }
+
+    fn advance(&mut self, entry: EntryId, cause: &Cause, now: Moment) {
+        if let Some(Entry { body: Body::Tool(call), .. }) = self.entries.get_mut(entry.0) {
+            call.advance(cause, now);
+            self.touched.insert(entry);
+        }
+    }
+
+    fn close_calls(&mut self, cause: &Cause, now: Moment) {
+        let open: Vec<EntryId> = self.turn.calls.values().copied().collect();
+        for entry in open {
+            self.advance(entry, cause, now);
+        }
+    }
+
+    fn end_thought(&mut self, now: Moment) {
+        if let Some(last) = self.entries.len().checked_sub(1)
+            && let Body::Thought { ended: ended @ None, .. } = &mut self.entries[last].body
+        {
+            *ended = Some(now);
+            self.touched.insert(EntryId(last));
+        }
+    }
+
+    fn compaction(&mut self, id: String, now: Moment) -> EntryId {
+        let entry = match self.turn.compactions.get(&id) {
+            Some(entry) => *entry,
+            None => {
+                let body =
+                    Body::Compaction { status: "in_progress".into(), summary: String::new(), error: None };
+                let entry = self.say(body, now);
+                self.turn.compactions.insert(id, entry);
+                entry
+            }
+        };
+        self.touched.insert(entry);
+        entry
+    }
+
+    fn greet(&mut self, greeting: Greeting) {
+        let at = self.entries.iter().rposition(|entry| matches!(entry.body, Body::Greeting(_)));
+        if let Some(at) = at {
+            self.entries[at].body = Body::Greeting(greeting);
+            self.touched.insert(EntryId(at));
+        }
+        self.status_touched = true;
+    }
+
+    /// Adds an entry of the agent's, under its name.
+    fn say(&mut self, body: Body, now: Moment) -> EntryId {
+        self.end_thought(now);
+        if !self.speaker_shown {
+            self.speaker_shown = true;
+            self.add(Body::Speaker(self.name()), now);
+        }
+        self.add(body, now)
+    }
+
+    fn add(&mut self, body: Body, now: Moment) -> EntryId {
+        let id = EntryId(self.entries.len());
+        self.entries.push(Entry { at: now, body, open: false });
+        self.touched.insert(id);
+        id
+    }
+}
+
+/// "ended with exit code 3", "was ended by SIGKILL".
+pub fn exit_text(exit: Option<&crate::core::message::Exit>) -> String {
+    match exit {
+        Some(exit) => match (&exit.signal, exit.code) {
+            (Some(signal), _) => format!("was ended by {signal}"),
+            (None, Some(code)) => format!("ended with exit code {code}"),
+            (None, None) => "ended".to_owned(),
+        },
+        None => "closed the connection".to_owned(),
+    }
+}
+
+/// A prompt as its user sees it: the text, and a line for each attachment.
+fn describe(content: &[Content]) -> (String, Vec<String>) {
+    let mut text = String::new();
+    let mut attachments = Vec::new();
+    for block in content {
+        match block {
+            Content::Text(part) => text.push_str(part),
+            other => attachments.push(as_markdown(other)),
+        }
+    }
+    (text, attachments)
+}
+
+/// A content block as Markdown; what is no text becomes a line that names it.
+pub fn as_markdown(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Image { data, mime, uri } => media("image", mime, data, uri.as_deref()),
+        Content::Audio { data, mime } => media("audio", mime, data, None),
+        Content::Link { uri, name, title, .. } => {
+            let name = title.as_deref().unwrap_or(name);
+            format!("[{}]({uri})", one_line(name))
+        }
+        Content::Resource { uri, body: ResourceBody::Text(text), .. } => {
+            format!("[{uri}]({uri}) ({} lines)", text.lines().count())
+        }
+        Content::Resource { uri, mime, body: ResourceBody::Blob(data) } => {
+            media("resource", mime.as_deref().unwrap_or("binary"), data, Some(uri))
+        }
+        Content::Unknown { kind } => format!("[{}: this client cannot show it]", one_line(kind)),
+    }
+}
+
+fn media(what: &str, mime: &str, data: &str, uri: Option<&str>) -> String {
+    let bytes = data.len() / 4 * 3;
+    let size = match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} kB", bytes / 1024),
+        _ => format!("{} MB", bytes / 1_048_576),
+    };
+    let label = format!("{what}: {}, {size}", one_line(mime));
+    match uri {
+        Some(uri) => format!("[{label}]({uri})"),
+        None => format!("[{label}]"),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -1,0 +1,256 @@
+use super::*;
+use crate::core::message::{Exit, ToolKind, WireStatus};
+use crate::core::tool_call::Status;
+
+fn session() -> Session {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
+    session.opened(Opened { acp_id: "s".into(), ..Opened::default() }, Moment(0));
+    session
+}
+
+fn working() -> Session {
+    let mut session = session();
+    session.prompt(vec![Content::Text("hello there".into())], Moment(0));
+    session
+}
+
+fn say(session: &mut Session, id: Option<&str>, text: &str) {
+    let message = id.map(str::to_owned);
+    session.apply(
+        Update::Message { role: Role::Agent, message, content: Content::Text(text.into()) },
+        Moment(1),
+    );
+}
+
+fn messages(session: &Session) -> Vec<&str> {
+    session.entries().iter().filter_map(Entry::stream).collect()
+}
+
+fn call(session: &Session) -> &ToolCall {
+    session.entries().iter().rev().find_map(Entry::tool).expect("a tool call")
+}
+
+fn options() -> Vec<PermissionOption> {
+    let option = |id: &str, kind| PermissionOption { id: id.into(), name: id.into(), kind };
+    vec![option("yes", PermissionKind::AllowOnce), option("no", PermissionKind::RejectOnce)]
+}
+
+fn status(status: WireStatus) -> Update {
+    Update::ToolCall(Box::new(ToolCallPatch { status: Some(status), ..ToolCallPatch::new("c") }))
+}
+
+fn stopped(reason: StopReason) -> TurnEnd {
+    TurnEnd::Stopped { reason, usage: None }
+}
+
+#[test]
+fn a_prompt_sent_before_the_session_is_open_goes_out_when_it_is() {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    assert_eq!(session.prompt(vec![Content::Text("early".into())], Moment(0)), []);
+    let commands = session.opened(Opened::default(), Moment(5));
+    assert_eq!(
+        commands,
+        [Command::Prompt { session: SessionKey(1), content: vec![Content::Text("early".into())] }]
+    );
+}
+
+#[test]
+fn a_second_prompt_waits_for_the_first_turn_to_end() {
+    let mut session = working();
+    assert_eq!(session.prompt(vec![Content::Text("next".into())], Moment(1)), []);
+    assert_eq!(session.queue().len(), 1);
+    let commands = session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert_eq!(commands.len(), 1);
+    assert!(session.is_working());
+}
+
+#[test]
+fn chunks_join_by_message_id_even_around_a_tool_call() {
+    let mut session = working();
+    say(&mut session, Some("m1"), "one ");
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    say(&mut session, Some("m1"), "two");
+    say(&mut session, Some("m2"), "three");
+    assert_eq!(messages(&session), ["one two", "three"]);
+}
+
+#[test]
+fn chunks_without_an_id_join_until_something_else_comes() {
+    let mut session = working();
+    say(&mut session, None, "a");
+    say(&mut session, None, "b");
+    session.apply(status(WireStatus::Pending), Moment(1));
+    say(&mut session, None, "c");
+    assert_eq!(messages(&session), ["ab", "c"]);
+}
+
+#[test]
+fn an_echo_of_the_prompt_is_not_shown_twice() {
+    let mut session = working();
+    let echo =
+        Update::Message { role: Role::User, message: None, content: Content::Text("hello there".into()) };
+    session.apply(echo, Moment(1));
+    let users = session.entries().iter().filter(|entry| matches!(entry.body, Body::User { .. })).count();
+    assert_eq!(users, 1);
+}
+
+#[test]
+fn a_tool_call_may_begin_with_an_update_or_with_a_question() {
+    let mut session = working();
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    let patch =
+        ToolCallPatch { title: Some("Late".into()), kind: Some(ToolKind::Edit), ..ToolCallPatch::new("c") };
+    session.apply(Update::ToolCall(Box::new(patch)), Moment(2));
+    assert_eq!(session.entries().iter().filter_map(Entry::tool).count(), 1);
+    assert_eq!((call(&session).title.as_str(), call(&session).status), ("Late", Status::Running));
+}
+
+#[test]
+fn a_tool_call_id_used_again_in_the_next_turn_is_another_call() {
+    let mut session = working();
+    session.apply(status(WireStatus::Completed), Moment(1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    session.prompt(vec![Content::Text("again".into())], Moment(3));
+    session.apply(status(WireStatus::Pending), Moment(4));
+    assert_eq!(session.entries().iter().filter_map(Entry::tool).count(), 2);
+}
+
+#[test]
+fn cancelling_answers_every_open_question_and_marks_open_calls_at_once() {
+    let mut session = working();
+    session.asked(AskId(7), ToolCallPatch::new("c"), options(), Moment(1));
+    session.asked(AskId(8), ToolCallPatch::new("d"), options(), Moment(1));
+    let commands = session.cancel(Moment(2));
+    assert_eq!(
+        commands,
+        [
+            Command::Answer { ask: AskId(7), answer: Answer::Cancelled },
+            Command::Answer { ask: AskId(8), answer: Answer::Cancelled },
+            Command::Cancel { session: SessionKey(1) },
+        ]
+    );
+    assert_eq!(call(&session).status, Status::Cancelled);
+    assert!(session.is_working(), "the turn ends when the agent says so");
+    assert_eq!(session.cancel(Moment(3)), [], "once is enough");
+}
+
+#[test]
+fn a_late_completion_replaces_the_cancelled_mark() {
+    let mut session = working();
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    session.cancel(Moment(2));
+    session.apply(status(WireStatus::InProgress), Moment(3));
+    assert_eq!(call(&session).status, Status::Cancelled);
+    session.apply(status(WireStatus::Completed), Moment(4));
+    assert_eq!(call(&session).status, Status::Done);
+}
+
+#[test]
+fn an_error_after_cancel_counts_as_cancelled() {
+    let mut session = working();
+    session.cancel(Moment(1));
+    let failure = Failure { kind: FailureKind::Agent, message: "aborted".into(), details: None };
+    session.turn_ended(TurnEnd::Failed(failure), Moment(2));
+    assert!(matches!(
+        session.entries().last().map(|entry| &entry.body),
+        Some(Body::Stop { reason: StopReason::Cancelled, .. })
+    ));
+}
+
+#[test]
+fn a_question_is_answered_once_and_only_with_an_offered_option() {
+    let mut session = working();
+    session.asked(AskId(7), ToolCallPatch::new("c"), options(), Moment(1));
+    assert_eq!(session.answer(AskId(7), "maybe", Moment(2)), []);
+    assert_eq!(
+        session.answer(AskId(7), "no", Moment(2)),
+        [Command::Answer { ask: AskId(7), answer: Answer::Selected("no".into()) }]
+    );
+    assert_eq!(session.answer(AskId(7), "yes", Moment(3)), []);
+    assert_eq!(call(&session).status, Status::Rejected);
+}
+
+#[test]
+fn a_question_without_options_is_answered_as_cancelled_and_said() {
+    let mut session = working();
+    let commands = session.asked(AskId(7), ToolCallPatch::new("c"), Vec::new(), Moment(1));
+    assert_eq!(commands, [Command::Answer { ask: AskId(7), answer: Answer::Cancelled }]);
+    assert!(matches!(session.entries().last().map(|entry| &entry.body), Some(Body::Notice { .. })));
+}
+
+#[test]
+fn a_plan_is_replaced_in_place() {
+    let mut session = working();
+    let item = |content: &str| crate::core::message::PlanItem {
+        content: content.into(),
+        priority: crate::core::message::Priority::Medium,
+        status: crate::core::message::PlanStatus::Pending,
+    };
+    session.apply(Update::Plan(vec![item("a"), item("b"), item("c")]), Moment(1));
+    say(&mut session, None, "text");
+    session.apply(Update::Plan(vec![item("d")]), Moment(2));
+    let plans: Vec<_> = session
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Plan(items) => Some(items.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(plans, [1]);
+}
+
+#[test]
+fn an_agent_that_dies_ends_its_turn_and_keeps_the_transcript() {
+    let mut session = working();
+    say(&mut session, None, "half a sen");
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    let ending = Ending {
+        failure: None,
+        exit: Some(Exit { code: Some(3), signal: None }),
+        stderr: vec!["boom".into()],
+        expected: false,
+    };
+    session.exited(ending, Moment(2));
+    assert_eq!(session.phase, Phase::Gone);
+    assert_eq!(call(&session).status, Status::Cancelled);
+    assert_eq!(messages(&session), ["half a sen"]);
+    assert!(matches!(
+        session.entries().last().map(|entry| &entry.body),
+        Some(Body::Greeting(Greeting::Gone { what, .. })) if what == "ended with exit code 3"
+    ));
+}
+
+#[test]
+fn an_unknown_update_is_counted_and_harms_nothing() {
+    let mut session = working();
+    session.apply(Update::Unknown { kind: "future_thing".into() }, Moment(1));
+    session.apply(Update::Unknown { kind: "future_thing".into() }, Moment(1));
+    assert_eq!(session.unknown.get("future_thing"), Some(&2));
+}
+
+#[test]
+fn a_title_is_kept_when_absent_and_cleared_by_null() {
+    let mut session = session();
+    let info = |title| Update::Info { title, updated_at: None };
+    session.apply(info(Some(Some("Fix\nthe race".into()))), Moment(1));
+    session.apply(info(None), Moment(1));
+    assert_eq!(session.title.as_deref(), Some("Fix the race"));
+    session.apply(info(Some(None)), Moment(1));
+    assert_eq!(session.title, None);
+}
+
+#[test]
+fn the_same_text_comes_out_whether_drawn_step_by_step_or_at_once() {
+    let mut stepwise = working();
+    let mut at_once = working();
+    for part in ["# He", "ading\n\nsome *te", "xt*\n"] {
+        say(&mut stepwise, None, part);
+        stepwise.take_touched();
+    }
+    say(&mut at_once, None, "# Heading\n\nsome *text*\n");
+    assert_eq!(stepwise.entries(), at_once.entries());
+}

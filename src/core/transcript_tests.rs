@@ -1,0 +1,179 @@
+use insta::assert_snapshot;
+
+use super::*;
+use crate::core::message::{
+    AgentId, AgentInfo, AskId, Command, Content, Location, Opened, PermissionKind, PermissionOption, Place,
+    Priority, Role, SessionKey, ToolCallPatch, TurnEnd, Update, WireStatus,
+};
+use crate::core::session::{Moment, Session};
+
+fn style(icons: bool) -> Style {
+    Style { icons, width: 80 }
+}
+
+/// A session's whole transcript as text, with what stands at the right edge behind a bar.
+fn shown(session: &Session, style: &Style) -> String {
+    let mut lines = Vec::new();
+    let mut before = None;
+    for entry in session.entries() {
+        let drawing = draw(before, entry, style, &|_| {
+            Some(Tail {
+                lines: vec!["test a ... ok".into(), "1 passed".into()],
+                total: 2,
+                running: true,
+                failed: false,
+            })
+        });
+        for (row, line) in drawing.lines.iter().enumerate() {
+            match drawing.right.iter().find(|(at, _)| *at == row) {
+                Some((_, right)) => lines.push(format!("{line} | {right}")),
+                None => lines.push(line.clone()),
+            }
+        }
+        before = Some(entry);
+    }
+    lines.join("\n")
+}
+
+fn text(role: Role, text: &str) -> Update {
+    Update::Message { role, message: None, content: Content::Text(text.into()) }
+}
+
+fn tour() -> Session {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.connected(AgentInfo {
+        title: Some("Demo agent".into()),
+        version: Some("1.0".into()),
+        ..AgentInfo::default()
+    });
+    session.opened(Opened::default(), Moment(0));
+    let sent = session.prompt(vec![Content::Text("Fix the race\nplease".into())], Moment(0));
+    assert!(matches!(sent[..], [Command::Prompt { .. }]));
+    session.apply(text(Role::Thought, "Let me see.\nHm."), Moment(0));
+    let item = |content: &str, status| PlanItem { content: content.into(), priority: Priority::High, status };
+    session.apply(
+        Update::Plan(vec![item("reproduce", PlanStatus::Completed), item("fix", PlanStatus::InProgress)]),
+        Moment(6000),
+    );
+    session.apply(text(Role::Agent, "I will **read** it.\n"), Moment(6000));
+    session.apply(
+        Update::ToolCall(Box::new(ToolCallPatch {
+            title: Some("src/auth.rs".into()),
+            kind: Some(ToolKind::Read),
+            status: Some(WireStatus::Completed),
+            locations: Some(vec![Location { path: "/p/src/auth.rs".into(), line: Some(40) }]),
+            ..ToolCallPatch::new("1")
+        })),
+        Moment(6100),
+    );
+    session.apply(
+        Update::ToolCall(Box::new(ToolCallPatch {
+            title: Some("cargo test".into()),
+            kind: Some(ToolKind::Execute),
+            status: Some(WireStatus::InProgress),
+            content: Some(vec![ToolContent::Terminal(TerminalId("t".into()))]),
+            ..ToolCallPatch::new("2")
+        })),
+        Moment(6200),
+    );
+    session.asked(
+        AskId(1),
+        ToolCallPatch {
+            title: Some("Edit src/auth.rs".into()),
+            kind: Some(ToolKind::Edit),
+            content: Some(vec![ToolContent::Diff(FileDiff {
+                path: "/p/src/auth.rs".into(),
+                old_text: Some("a\nb\n".into()),
+                new_text: "a\nc\nd\n".into(),
+            })]),
+            ..ToolCallPatch::new("3")
+        },
+        vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce }],
+        Moment(6300),
+    );
+    session
+}
+
+#[test]
+fn a_turn_at_work_reads_at_a_glance() {
+    assert_snapshot!(shown(&tour(), &style(true)));
+}
+
+#[test]
+fn without_icons_the_same_is_said_in_words() {
+    let mut session = tour();
+    session.answer(AskId(1), "y", Moment(6400));
+    session.apply(
+        Update::ToolCall(Box::new(ToolCallPatch {
+            status: Some(WireStatus::Failed),
+            ..ToolCallPatch::new("3")
+        })),
+        Moment(8400),
+    );
+    session.turn_ended(
+        TurnEnd::Stopped {
+            reason: StopReason::EndTurn,
+            usage: Some(TurnUsage { total: 12_345, input: 1, output: 2 }),
+        },
+        Moment(9000),
+    );
+    assert_snapshot!(shown(&session, &style(false)));
+}
+
+#[test]
+fn an_opened_call_shows_its_diff() {
+    let mut session = tour();
+    let edit = session.asks()[0].entry;
+    session.toggle(edit);
+    let before = session.entry(crate::core::entry::EntryId(edit.0 - 1)).cloned();
+    let entry = session.entry(edit).cloned().expect("an entry");
+    let drawing = draw(before.as_ref(), &entry, &style(true), &|_| None);
+    assert_snapshot!(drawing.lines.join("\n"), @r"
+    ● Edit src/auth.rs
+        Allow this edit?   :Acp allow   :Acp reject
+        /p/src/auth.rs
+          a
+        - b
+        + c
+        + d
+    ");
+}
+
+#[test]
+fn long_titles_are_cut_in_the_middle_and_times_are_short() {
+    assert_eq!(cut_middle("src/a/very/long/path/to/file.rs", 15), "src/a/v…file.rs");
+    assert_eq!(cut_middle("short", 15), "short");
+    let times = [850, 1250, 42_000, 187_000].map(seconds);
+    assert_eq!(times, ["850 ms", "1.2 s", "42 s", "3:07"]);
+    assert_eq!([7, 1234, 1_234_567].map(grouped), ["7", "1,234", "1,234,567"]);
+}
+
+#[test]
+fn each_stop_reason_has_a_sentence_of_its_own() {
+    let line = |reason: StopReason, silent| {
+        let mut drawing = Drawing::default();
+        draw_stop(&mut drawing, &reason, silent, 1000, None);
+        drawing.lines.remove(0)
+    };
+    let all = [
+        line(StopReason::EndTurn, false),
+        line(StopReason::EndTurn, true),
+        line(StopReason::Cancelled, false),
+        line(StopReason::MaxTokens, false),
+        line(StopReason::MaxTurnRequests, false),
+        line(StopReason::Refusal, false),
+        line(StopReason::Other("pause".into()), false),
+        line(StopReason::Other(String::new()), false),
+    ];
+    assert_snapshot!(all.join("\n"), @r"
+    Done · 1.0 s
+    The agent ended without an answer · 1.0 s
+    Cancelled · 1.0 s
+    Stopped: the answer reached its limit of tokens; ask to continue · 1.0 s
+    Stopped: the turn reached its limit of requests; ask to continue · 1.0 s
+    The agent refused; this prompt and all after it are not part of the next one's context · 1.0 s
+    Ended: pause · 1.0 s
+    Ended without a reason · 1.0 s
+    ");
+}

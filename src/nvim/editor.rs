@@ -1,0 +1,364 @@
+//! Every call into Neovim, typed, through `vim.api` and `vim.fn`: the one way that works in each
+//! version with the same library. Each function is fetched once. What the calls are for is left to
+//! the other files.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
+
+/// A buffer's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Buf(pub i64);
+
+/// A window's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Win(pub i64);
+
+impl IntoLua for Buf {
+    fn into_lua(self, lua: &Lua) -> Result<Value> {
+        self.0.into_lua(lua)
+    }
+}
+
+impl FromLua for Buf {
+    fn from_lua(value: Value, lua: &Lua) -> Result<Self> {
+        i64::from_lua(value, lua).map(Self)
+    }
+}
+
+impl IntoLua for Win {
+    fn into_lua(self, lua: &Lua) -> Result<Value> {
+        self.0.into_lua(lua)
+    }
+}
+
+impl FromLua for Win {
+    fn from_lua(value: Value, lua: &Lua) -> Result<Self> {
+        i64::from_lua(value, lua).map(Self)
+    }
+}
+
+/// The level of a `vim.notify()` (`:help vim.log.levels`).
+#[derive(Clone, Copy, Debug)]
+pub enum Level {
+    Info = 2,
+    Warn = 3,
+    Error = 4,
+}
+
+pub struct Editor {
+    pub lua: Lua,
+    vim: Table,
+    api: Table,
+    functions: Table,
+    fetched: RefCell<HashMap<&'static str, Function>>,
+    /// Joins a buffer's lines in Lua: five times faster than moving them one by one.
+    text: Function,
+    paint: Function,
+    in_buffer: Function,
+}
+
+impl Editor {
+    pub fn new(lua: &Lua) -> Result<Self> {
+        let vim: Table = lua.globals().get("vim")?;
+        let helpers: Table = lua.load(include_str!("editor.lua")).set_name("=acp/editor").eval()?;
+        Ok(Self {
+            lua: lua.clone(),
+            api: vim.get("api")?,
+            functions: vim.get("fn")?,
+            vim,
+            fetched: RefCell::default(),
+            text: helpers.get("text")?,
+            paint: helpers.get("paint")?,
+            in_buffer: helpers.get("in_buffer")?,
+        })
+    }
+
+    fn fetch(&self, name: &'static str, table: &Table) -> Result<Function> {
+        if let Some(function) = self.fetched.borrow().get(name) {
+            return Ok(function.clone());
+        }
+        let function: Function = table.get(name)?;
+        self.fetched.borrow_mut().insert(name, function.clone());
+        Ok(function)
+    }
+
+    /// A function of `vim.api`.
+    pub fn api<R: FromLuaMulti>(&self, name: &'static str, args: impl IntoLuaMulti) -> Result<R> {
+        self.fetch(name, &self.api)?.call(args)
+    }
+
+    /// A function of `vim.fn`.
+    pub fn func<R: FromLuaMulti>(&self, name: &'static str, args: impl IntoLuaMulti) -> Result<R> {
+        self.fetch(name, &self.functions)?.call(args)
+    }
+
+    /// A member of `vim`, such as `vim.ui`.
+    pub fn module(&self, name: &str) -> Result<Table> {
+        self.vim.get(name)
+    }
+
+    pub fn table<const N: usize>(&self, pairs: [(&str, Value); N]) -> Result<Table> {
+        self.lua.create_table_from(pairs)
+    }
+
+    pub fn string(&self, text: impl AsRef<[u8]>) -> Result<Value> {
+        Ok(Value::String(self.lua.create_string(text)?))
+    }
+
+    // Buffers.
+
+    pub fn create_buf(&self, listed: bool, scratch: bool) -> Result<Buf> {
+        self.api("nvim_create_buf", (listed, scratch))
+    }
+
+    pub fn buf_is_valid(&self, buf: Buf) -> bool {
+        self.api("nvim_buf_is_valid", buf).unwrap_or(false)
+    }
+
+    pub fn buf_is_loaded(&self, buf: Buf) -> bool {
+        self.api("nvim_buf_is_loaded", buf).unwrap_or(false)
+    }
+
+    pub fn buf_name(&self, buf: Buf) -> String {
+        self.api::<mlua::LuaString>("nvim_buf_get_name", buf)
+            .map(|name| name.to_string_lossy())
+            .unwrap_or_default()
+    }
+
+    pub fn set_buf_name(&self, buf: Buf, name: &str) -> Result<()> {
+        self.api("nvim_buf_set_name", (buf, name))
+    }
+
+    pub fn line_count(&self, buf: Buf) -> Result<usize> {
+        self.api("nvim_buf_line_count", buf)
+    }
+
+    /// Lines `start..end`, 0-based; -1 is the line after the last.
+    pub fn lines(&self, buf: Buf, start: i64, end: i64) -> Result<Vec<String>> {
+        let lines: Vec<mlua::LuaString> = self.api("nvim_buf_get_lines", (buf, start, end, false))?;
+        Ok(lines.iter().map(|line| line.to_string_lossy()).collect())
+    }
+
+    /// The whole text, its lines joined by `\n`, without a last line break; `None` when it is not UTF-8.
+    pub fn text(&self, buf: Buf) -> Result<Option<String>> {
+        let text: mlua::LuaString = self.text.call(buf)?;
+        Ok(text.to_str().ok().map(|text| text.to_owned()))
+    }
+
+    /// Rows and byte columns are 0-based; -1 counts from the end (`:help nvim_buf_set_text()`).
+    pub fn set_text(
+        &self,
+        buf: Buf,
+        start: (i64, i64),
+        end: (i64, i64),
+        lines: &[impl AsRef<str>],
+    ) -> Result<()> {
+        let table = self.lua.create_sequence_from(lines.iter().map(AsRef::as_ref))?;
+        self.api("nvim_buf_set_text", (buf, start.0, start.1, end.0, end.1, table))
+    }
+
+    /// Replaces whole lines; rows are 0-based.
+    pub fn set_lines(&self, buf: Buf, rows: std::ops::Range<usize>, lines: &[impl AsRef<str>]) -> Result<()> {
+        let table = self.lua.create_sequence_from(lines.iter().map(AsRef::as_ref))?;
+        self.api("nvim_buf_set_lines", (buf, rows.start, rows.end, true, table))
+    }
+
+    /// One line's length in bytes; the row is 0-based.
+    pub fn line_len(&self, buf: Buf, row: usize) -> Result<usize> {
+        let lines: Vec<mlua::LuaString> = self.api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
+        Ok(lines.first().map_or(0, |line| line.as_bytes().len()))
+    }
+
+    pub fn changedtick(&self, buf: Buf) -> Result<u64> {
+        self.api("nvim_buf_get_changedtick", buf)
+    }
+
+    pub fn buf_option<R: FromLua>(&self, buf: Buf, name: &str) -> Result<R> {
+        let scope = self.table([("buf", Value::Integer(buf.0))])?;
+        self.api("nvim_get_option_value", (name, scope))
+    }
+
+    pub fn set_buf_option(&self, buf: Buf, name: &str, value: impl IntoLua) -> Result<()> {
+        let scope = self.table([("buf", Value::Integer(buf.0))])?;
+        self.api("nvim_set_option_value", (name, value, scope))
+    }
+
+    pub fn list_bufs(&self) -> Result<Vec<Buf>> {
+        self.api("nvim_list_bufs", ())
+    }
+
+    /// Runs Ex commands with the buffer as the current one, quietly (`:help nvim_buf_call()`).
+    pub fn command_in(&self, buf: Buf, command: &str) -> Result<()> {
+        self.in_buffer.call((buf, command))
+    }
+
+    // Extmarks.
+
+    pub fn namespace(&self, name: &str) -> Result<i64> {
+        self.api("nvim_create_namespace", name)
+    }
+
+    pub fn set_extmark(&self, buf: Buf, ns: i64, row: usize, col: usize, options: Table) -> Result<i64> {
+        self.api("nvim_buf_set_extmark", (buf, ns, row, col, options))
+    }
+
+    /// The 0-based row of an extmark.
+    pub fn extmark_row(&self, buf: Buf, ns: i64, id: i64) -> Result<Option<usize>> {
+        let position: Vec<usize> =
+            self.api("nvim_buf_get_extmark_by_id", (buf, ns, id, self.lua.create_table()?))?;
+        Ok(position.first().copied())
+    }
+
+    /// Removes a namespace's marks from rows `start..end`; -1 is the end of the buffer.
+    pub fn clear_namespace(&self, buf: Buf, ns: i64, start: i64, end: i64) -> Result<()> {
+        self.api("nvim_buf_clear_namespace", (buf, ns, start, end))
+    }
+
+    /// Sets many marks at once; `marks` is what `editor.lua` says.
+    pub fn paint(&self, buf: Buf, ns: i64, marks: Table) -> Result<()> {
+        self.paint.call((buf, ns, marks))
+    }
+
+    // Windows.
+
+    pub fn current_win(&self) -> Result<Win> {
+        self.api("nvim_get_current_win", ())
+    }
+
+    pub fn current_buf(&self) -> Result<Buf> {
+        self.api("nvim_get_current_buf", ())
+    }
+
+    pub fn set_current_win(&self, win: Win) -> Result<()> {
+        self.api("nvim_set_current_win", win)
+    }
+
+    pub fn win_is_valid(&self, win: Win) -> bool {
+        self.api("nvim_win_is_valid", win).unwrap_or(false)
+    }
+
+    pub fn win_buf(&self, win: Win) -> Result<Buf> {
+        self.api("nvim_win_get_buf", win)
+    }
+
+    pub fn set_win_buf(&self, win: Win, buf: Buf) -> Result<()> {
+        self.api("nvim_win_set_buf", (win, buf))
+    }
+
+    /// The windows of the current tab page, in their order.
+    pub fn tab_wins(&self) -> Result<Vec<Win>> {
+        self.api("nvim_tabpage_list_wins", 0)
+    }
+
+    /// All windows of all tab pages that show a buffer.
+    pub fn wins_of(&self, buf: Buf) -> Vec<Win> {
+        self.func::<Vec<Win>>("win_findbuf", buf).unwrap_or_default()
+    }
+
+    /// 1-based line and 0-based byte column.
+    pub fn cursor(&self, win: Win) -> Result<(usize, usize)> {
+        let position: Vec<usize> = self.api("nvim_win_get_cursor", win)?;
+        Ok((position.first().copied().unwrap_or(1), position.get(1).copied().unwrap_or(0)))
+    }
+
+    pub fn set_cursor(&self, win: Win, line: usize, column: usize) -> Result<()> {
+        self.api("nvim_win_set_cursor", (win, vec![line, column]))
+    }
+
+    pub fn set_win_option(&self, win: Win, name: &str, value: impl IntoLua) -> Result<()> {
+        let scope = self.table([("win", Value::Integer(win.0)), ("scope", self.string("local")?)])?;
+        self.api("nvim_set_option_value", (name, value, scope))
+    }
+
+    pub fn win_option<R: FromLua>(&self, win: Win, name: &str) -> Result<R> {
+        let scope = self.table([("win", Value::Integer(win.0))])?;
+        self.api("nvim_get_option_value", (name, scope))
+    }
+
+    /// Width and height in cells.
+    pub fn win_size(&self, win: Win) -> Result<(u16, u16)> {
+        Ok((self.api("nvim_win_get_width", win)?, self.api("nvim_win_get_height", win)?))
+    }
+
+    /// `relative` is empty for a window that does not float.
+    pub fn is_floating(&self, win: Win) -> bool {
+        self.api::<Table>("nvim_win_get_config", win)
+            .and_then(|config| config.get::<Option<String>>("relative"))
+            .is_ok_and(|relative| relative.is_some_and(|relative| !relative.is_empty()))
+    }
+
+    pub fn open_win(&self, buf: Buf, enter: bool, config: Table) -> Result<Win> {
+        self.api("nvim_open_win", (buf, enter, config))
+    }
+
+    pub fn close_win(&self, win: Win) -> Result<()> {
+        self.api("nvim_win_close", (win, true))
+    }
+
+    // The rest.
+
+    pub fn command(&self, command: &str) -> Result<()> {
+        self.api("nvim_command", command)
+    }
+
+    /// The short name of the mode, and whether Neovim waits for a key (`:help nvim_get_mode()`).
+    pub fn mode(&self) -> (String, bool) {
+        let read = || -> Result<(String, bool)> {
+            let mode: Table = self.api("nvim_get_mode", ())?;
+            Ok((mode.get("mode")?, mode.get("blocking")?))
+        };
+        read().unwrap_or_default()
+    }
+
+    pub fn cwd(&self) -> PathBuf {
+        PathBuf::from(self.func::<String>("getcwd", ()).unwrap_or_default())
+    }
+
+    /// The whole editor in cells.
+    pub fn size(&self) -> (u16, u16) {
+        let option = |name: &str| -> u16 {
+            self.lua
+                .create_table()
+                .and_then(|empty| self.api("nvim_get_option_value", (name, empty)))
+                .unwrap_or(80)
+        };
+        (option("columns"), option("lines"))
+    }
+
+    /// A full path as `:echo exepath()` finds it.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        self.func::<String>("exepath", name).ok().filter(|path| !path.is_empty()).map(PathBuf::from)
+    }
+
+    /// Tells the user; never more than one line, since more would hold the editor at a prompt.
+    pub fn notify(&self, text: &str, level: Level) {
+        let line = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+        let sent = || -> Result<()> {
+            let notify: Function = self.vim.get("notify")?;
+            let options = self.table([("title", self.string("acp")?)])?;
+            notify.call((format!("acp: {line}"), level as i64, options))
+        };
+        // There is no other way left to tell.
+        let _ = sent();
+    }
+
+    /// Draws what changed while Neovim waits for a key on the command line, where it would not by
+    /// itself.
+    pub fn flush(&self) {
+        let (mode, blocking) = self.mode();
+        if !blocking && !mode.starts_with('c') && !mode.starts_with('r') {
+            return;
+        }
+        let flush = || -> Result<()> {
+            if let Some(redraw) = self.api.get::<Option<Function>>("nvim__redraw")? {
+                return redraw.call(self.table([("flush", Value::Boolean(true))])?);
+            }
+            self.command("redraw")
+        };
+        // Not drawn now is drawn at the next key.
+        let _ = flush();
+    }
+}

@@ -1,0 +1,221 @@
+-- What :AcpChat, :Acp and require("acp") ask of the library.
+
+package.path = vim.fs.dirname(arg[0]) .. "/?.lua;" .. package.path
+local support = require("support")
+local eq, notified = support.eq, support.notified
+local levels = vim.log.levels
+
+vim.cmd.source(support.root .. "/plugin/acp.lua")
+eq("nothing is loaded before it is used", package.loaded["acp"], nil)
+
+local library = support.library()
+local asked = library.asked
+local outdated
+package.loaded["acp.native"] = {
+  load = function()
+    return library, { root = "/plugin", lib = "/plugin/lib.so", demo = "/plugin/demo", changed = 1 }
+  end,
+  in_coroutine = function()
+    local running, main = coroutine.running()
+    return running ~= nil and not main
+  end,
+  outdated = function()
+    return outdated
+  end,
+}
+local acp = require("acp")
+
+-- Before the library is there.
+eq("without a library there is no status line", acp.statusline(), "")
+eq("without a library there is no session", acp.status(), { sessions = {}, agents = {} })
+acp.setup({ icons = false })
+eq("setup alone does not load the library", asked(), {})
+
+-- Options with mistakes.
+library.raises.configure = "icon: unknown key\nb: two\nc: three"
+vim.cmd("AcpChat")
+eq("nothing is done with wrong options", asked(), {
+  { "start", { root = "/plugin", lib = "/plugin/lib.so", demo = "/plugin/demo" } },
+  { "configure", { icons = false } },
+})
+eq("mistakes take one line", notified(), {
+  { levels.ERROR, "acp: icon: unknown key (2 more: `:checkhealth acp`)" },
+})
+library.raises.configure = nil
+acp.setup({ icons = true })
+eq("setup is heard at once when the library runs", asked(), { { "configure", { icons = true } } })
+
+-- :AcpChat.
+vim.api.nvim_buf_set_lines(0, 0, -1, false, { "a", "b", "c" })
+local buffer = vim.api.nvim_get_current_buf()
+vim.cmd("AcpChat")
+vim.cmd("AcpChat! claude")
+vim.cmd("2,3AcpChat")
+eq(":AcpChat gives agent, bang and range", asked(), {
+  { "chat", { args = {}, bang = false } },
+  { "chat", { args = { "claude" }, bang = true } },
+  { "chat", { args = {}, bang = false, range = { buffer = buffer, first = 2, last = 3 } } },
+})
+
+-- :Acp.
+vim.cmd("Acp send fix  the | bug")
+vim.cmd("2Acp send")
+vim.cmd("Acp! stop")
+eq(":Acp gives words, text, bang and range", asked(), {
+  { "send", { args = { "fix", "the", "|", "bug" }, text = "fix  the | bug", bang = false } },
+  { "send", { args = {}, text = "", bang = false, range = { buffer = buffer, first = 2, last = 2 } } },
+  { "stop", { args = {}, text = "", bang = true } },
+})
+vim.cmd("Acp nonsense")
+eq("an unknown subcommand is not passed on", asked(), {})
+eq("an unknown subcommand is named", notified(), {
+  { levels.ERROR, 'acp: :Acp has no subcommand "nonsense"; `:Acp` alone lists them' },
+})
+
+local offered
+vim.ui.select = function(items, options, choose)
+  offered = options.format_item(items[1])
+  choose(items[2])
+end
+vim.cmd("Acp")
+eq(":Acp alone offers what there is", offered, "new        Begin another session with an agent")
+eq(":Acp alone does what was chosen", asked(), { { "toggle", { args = {}, bang = false } } })
+vim.ui.select = function(_, _, choose)
+  choose(nil)
+end
+vim.cmd("Acp")
+eq(":Acp alone does nothing when nothing is chosen", asked(), {})
+
+-- Completion.
+local function completed(line)
+  return vim.fn.getcompletion(line, "cmdline")
+end
+eq("agents are completed", completed("AcpChat cl"), { "agents cl after " })
+eq("subcommands are completed", completed("Acp mod"), { "mode", "model" })
+eq("subcommands are completed behind a range", completed("1,2Acp! mod"), { "mode", "model" })
+eq("arguments are completed by the library", completed("Acp mode a"), { "mode a after " })
+eq("second arguments know the first", completed("Acp config thought h"), { "config h after thought" })
+eq("an agent may follow new", completed("Acp new "), { "agents  after " })
+eq("fixed words are completed", completed("Acp follow o"), { "on", "off" })
+eq("fixed words are completed once", completed("Acp follow on "), {})
+eq("nothing may follow some", completed("Acp stop "), {})
+eq("nothing may follow what is unknown", completed("Acp nonsense "), {})
+library.raises.complete = "boom"
+eq("a completion never fails", completed("Acp mode "), {})
+library.raises.complete = nil
+asked()
+eq("a completion is silent", notified(), {})
+
+-- Functions.
+acp.chat()
+acp.chat("claude")
+acp.chat({ agent = "codex", new = true })
+acp.send("hello", { range = { buffer = 1, first = 1, last = 2 } })
+acp.cancel()
+acp.follow()
+acp.follow(false)
+eq("functions ask what the commands ask", asked(), {
+  { "chat", { args = {}, bang = false } },
+  { "chat", { args = { "claude" }, bang = false } },
+  { "chat", { args = { "codex" }, bang = true } },
+  { "send", { args = { "hello" }, text = "hello", range = { buffer = 1, first = 1, last = 2 } } },
+  { "cancel", {} },
+  { "follow", { args = {} } },
+  { "follow", { args = { "off" } } },
+})
+library.answers.log = "/log"
+eq("call returns what the library returns", acp.call("log"), "/log")
+
+-- Failures.
+library.raises.cancel = support.native_error("couldn't cancel: no session")
+local value, err = acp.call("cancel")
+eq("call returns the failure's text", { value, err }, { nil, "couldn't cancel: no session" })
+eq("a failure is shown without a stack trace", notified(), {
+  { levels.ERROR, "acp: couldn't cancel: no session" },
+})
+library.raises.cancel = nil
+library.call = function()
+  error("attempt to index a nil value")
+end
+acp.cancel()
+eq(
+  "a failure is shown without its place",
+  notified(),
+  { { levels.ERROR, "acp: attempt to index a nil value" } }
+)
+
+-- An update under a running Neovim.
+outdated = "restart Neovim"
+library.call = function() end
+acp.chat()
+acp.chat()
+eq("an update is told once", notified(), { { levels.WARN, "acp: restart Neovim" } })
+
+-- Status line.
+eq("without a session the status line is empty", acp.statusline(), "")
+local sessions = { { agent = "Claude", state = "idle" } }
+library.answers.status = { agents = {}, sessions = sessions }
+eq("an idle agent is its name", acp.statusline(), "Claude")
+sessions[2] = { agent = "Codex", state = "waiting" }
+sessions[3] = { agent = "Gemini", state = "waiting" }
+eq("who waits for the user comes first", acp.statusline(), "Codex: waiting +1")
+sessions[1].title = vim.NIL
+eq("what is null in JSON is absent", acp.status().sessions[1], { agent = "Claude", state = "idle" })
+library.status = function()
+  error("boom")
+end
+eq("the status line never fails", acp.statusline(), "")
+eq("the status line is silent", notified(), {})
+
+-- Events.
+local heard = {}
+acp.on("TurnEnded", function(data)
+  heard[#heard + 1] = data.session
+end)
+acp.on("AcpTurnEnded", function(data)
+  heard[#heard + 1] = data.session
+end)
+vim.api.nvim_exec_autocmds("User", { pattern = "AcpTurnEnded", data = { session = 7 } })
+eq("an event may be named with and without its prefix", heard, { 7, 7 })
+local ok, why = pcall(acp.on, "TurnOver", print)
+eq("an event that does not exist is refused", ok, false)
+support.holds("the refusal", why, { '"TurnOver"', ":help acp-events" })
+
+-- The end.
+asked()
+vim.api.nvim_exec_autocmds("VimLeavePre", {})
+eq("agents are ended with Neovim", asked(), { { "shutdown" } })
+
+-- From a coroutine, with the library not loaded yet.
+package.loaded["acp"] = nil
+acp = require("acp")
+local late = support.library()
+library = late
+coroutine.wrap(function()
+  acp.chat("claude")
+end)()
+eq("a coroutine does not load the library", late.asked(), {})
+vim.wait(5000, function()
+  return #late.calls == 3
+end)
+eq(
+  "what a coroutine asked for comes later",
+  late.asked()[3],
+  { "chat", { args = { "claude" }, bang = false } }
+)
+
+-- What is documented is what is there.
+local help = table.concat(vim.fn.readfile(support.root .. "/doc/acp.txt"), "\n")
+for _, subcommand in ipairs(require("acp.commands").subcommands) do
+  support.holds("the help", help, { ("*:Acp-%s*"):format(subcommand.name) })
+end
+for _, event in ipairs(acp.events) do
+  support.holds("the help", help, { ("*%s*"):format(event) })
+end
+for name, member in pairs(acp) do
+  if type(member) == "function" and not vim.list_contains({ "complete", "probe" }, name) then
+    support.holds("the help", help, { ("*acp.%s()*"):format(name) })
+  end
+end
+
+support.done()

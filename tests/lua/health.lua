@@ -1,0 +1,119 @@
+-- What :checkhealth says on machines that lack one thing or another.
+
+package.path = vim.fs.dirname(arg[0]) .. "/?.lua;" .. package.path
+local support = require("support")
+local eq, holds = support.eq, support.holds
+
+local library
+local outdated
+local place =
+  { root = "/plugin", lib = "/plugin/target/release/libacp_nvim.so", demo = "/plugin/demo", changed = 1 }
+local loader = {
+  root = function()
+    return "/plugin"
+  end,
+  candidates = function()
+    return { "/plugin/target/release/libacp_nvim.so", "/plugin/target/debug/libacp_nvim.so" }
+  end,
+  load = function()
+    if not library then
+      error("the library is not built: run `cargo build --release` in /plugin", 0)
+    end
+    return library, place
+  end,
+  in_coroutine = function()
+    return false
+  end,
+  outdated = function()
+    return outdated
+  end,
+  rebuilt = function()
+    return false
+  end,
+}
+
+local function check()
+  package.loaded["acp"] = nil
+  package.loaded["acp.health"] = nil
+  package.loaded["acp.native"] = loader
+  vim.cmd("checkhealth acp")
+  local lines = vim.api.nvim_buf_get_lines(0, 0, -1, false)
+  vim.cmd("bwipeout!")
+  return table.concat(lines, "\n")
+end
+
+local report = check()
+holds("without a library", report, {
+  "ERROR the library is not built",
+  'build = "cargo build --release"',
+  "/plugin/target/debug/libacp_nvim.so",
+  "OK Neovim",
+})
+eq("nothing is asked of a library that is not there", report:find("acp: agents", 1, true), nil)
+
+library = support.library()
+library.answers.agents = {
+  { name = "mine", title = "Mine", detail = 'no such program "mine"', found = false, configured = true },
+  {
+    name = "claude",
+    title = "Claude",
+    detail = "npx -y x",
+    found = true,
+    configured = false,
+    login = "type /login",
+  },
+  {
+    name = "goose",
+    title = "Goose",
+    detail = "",
+    found = false,
+    configured = false,
+    install = "brew install g",
+  },
+}
+library.answers.status = {
+  sessions = {},
+  agents = { { agent = "claude", pid = 11, state = "running" }, { agent = "codex", state = "ended" } },
+  log = "/elsewhere/acp.log",
+}
+report = check()
+holds("with a library", report, {
+  "OK 0.1.0, release build",
+  "OK no mistakes",
+  'ERROR Mine (mine): no such program "mine"',
+  "OK Claude (claude): npx -y x\n  login: type /login",
+  "Goose (goose): not installed; `brew install g`",
+  "log: /elsewhere/acp.log",
+  "claude runs as process 11",
+})
+eq("what is well is not warned of", report:find("debug build", 1, true), nil)
+
+library = support.library()
+library.profile = "debug"
+library.raises.configure = "icon: unknown key\nwindow.width: expected a number"
+outdated = "acp.nvim is 2 now, 1 still runs: restart Neovim"
+place.demo = nil
+report = check()
+holds("with mistakes", report, {
+  "WARNING this is a debug build",
+  "WARNING acp.nvim is 2 now",
+  "ERROR icon: unknown key",
+  "ERROR window.width: expected a number",
+  "demo agent is not beside",
+})
+
+outdated = nil
+library = support.library()
+report = check()
+holds("without agents", report, { "WARNING no agent is found", "OK no agent runs" })
+
+library.call = function()
+  error(support.native_error("there is no action"), 0)
+end
+holds(
+  "a library that does not know its agents",
+  check(),
+  { "ERROR couldn't list the agents: there is no action" }
+)
+
+support.done()

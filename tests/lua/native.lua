@@ -1,0 +1,128 @@
+-- Where the library is looked for, how it is opened, and what is said when it cannot be.
+
+package.path = vim.fs.dirname(arg[0]) .. "/?.lua;" .. package.path
+local support = require("support")
+local eq, holds = support.eq, support.holds
+
+-- A copy of the loader in a plugin folder of its own.
+local plugin = vim.fs.normalize(vim.uv.fs_realpath(vim.fn.tempname():match("(.*)/")) .. "/plugin")
+local function write(name, text)
+  local path = ("%s/%s"):format(plugin, name)
+  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+local loader_source = table.concat(vim.fn.readfile(support.root .. "/lua/acp/native.lua"), "\n")
+write("lua/acp/native.lua", loader_source)
+write(
+  "Cargo.toml",
+  '[package]\nname = "acp-nvim"\nversion = "0.2.0"\n\n[dependencies]\nserde = { version = "1" }\n'
+)
+
+--- The loader, as if Neovim had just been started.
+local function fresh()
+  return dofile(plugin .. "/lua/acp/native.lua")
+end
+
+--- Puts a stand-in where a library would be opened.
+local function loading_with(loadlib)
+  rawset(package, "loadlib", loadlib)
+end
+
+local opened
+local library = { version = "0.2.0" }
+loading_with(function(path, symbol)
+  opened = { path, symbol }
+  return function()
+    return library
+  end
+end)
+
+local native = fresh()
+eq("the plugin's folder is that of the file", native.root(), plugin)
+eq("the version is that of the package", native.version_on_disk(), "0.2.0")
+
+local ok, err = pcall(native.load)
+eq("without a library loading fails", ok, false)
+eq(
+  "and says how to build it",
+  err,
+  ("the library is not built: run `cargo build --release` in %s"):format(plugin)
+)
+eq("nothing is opened then", opened, nil)
+
+local suffix = jit.os == "OSX" and "dylib" or "so"
+local debug_build = write(("target/debug/libacp_nvim.%s"):format(suffix), "x")
+native.load()
+eq("a debug build will do", opened, { debug_build, "luaopen_acp_nvim" })
+
+local release_build = write(("target/release/libacp_nvim.%s"):format(suffix), "x")
+native = fresh()
+local loaded, place = native.load()
+eq("a release build comes first", opened, { release_build, "luaopen_acp_nvim" })
+eq("the library is what the file gives", loaded, library)
+eq("no demo agent is made up", place.demo, nil)
+opened = nil
+native.load()
+eq("it is opened once", opened, nil)
+
+local demo = write("target/release/acp-demo-agent", "x")
+_, place = fresh().load()
+eq("the demo agent is beside the library", place.demo, demo)
+
+-- $ACP_NVIM_LIB.
+local elsewhere = write("elsewhere/acp.so", "x")
+vim.env.ACP_NVIM_LIB = elsewhere
+_, place = fresh().load()
+eq("$ACP_NVIM_LIB comes before all", place.lib, elsewhere)
+vim.env.ACP_NVIM_LIB = plugin .. "/nowhere.so"
+ok, err = pcall(fresh().load)
+eq("where it names nothing, nothing else is tried", { ok, err }, {
+  false,
+  ("$ACP_NVIM_LIB names no file: %s/nowhere.so"):format(plugin),
+})
+vim.env.ACP_NVIM_LIB = nil
+
+-- A file that is no library.
+local real = package.loadlib
+loading_with(function()
+  return nil, "invalid header", "open"
+end)
+ok, err = pcall(fresh().load)
+eq("a broken library fails", ok, false)
+holds("the failure", err, { release_build, "invalid header", "cargo build --release" })
+loading_with(real)
+
+-- Coroutines.
+native = fresh()
+opened = nil
+local inside = coroutine.create(function()
+  native.load()
+end)
+ok, err = coroutine.resume(inside)
+eq("a coroutine does not load it", { ok, opened }, { false, nil })
+holds("the failure", err, { "coroutine", "vim.schedule()" })
+native.load()
+ok = coroutine.resume(coroutine.create(native.load))
+eq("a coroutine may use what is loaded", ok, true)
+
+-- Updates.
+eq("the right library is not outdated", native.outdated(), nil)
+library.version = "0.1.0"
+native = fresh()
+eq("nothing is outdated before it is loaded", native.outdated(), nil)
+native.load()
+holds("a library left unbuilt", native.outdated(), { "0.2.0", "0.1.0", "cargo build --release", plugin })
+eq("it was not built again", native.rebuilt(), false)
+vim.uv.fs_utime(release_build, 1, 1)
+eq("it was built again", native.rebuilt(), true)
+eq(
+  "a library built again wants a restart",
+  native.outdated(),
+  "acp.nvim is 0.2.0 now, 0.1.0 still runs: restart Neovim"
+)
+
+support.done()

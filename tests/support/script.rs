@@ -1,0 +1,155 @@
+//! Scripted agents for the editor's tests: the first steps that each of them plays, the usual ones
+//! after that, and a Neovim whose chat runs one. The record is what the agent was sent, line by line.
+
+use serde_json::{Value, json};
+
+use super::project::TempProject;
+use super::{Nvim, Options, demo_agent};
+
+/// An agent that plays steps; see the demo agent's `--script`.
+pub struct Scripted {
+    pub project: TempProject,
+    pub nvim: Nvim,
+}
+
+/// The steps of a connection that opens the session `s1`.
+pub fn opened() -> Vec<Value> {
+    opened_with(json!({}))
+}
+
+/// The same with more in the answer to `session/new`.
+pub fn opened_with(mut answer: Value) -> Vec<Value> {
+    answer["sessionId"] = "s1".into();
+    vec![
+        json!({ "expect": "initialize" }),
+        json!({ "reply": "initialize", "result": {
+            "protocolVersion": 1,
+            "agentInfo": { "name": "fake", "title": "Fake", "version": "1.0" },
+        } }),
+        json!({ "expect": "session/new" }),
+        json!({ "reply": "session/new", "result": answer }),
+    ]
+}
+
+/// A `session/update` of the session `s1`.
+pub fn update(update: Value) -> Value {
+    json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": update } } })
+}
+
+/// A chunk of the agent's answer.
+pub fn says(text: &str) -> Value {
+    update(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } }))
+}
+
+/// A request of the agent's for the session `s1`; its answer is expected under the id.
+pub fn asks(id: &str, method: &str, mut params: Value) -> Value {
+    params["sessionId"] = "s1".into();
+    json!({ "send": { "id": id, "method": method, "params": params } })
+}
+
+pub fn prompt() -> Value {
+    json!({ "expect": "session/prompt" })
+}
+
+pub fn ends(reason: &str) -> Value {
+    json!({ "reply": "session/prompt", "result": { "stopReason": reason } })
+}
+
+impl Scripted {
+    /// A Neovim in a project with these files, whose agent plays these steps.
+    pub fn new(files: &[(&str, &str)], steps: Vec<Value>) -> Self {
+        Self::sized(files, steps, 100, 30)
+    }
+
+    pub fn sized(files: &[(&str, &str)], mut steps: Vec<Value>, columns: u16, rows: u16) -> Self {
+        steps.push(json!({ "wait_eof": true }));
+        let project = TempProject::new(files);
+        let text = Value::Array(steps).to_string().replace("$PROJECT", &project.path().to_string_lossy());
+        project.write(".agent/script.json", &text);
+        let mut nvim = Nvim::start(Options {
+            columns,
+            rows,
+            cwd: Some(project.path().to_owned()),
+            ..Options::default()
+        });
+        let script = project.file(".agent/script.json");
+        let record = project.file(".agent/record.jsonl");
+        let path = |path: &std::path::Path| path.to_str().expect("a path in UTF-8").to_owned();
+        nvim.setup_agent("fake", demo_agent(), &["--script", &path(&script), "--record", &path(&record)]);
+        Self { project, nvim }
+    }
+
+    /// Opens the chat and waits until the agent's session is there.
+    pub fn chat(&mut self) -> &mut Nvim {
+        self.nvim.command("AcpChat");
+        self.nvim.wait_for_screen("Fake 1.0");
+        &mut self.nvim
+    }
+
+    /// Types a prompt and sends it.
+    pub fn send(&mut self, text: &str) -> &mut Nvim {
+        self.nvim.input(&format!("{text}<C-s>"));
+        &mut self.nvim
+    }
+
+    /// What the agent has been sent so far, as JSON.
+    pub fn record(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.project.file(".agent/record.jsonl")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    }
+
+    /// The answer that the agent got to the request of this id, once it is there.
+    pub fn answer(&mut self, id: &str) -> Value {
+        let mut found = None;
+        let path = self.project.file(".agent/record.jsonl");
+        self.nvim.wait_until(
+            |_| {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+                found = complete
+                    .lines()
+                    .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+                    .find(|message| message["id"] == id && message.get("method").is_none());
+                found.is_some()
+            },
+            &format!("an answer to {id}"),
+        );
+        found.unwrap_or_default()
+    }
+
+    /// Waits until the agent got a message of this method, and gives the last one.
+    pub fn got(&mut self, method: &str) -> Value {
+        let mut found = None;
+        let path = self.project.file(".agent/record.jsonl");
+        self.nvim.wait_until(
+            |_| {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+                found = complete
+                    .lines()
+                    .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+                    .rfind(|message| message["method"] == method);
+                found.is_some()
+            },
+            &format!("{method} to reach the agent"),
+        );
+        found.unwrap_or_default()
+    }
+
+    /// The transcript's text.
+    pub fn transcript(&mut self) -> String {
+        let code = "local chat = require('acp').status().sessions[1]
+                    return table.concat(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false), '\\n')";
+        self.nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+    }
+
+    /// Waits until the transcript holds a text; it need not be on the screen.
+    pub fn wait_for(&mut self, text: &str) {
+        let code = "local chat = require('acp').status().sessions[1]
+                    return chat and table.concat(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false), '\\n') or ''";
+        self.nvim.wait_until(
+            |nvim| nvim.exec_lua(code, []).as_str().is_some_and(|all| all.contains(text)),
+            &format!("the transcript to hold {text:?}"),
+        );
+    }
+}

@@ -1,0 +1,763 @@
+//! A turn with an agent, from the keys a user types to the screen, and from there to what the agent
+//! was sent. The agents are scripted; the Neovim, the processes and the pipes are real.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::process::wait_for;
+use support::project::TempProject;
+use support::script::{Scripted, asks, ends, opened, opened_with, prompt, says, update};
+use support::{Nvim, Options};
+
+fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut all = opened();
+    all.extend(parts);
+    all
+}
+
+const OPTIONS: &str = r#"[
+    {"optionId": "a", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "aa", "name": "Always allow", "kind": "allow_always"},
+    {"optionId": "r", "name": "Reject", "kind": "reject_once"}
+]"#;
+
+fn permission(id: &str, call: Value) -> Value {
+    let options: Value = serde_json::from_str(OPTIONS).expect("JSON");
+    asks(id, "session/request_permission", json!({ "toolCall": call, "options": options }))
+}
+
+/// Lets a test answer pickers: `picked` says what to choose, `seen` holds what was offered.
+fn pick(nvim: &mut Nvim, number: u64) {
+    nvim.exec_lua(
+        "local number = ...
+         _G.seen = {}
+         vim.ui.select = function(items, options, choose)
+           table.insert(_G.seen, { items = items, prompt = options.prompt, kind = options.kind })
+           if number > 0 then choose(items[number], number) else _G.choose = choose end
+         end",
+        [number.into()],
+    );
+}
+
+fn seen(nvim: &mut Nvim) -> String {
+    let code = "return vim.inspect(_G.seen)";
+    nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+/// How many agents run under this Neovim.
+fn agents(nvim: &Nvim) -> usize {
+    nvim.processes().iter().filter(|process| process.command.contains("acp-demo-agent")).count()
+}
+
+// The chat.
+
+#[test]
+fn the_chat_is_there_before_the_agent_and_keeps_what_is_typed_meanwhile() {
+    let mut all = vec![json!({ "expect": "initialize" }), json!({ "delay_ms": 2000 })];
+    all.extend(opened().into_iter().skip(1));
+    all.extend([prompt(), says("Heard you."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], all);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("Starting fake");
+    chat.nvim.input("early words<C-s>");
+    chat.nvim.wait_for_screen("1 waiting");
+    chat.wait_for("Heard you.");
+    assert_eq!(chat.got("session/prompt")["params"]["prompt"][0]["text"], "early words");
+}
+
+#[test]
+fn a_turn_streams_into_the_transcript_and_a_second_prompt_continues() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            update(
+                json!({ "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "Hm." } }),
+            ),
+            update(json!({ "sessionUpdate": "plan", "entries": [
+                { "content": "look", "priority": "high", "status": "completed" },
+                { "content": "answer", "priority": "high", "status": "in_progress" },
+            ] })),
+            says("The **answer**"),
+            says(" is 42.\n\n- one\n- two\n"),
+            update(json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read notes.txt",
+                "kind": "read", "status": "completed" })),
+            ends("end_turn"),
+            prompt(),
+            says("Again."),
+            ends("max_tokens"),
+        ]),
+    );
+    chat.chat();
+    chat.send("What is it?");
+    chat.wait_for("Done");
+    chat.send("And now?");
+    chat.wait_for("limit of tokens");
+    let text = chat.transcript();
+    let expected = [
+        "You\nWhat is it?",
+        "Fake\n▸ thought",
+        "Plan 1/2\n  ✓ look\n  ● answer",
+        "The **answer** is 42.\n\n- one\n- two\n",
+        "✓ Read notes.txt",
+        "Done · ",
+        "You\nAnd now?",
+        "Fake\nAgain.",
+        "Stopped: the answer reached its limit of tokens",
+    ];
+    let mut at = 0;
+    for part in expected {
+        let found =
+            text[at..].find(part).unwrap_or_else(|| panic!("{part:?} is missing or too early in:\n{text}"));
+        at += found;
+    }
+}
+
+#[test]
+fn markdown_in_the_transcript_is_coloured() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            says("# A heading\n\nSome `code` here.\n\n```lua\nlocal x = 1\n```\n"),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.wait_until(
+        |nvim| nvim.groups_of("A heading").iter().any(|group| group == "Title"),
+        "the heading to be coloured",
+    );
+    chat.nvim.wait_until(
+        |nvim| nvim.groups_of("local x").iter().any(|group| group == "Keyword" || group == "Statement"),
+        "the code to be coloured",
+    );
+}
+
+#[test]
+fn a_reader_who_scrolled_up_is_left_where_they_are() {
+    let lines: String = (1..=60).map(|line| format!("line {line}\n")).collect();
+    let steps = steps([
+        prompt(),
+        says(&lines),
+        json!({ "expect": "session/cancel" }),
+        says("more"),
+        ends("cancelled"),
+    ]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_for_screen("line 60");
+    chat.nvim.input("<Esc><C-w>kgg");
+    let place = "return vim.fn.line('.') * 1000 + vim.fn.line('w0')";
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua(place, []).as_u64() == Some(1001), "the reader to be at the top");
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Cancelled");
+    assert!(chat.transcript().contains("more"));
+    assert_eq!(chat.nvim.exec_lua(place, []).as_u64(), Some(1001));
+}
+
+#[test]
+fn hiding_and_wiping_the_chat_loses_nothing() {
+    let mut chat = Scripted::new(&[], steps([prompt(), says("Kept."), ends("end_turn")]));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.input("<Esc><C-w>kq");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("Kept."), "the chat to be hidden");
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("Kept.");
+    chat.nvim.exec_lua(
+        "vim.api.nvim_buf_delete(require('acp').status().sessions[1].buffer, { force = true })",
+        [],
+    );
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("Kept.");
+}
+
+// Cancel and permission.
+
+#[test]
+fn a_permission_question_shows_every_option_and_is_answered_by_id() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 2);
+    chat.send("go");
+    assert_eq!(chat.answer("p")["result"], json!({ "outcome": { "outcome": "selected", "optionId": "aa" } }));
+    let seen = seen(&mut chat.nvim);
+    for word in ["Allow", "Always allow", "Reject", "Edit a.txt", "acp_permission"] {
+        assert!(seen.contains(word), "{word} is not offered in {seen}");
+    }
+    chat.wait_for("Done");
+}
+
+#[test]
+fn a_dismissed_question_is_rejected_once_and_a_late_answer_does_nothing() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 0);
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("Edit a.txt"), "the question");
+    chat.nvim.exec_lua("_G.choose(nil, nil)", []);
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
+    chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
+    chat.wait_for("Done");
+    let answers = chat.record().iter().filter(|line| line["id"] == "p").count();
+    assert_eq!(answers, 1);
+}
+
+#[test]
+fn allow_and_reject_answer_by_command() {
+    let call = |id: &str| json!({ "toolCallId": id, "title": format!("Edit {id}"), "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            permission("p", call("one")),
+            json!({ "expect_reply": "p", "to": "p" }),
+            permission("q", call("two")),
+            json!({ "expect_reply": "q", "to": "q" }),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 0);
+    chat.send("go");
+    chat.wait_for("Allow this edit?");
+    chat.nvim.command("Acp reject");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
+    chat.wait_for("Edit two");
+    chat.nvim.command("Acp allow");
+    assert_eq!(chat.answer("q")["result"]["outcome"]["optionId"], "a");
+}
+
+#[test]
+fn the_default_picker_takes_a_digit() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_for_screen("3: Reject");
+    chat.nvim.input("3<CR>");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
+}
+
+#[test]
+fn a_question_does_not_open_over_somebody_who_types_elsewhere() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[("a.txt", "a\n")],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 1);
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("wincmd h");
+    chat.nvim.input("iwriting");
+    chat.nvim.wait_for_screen("writing");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.wait_for("Allow this edit?");
+    assert_eq!(seen(&mut chat.nvim), "{}");
+    chat.nvim.input(" on");
+    chat.nvim.wait_for_screen("writing on");
+    assert_eq!(seen(&mut chat.nvim), "{}");
+    chat.nvim.input("<Esc>");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+}
+
+#[test]
+fn cancel_answers_the_open_question_and_ends_the_turn() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            permission("p", call),
+            json!({ "expect_reply": "p", "to": "p" }),
+            json!({ "expect": "session/cancel" }),
+            ends("cancelled"),
+        ]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 0);
+    chat.send("go");
+    chat.wait_for("Allow this edit?");
+    chat.nvim.input("<C-c>");
+    assert_eq!(chat.answer("p")["result"], json!({ "outcome": { "outcome": "cancelled" } }));
+    chat.wait_for("Cancelled · ");
+    assert!(chat.got("session/cancel").get("id").is_none());
+    assert!(chat.transcript().contains("⊘ Edit a.txt"), "{}", chat.transcript());
+}
+
+// Agents that fail.
+
+#[test]
+fn an_agent_that_dies_says_why_and_can_be_started_again() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([prompt(), says("Half a sen"), json!({ "stderr": "cannot go on" }), json!({ "exit": 3 })]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("R starts it again");
+    let text = chat.transcript();
+    for part in ["Half a sen", "Fake ended with exit code 3", "cannot go on", "R starts it again"] {
+        assert!(text.contains(part), "{part:?} is missing in:\n{text}");
+    }
+    chat.nvim.input("<Esc><C-w>kR");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the agent to be there again",
+    );
+    assert!(chat.transcript().contains("Half a sen"), "{}", chat.transcript());
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_named_with_what_to_do() {
+    let mut chat = Scripted::new(&[], opened());
+    chat.nvim.exec_lua("require('acp').setup({ agents = { gone = { command = '/no/such/agent' } } })", []);
+    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.command("AcpChat gone");
+    let said = chat.nvim.exec_lua("return vim.inspect(_G.said)", []);
+    let said = said.as_str().expect("a text");
+    assert!(said.contains("/no/such/agent") && said.contains("agents.gone.command"), "{said}");
+}
+
+#[test]
+fn noise_half_lines_and_unknown_messages_do_no_harm() {
+    let mut all = vec![
+        json!({ "raw": "Welcome to the agent!\n\nnot json {\n" }),
+        json!({ "expect": "initialize" }),
+        json!({ "raw": "{\"jsonrpc\":\"2.0\",\"met" }),
+        json!({ "raw": "hod\":\"_x/y\"}\r\n" }),
+    ];
+    all.extend(opened().into_iter().skip(1));
+    all.extend([
+        prompt(),
+        says("before "),
+        update(json!({ "sessionUpdate": "future_thing", "x": 1 })),
+        json!({ "raw": "{\"jsonrpc\": broken}\n" }),
+        asks("u", "editor/teleport", json!({})),
+        json!({ "expect_reply": "u", "to": "u" }),
+        says("after"),
+        ends("end_turn"),
+    ]);
+    let mut chat = Scripted::new(&[], all);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    assert!(chat.transcript().contains("before after"), "{}", chat.transcript());
+    assert_eq!(chat.answer("u")["error"]["code"], -32601);
+}
+
+#[test]
+fn another_version_of_the_protocol_ends_the_connection_with_a_clear_text() {
+    let mut chat = Scripted::new(
+        &[],
+        vec![
+            json!({ "expect": "initialize" }),
+            json!({ "reply": "initialize", "result": { "protocolVersion": 7 } }),
+        ],
+    );
+    chat.nvim.command("AcpChat");
+    chat.wait_for("version 7");
+    chat.nvim.wait_until(|nvim| agents(nvim) == 0, "the agent to be gone");
+}
+
+#[test]
+fn an_agent_that_says_nothing_can_be_given_up() {
+    let mut chat = Scripted::new(&[], vec![json!({ "expect": "initialize" })]);
+    chat.nvim.exec_lua("_G.acp = require('acp')", []);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("starting 1 s");
+    chat.nvim.input("<C-c>");
+    chat.wait_for("Starting fake was stopped");
+    chat.nvim.wait_until(|nvim| agents(nvim) == 0, "the agent to be gone");
+}
+
+#[test]
+fn an_agent_that_says_nothing_is_given_up_after_the_time_set_for_it() {
+    let mut chat = Scripted::new(&[], vec![json!({ "expect": "initialize" })]);
+    let script = chat.project.file(".agent/script.json");
+    chat.nvim.exec_lua(
+        "local command, script = ...
+         require('acp').setup({
+           agents = { mute = { command = command, args = { '--script', script } } },
+           timeouts = { initialize = 0.2 },
+         })",
+        [support::demo_agent().to_str().expect("a path").into(), script.to_str().expect("a path").into()],
+    );
+    chat.nvim.command("AcpChat mute");
+    chat.wait_for("R starts it again");
+    assert!(chat.transcript().to_lowercase().contains("mute"), "{}", chat.transcript());
+}
+
+#[test]
+fn a_wrong_option_is_named_with_its_path() {
+    let mut chat = Scripted::new(&[], opened());
+    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.exec_lua("require('acp').setup({ agents = { x = { comand = 'y' } } })", []);
+    chat.nvim.command("AcpChat x");
+    let said = chat.nvim.exec_lua("return vim.inspect(_G.said)", []);
+    let said = said.as_str().expect("a text");
+    assert!(said.contains("agents.x.comand") && said.contains("command"), "{said}");
+}
+
+// Files.
+
+#[test]
+fn a_read_gives_the_unsaved_text_and_just_the_lines_asked_for() {
+    let read = |id: &str, more: Value| {
+        let mut params = json!({ "path": "$PROJECT/a.txt" });
+        if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
+            params.extend(more);
+        }
+        asks(id, "fs/read_text_file", params)
+    };
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "on disk\r\nonly")],
+        steps([
+            prompt(),
+            read("all", json!({})),
+            read("some", json!({ "line": 2, "limit": 1 })),
+            read("past", json!({ "line": 9 })),
+            asks("disk", "fs/read_text_file", json!({ "path": "$PROJECT/b.txt" })),
+            json!({ "expect_reply": "disk", "to": "disk" }),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.nvim.input("Goadded<Esc>ggccONE<Esc>");
+    chat.nvim.wait_for_screen("ONE");
+    chat.chat();
+    chat.send("go");
+    assert_eq!(chat.answer("all")["result"]["content"], "ONE\ntwo\nthree\nadded\n");
+    assert_eq!(chat.answer("some")["result"]["content"], "two\n");
+    assert_eq!(chat.answer("past")["result"]["content"], "");
+    assert_eq!(chat.answer("disk")["result"]["content"], "on disk\r\nonly");
+}
+
+#[test]
+fn a_write_shows_at_once_is_saved_and_is_one_undo_step() {
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\ntwo\nthree\nfour\n")],
+        steps([
+            prompt(),
+            asks(
+                "w",
+                "fs/write_text_file",
+                json!({ "path": "$PROJECT/a.txt", "content": "one\n2\nthree\n4\nfive\n" }),
+            ),
+            json!({ "expect_reply": "w", "to": "w" }),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.nvim.input("3Gma");
+    chat.chat();
+    chat.send("go");
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    assert_eq!(chat.project.read("a.txt"), "one\n2\nthree\n4\nfive\n");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("wincmd t");
+    let buffer = "a.txt";
+    assert_eq!(chat.nvim.buffer_text(0), "one\n2\nthree\n4\nfive", "{buffer}");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []).as_bool(), Some(false));
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line(\"'a\")", []).as_u64(), Some(3), "the mark stays");
+    chat.nvim.input("u");
+    chat.nvim
+        .wait_until(|nvim| nvim.buffer_text(0) == "one\ntwo\nthree\nfour", "one undo to bring it all back");
+}
+
+#[test]
+fn a_write_into_unsaved_edits_leaves_them_unsaved_and_says_so() {
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\ntwo\n")],
+        steps([
+            prompt(),
+            asks(
+                "w",
+                "fs/write_text_file",
+                json!({ "path": "$PROJECT/a.txt", "content": "ONE\ntwo\nthree\n" }),
+            ),
+            json!({ "expect_reply": "w", "to": "w" }),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.nvim.input("ccONE<Esc>");
+    chat.chat();
+    chat.send("go");
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    chat.wait_for("a.txt had unsaved edits");
+    assert_eq!(chat.project.read("a.txt"), "one\ntwo\n");
+    chat.nvim.command("wincmd t");
+    assert_eq!(chat.nvim.buffer_text(0), "ONE\ntwo\nthree");
+}
+
+#[test]
+fn files_outside_the_project_are_refused_with_what_to_do() {
+    let outside = TempProject::new(&[("secret.txt", "secret\n")]);
+    let path = outside.file("secret.txt");
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            asks("r", "fs/read_text_file", json!({ "path": path })),
+            asks("w", "fs/write_text_file", json!({ "path": path, "content": "x" })),
+            json!({ "expect_reply": "w", "to": "w" }),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("go");
+    for id in ["r", "w"] {
+        let error = &chat.answer(id)["error"];
+        let message = error["message"].as_str().expect("a message").to_owned();
+        assert!(message.contains("outside"), "{message}");
+    }
+    assert_eq!(outside.read("secret.txt"), "secret\n");
+}
+
+#[test]
+fn a_new_file_is_written_with_its_folders() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            asks("w", "fs/write_text_file", json!({ "path": "$PROJECT/deep/new.txt", "content": "fresh\n" })),
+            json!({ "expect_reply": "w", "to": "w" }),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("go");
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    assert_eq!(chat.project.read("deep/new.txt"), "fresh\n");
+}
+
+// Diffs and places.
+
+#[test]
+fn a_proposed_change_stands_in_the_file_until_the_call_is_over() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit", "content": [
+        { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "two", "newText": "TWO\nand a half" },
+    ] });
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\ntwo\nthree\n")],
+        steps([
+            prompt(),
+            permission("p", call),
+            json!({ "expect_reply": "p", "to": "p" }),
+            asks(
+                "w",
+                "fs/write_text_file",
+                json!({ "path": "$PROJECT/a.txt", "content": "one\nTWO\nand a half\nthree\n" }),
+            ),
+            json!({ "expect_reply": "w", "to": "w" }),
+            json!({ "delay_ms": 300 }),
+            update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" })),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit other.txt");
+    chat.chat();
+    pick(&mut chat.nvim, 0);
+    chat.send("go");
+    chat.nvim.wait_for_screen("+ and a half");
+    assert!(chat.nvim.screen().contains("+ TWO"), "{}", chat.nvim.screen());
+    assert!(chat.nvim.groups_of("two").contains(&"DiffDelete".to_owned()));
+    let focused = chat.nvim.exec_lua("return vim.bo.filetype", []);
+    assert_eq!(focused.as_str(), Some("acp-prompt"), "the focus stays");
+    chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
+    chat.nvim.wait_for_screen("- two");
+    assert!(chat.nvim.groups_of("and a half").contains(&"DiffAdd".to_owned()));
+    chat.wait_for("Done");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the old line to go");
+    assert!(chat.nvim.screen().contains("and a half"));
+}
+
+#[test]
+fn a_rejected_change_leaves_the_file_as_it_was() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit", "content": [
+        { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one\ntwo\n", "newText": "one\nfresh\ntwo\n" },
+    ] });
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\ntwo\n")],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    pick(&mut chat.nvim, 0);
+    chat.send("go");
+    chat.nvim.wait_for_screen("+ fresh");
+    chat.nvim.command("Acp reject");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("+ fresh"), "the proposal to go");
+    assert_eq!(chat.project.read("a.txt"), "one\ntwo\n");
+}
+
+#[test]
+fn following_moves_the_code_window_and_nothing_else() {
+    let lines: String = (1..=100).map(|line| format!("row {line}\n")).collect();
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read", "kind": "read",
+        "status": "in_progress", "locations": [{ "path": "$PROJECT/b.txt", "line": 50 }] });
+    let mut chat = Scripted::new(
+        &[("a.txt", "first\n"), ("b.txt", &lines)],
+        steps([
+            prompt(),
+            update(call.clone()),
+            says("On it."),
+            json!({ "delay_ms": 200 }),
+            ends("end_turn"),
+            prompt(),
+            update(call),
+            says("Off it."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.command("Acp follow on");
+    chat.send("go");
+    chat.nvim.wait_for_screen("row 50");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []).as_str(), Some("acp-prompt"));
+    chat.wait_for("Done");
+    chat.nvim.command("Acp follow off");
+    chat.nvim.exec_lua("vim.fn.win_execute(vim.fn.win_getid(1), 'edit a.txt')", []);
+    chat.send("go");
+    chat.wait_for("Off it.");
+    assert!(!chat.nvim.screen().contains("row 50"), "{}", chat.nvim.screen());
+}
+
+// Terminals.
+
+#[test]
+fn a_command_runs_in_a_split_and_its_output_goes_to_the_agent() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            asks(
+                "c",
+                "terminal/create",
+                json!({ "command": "sh",
+                "args": ["-c", "printf '\\033[31mred\\033[0m words\\n'; read line; echo got $line; exit 3"] }),
+            ),
+            json!({ "expect_reply": "c", "to": "c", "save": { "term": "/result/terminalId" } }),
+            update(
+                json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "run it", "kind": "execute",
+                "status": "in_progress", "content": [{ "type": "terminal", "terminalId": "${term}" }] }),
+            ),
+            asks("w", "terminal/wait_for_exit", json!({ "terminalId": "${term}" })),
+            json!({ "expect_reply": "w", "to": "w" }),
+            asks("o", "terminal/output", json!({ "terminalId": "${term}" })),
+            json!({ "expect_reply": "o", "to": "o" }),
+            asks("r", "terminal/release", json!({ "terminalId": "${term}" })),
+            json!({ "expect_reply": "r", "to": "r" }),
+            asks("again", "terminal/output", json!({ "terminalId": "${term}" })),
+            json!({ "expect_reply": "again", "to": "again" }),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("red words");
+    chat.nvim.wait_until(|nvim| nvim.screen().matches("red words").count() == 2, "the split");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminals");
+    chat.nvim.input("ihello<CR>");
+    assert_eq!(chat.answer("w")["result"]["exitCode"], 3);
+    let output = chat.answer("o");
+    let text = output["result"]["output"].as_str().expect("a text").to_owned();
+    assert!(text.starts_with("red words\n") && text.ends_with("got hello\n"), "{text:?}");
+    assert!(chat.answer("again").get("error").is_some());
+    chat.nvim.wait_for_screen("exit code 3");
+}
+
+// Nothing stays behind.
+
+fn busy_steps() -> Vec<Value> {
+    steps([
+        prompt(),
+        json!({ "ignore_term": true }),
+        json!({ "spawn": ["sleep", "1000"] }),
+        asks("c", "terminal/create", json!({ "command": "sh", "args": ["-c", "sleep 1000 & sleep 1001"] })),
+        json!({ "expect_reply": "c", "to": "c" }),
+        says("All is running."),
+    ])
+}
+
+#[test]
+fn quitting_neovim_leaves_no_process_behind() {
+    let mut chat = Scripted::new(&[], busy_steps());
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("All is running.");
+    assert!(chat.nvim.processes().len() >= 4);
+    chat.nvim.quit();
+    wait_for(|| chat.nvim.processes().is_empty(), "every process to be gone");
+}
+
+#[test]
+fn killing_neovim_leaves_no_process_behind() {
+    let mut chat = Scripted::new(&[], busy_steps());
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("All is running.");
+    assert!(chat.nvim.processes().len() >= 4);
+    chat.nvim.kill9();
+    wait_for(|| chat.nvim.processes().is_empty(), "every process to be gone");
+}
+
+// Choices.
+
+#[test]
+fn without_an_agent_the_user_is_asked_among_those_found_the_demo_last() {
+    let mut nvim = Nvim::start(Options::default());
+    pick(&mut nvim, 0);
+    nvim.exec_lua(
+        "require('acp').setup({ agents = { mine = { command = 'sh' }, other = { command = 'sh' } } })",
+        [],
+    );
+    nvim.command("AcpChat");
+    let count = nvim.exec_lua("return #_G.seen[1].items", []).as_u64().expect("a number");
+    let first = nvim.exec_lua("return _G.seen[1].items[1]", []);
+    let last = nvim.exec_lua("return _G.seen[1].items[#_G.seen[1].items]", []);
+    assert!(count >= 3);
+    assert!(first.as_str().expect("a text").starts_with("mine"), "{first}");
+    assert!(last.as_str().expect("a text").to_lowercase().contains("demo"), "{last}");
+}
+
+#[test]
+fn a_mode_is_chosen_and_shown() {
+    let modes = json!({ "modes": { "currentModeId": "ask", "availableModes": [
+        { "id": "ask", "name": "Ask first" }, { "id": "auto", "name": "Go ahead" },
+    ] } });
+    let mut all = opened_with(modes);
+    all.extend([
+        json!({ "expect": "session/set_mode" }),
+        json!({ "reply": "session/set_mode", "result": {} }),
+    ]);
+    let mut chat = Scripted::new(&[], all);
+    chat.chat();
+    chat.nvim.wait_for_screen("Ask first");
+    chat.nvim.command("Acp mode auto");
+    chat.nvim.wait_for_screen("Go ahead");
+    assert_eq!(chat.got("session/set_mode")["params"]["modeId"], "auto");
+}
