@@ -143,6 +143,7 @@ impl Connection {
                     Some(command) => self.command(command),
                 },
                 Some(request) = for_editor.recv() => self.ask_editor(request),
+                over = self.waits.next() => self.waits.answer(over),
                 () = sleep_until(deadline), if matches!(self.state, State::Starting(_)) => {
                     return End::Fault(self.too_slow());
                 }
@@ -315,6 +316,7 @@ impl Connection {
         mut leaving: watch::Receiver<Option<Duration>>,
     ) {
         self.withdraw(&Over::All);
+        self.waits.end();
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
         }

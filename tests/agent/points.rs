@@ -60,6 +60,7 @@ pub const POINTS: &[(u16, &str)] = &[
     (52, "an_agent_that_offers_nothing_is_asked_for_nothing"),
     (52, "logging_out_is_asked_for_where_it_is_offered"),
     (53, "after_logging_in_a_session_can_be_opened"),
+    (54, "a_way_to_log_in_may_be_told_by_the_error_that_demands_it"),
     (54, "an_error_says_what_can_be_done_about_it"),
     (55, "the_log_has_both_directions_and_no_secrets"),
     (57, "a_new_session_says_where_it_works"),

@@ -612,6 +612,38 @@ fn after_logging_in_a_session_can_be_opened() {
 }
 
 #[test]
+fn a_way_to_log_in_may_be_told_by_the_error_that_demands_it() {
+    let mut test = Test::new();
+    let error = json!({"code": -32000, "message": "Authentication required", "data": {"authMethods": [{"id": "key", "name": "Key"}]}});
+    test.connect(&[
+        json!({"expect": "session/new", "as": "one"}),
+        fail("one", &error),
+        json!({"expect": "session/new", "as": "two"}),
+        fail("two", &error),
+        expect("authenticate"),
+        answer_to("authenticate", &json!({})),
+    ]);
+    test.send(test.open_command(SESSION));
+    test.open_failed();
+    test.send(test.open_command(SESSION));
+    test.open_failed();
+    // It is told once, and before the failure that it helps with.
+    let connected = |event: &Event| match event {
+        Event::Connected { info, .. } => Some(info.auth_methods.len()),
+        _ => None,
+    };
+    let methods: Vec<usize> = test.events().iter().filter_map(connected).collect();
+    assert_eq!(methods, [0, 1]);
+    let events = test.events();
+    let at = |wanted: &dyn Fn(&Event) -> bool| events.iter().position(wanted).unwrap();
+    assert!(
+        at(&|event| connected(event) == Some(1)) < at(&|event| matches!(event, Event::OpenFailed { .. }))
+    );
+    test.send(Command::Login { agent: AGENT, method: "key".into() });
+    test.wait("LoggedIn", |event| matches!(event, Event::LoggedIn { .. }).then_some(()));
+}
+
+#[test]
 fn logging_out_is_asked_for_where_it_is_offered() {
     let mut test = Test::new();
     let can = capabilities(&json!({"auth": {"logout": {}}}));

@@ -346,6 +346,17 @@ fn an_agent_that_is_faster_than_the_editor_is_held_back() {
 }
 
 #[test]
+fn an_agent_that_is_held_back_can_be_ended() {
+    let mut test = Test::new();
+    let chunk = chunk(&"x".repeat(1 << 20));
+    let flood =
+        json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": chunk}});
+    test.open(&[json!({"repeat": 64, "send": flood}), json!({"pause": 600})]);
+    // Nobody takes the events, and yet everybody is gone.
+    assert!(test.background.shut_down(Duration::from_secs(5)));
+}
+
+#[test]
 fn cancelling_answers_what_is_open_and_waits_for_the_agent() {
     let mut test = Test::new();
     test.open(&[

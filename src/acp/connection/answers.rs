@@ -19,6 +19,9 @@ impl Connection {
             self.turn_answered(session, result);
             return ControlFlow::Continue(());
         }
+        if let (Call::Open { .. } | Call::Load { .. }, Err(error)) = (&call, &result) {
+            self.learn_logins(error);
+        }
         match (call, result.map_err(from_acp::failure)) {
             (Call::Initialize, result) => return self.initialized(result),
             (Call::Open { session, place }, result) => {
@@ -71,6 +74,18 @@ impl Connection {
                 ControlFlow::Continue(())
             }
             Err(failure) => ControlFlow::Break(failure),
+        }
+    }
+
+    /// Some agents say how to log in only where they demand it.
+    fn learn_logins(&mut self, error: &RpcError) {
+        let State::Ready(info) = &mut self.state else { return };
+        let mut new = from_acp::logins_in_error(error);
+        new.retain(|method| info.auth_methods.iter().all(|known| known.id != method.id));
+        if !new.is_empty() {
+            info.auth_methods.extend(new);
+            let info = info.clone();
+            self.post(Event::Connected { agent: self.agent, info });
         }
     }
 
