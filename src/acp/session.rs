@@ -15,7 +15,9 @@ pub struct Session {
     pub acp_id: String,
     pub place: Arc<Place>,
     pub turn: Option<Turn>,
-    /// Prompts that came while a turn was running.
+    /// The agent still shows what was said before; it takes no prompt until it is done.
+    pub loading: bool,
+    /// Prompts that came while a turn was running, or before the session was ready for one.
     pub waiting: VecDeque<Vec<Content>>,
     /// As last heard, for agents that confirm a choice without the list.
     pub options: Vec<ConfigOption>,
@@ -52,6 +54,7 @@ impl Session {
             acp_id,
             place,
             turn: None,
+            loading: false,
             waiting: VecDeque::new(),
             options: Vec::new(),
             foreign: HashMap::new(),

@@ -141,7 +141,9 @@ impl Connection {
         }
         self.tell_left_out(session, &place);
         // The agent shows the session before it answers, so it is known from here on.
-        self.sessions.insert(Session::new(session, acp_id.clone(), Arc::new(place.clone())));
+        let mut known = Session::new(session, acp_id.clone(), Arc::new(place.clone()));
+        known.loading = true;
+        self.sessions.insert(known);
         let call = Call::Load { session };
         if can.load && (how == Reopen::Load || !can.resume) {
             self.request(call, to_acp::SESSION_LOAD, &to_acp::load_session(&acp_id, &place, can));
@@ -157,7 +159,7 @@ impl Connection {
             let end = TurnEnd::Failed(not_open());
             return self.post(Event::TurnEnded { session, end });
         };
-        if known.turn.is_some() {
+        if known.turn.is_some() || known.loading {
             return known.waiting.push_back(content);
         }
         known.turn = Some(Turn::default());
@@ -204,10 +206,9 @@ impl Connection {
         });
         let Some((id, call)) = opening else { return false };
         *call = Call::Unwanted;
-        self.sessions.remove(session);
         self.outbox.notify(to_acp::CANCEL_REQUEST, &to_acp::cancel_request(id));
         let failure = Failure { kind: FailureKind::Cancelled, message: "given up".to_owned(), details: None };
-        self.post(Event::OpenFailed { session, failure });
+        self.not_opened(session, failure);
         self.let_go_of_held();
         true
     }
