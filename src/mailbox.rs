@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::core::message::{Content, Event, Update};
+use crate::core::message::{Content, Event, ToolContent, Update};
 
 /// Above this many waiting bytes the background stops reading from agents until some are taken.
 const FULL: usize = 4 << 20;
@@ -95,11 +95,23 @@ impl Mailbox {
     }
 }
 
+/// About how much memory an event holds on to; what is small anyway counts as if it were all alike.
 fn size(event: &Event) -> usize {
+    const SMALL: usize = 256;
     match event {
         Event::Updated { update: Update::Message { content: Content::Text(text), .. }, .. } => text.len(),
+        Event::Updated { update: Update::ToolCall(call), .. } => {
+            let content = call.content.iter().flatten().map(|content| match content {
+                ToolContent::Content(Content::Text(text)) => text.len(),
+                ToolContent::Diff(diff) => {
+                    diff.new_text.len() + diff.old_text.as_ref().map_or(0, String::len)
+                }
+                _ => SMALL,
+            });
+            SMALL + content.sum::<usize>()
+        }
         Event::TerminalGrew { bytes, .. } => bytes.len(),
-        _ => 0,
+        _ => SMALL,
     }
 }
 
