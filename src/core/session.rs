@@ -221,6 +221,12 @@ impl Session {
         }
     }
 
+    /// The title of the tool call that shows a terminal.
+    pub fn title_of(&self, terminal: &TerminalId) -> Option<String> {
+        let calls = self.entries.iter().rev().filter_map(Entry::tool);
+        calls.filter(|call| call.terminals().any(|shown| shown == terminal)).map(ToolCall::headline).next()
+    }
+
     pub fn toggle(&mut self, id: EntryId) {
         if let Some(entry) = self.entries.get_mut(id.0) {
             entry.open = !entry.open;

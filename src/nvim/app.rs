@@ -16,7 +16,8 @@ use crate::config::{AutoOpen, Config, DiffStyle, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     Access, AgentId, AgentInfo, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch,
-    Outcome, Place, Question, Reopen, SessionKey, Severity, StoredSession, TerminalId, TurnEnd, Update, Work,
+    Outcome, Place, Question, Reopen, SessionKey, Severity, StoredSession, TerminalId, ToolKind, TurnEnd,
+    Update, Work,
 };
 use crate::core::session::{LoggedIn, Moment, Phase, Session};
 use crate::core::tool_call::Status;
@@ -601,13 +602,21 @@ impl App {
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let verb = match call.kind {
-            crate::core::message::ToolKind::Edit => "editing",
-            crate::core::message::ToolKind::Execute => "running",
+            ToolKind::Edit => "editing",
+            ToolKind::Execute => "running",
             _ => "reading",
         };
         let what = format!("{}: {verb}", session.name());
         let over = call.status.is_over();
+        let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+        let touched: Vec<PathBuf> = match over && changes {
+            true => call.diffs().map(|diff| session.place.cwd.join(&diff.path)).collect(),
+            false => Vec::new(),
+        };
         let place = call.places().last().map(|place| (session.place.cwd.join(&place.path), place.line));
+        for path in touched {
+            self.files.refresh(&self.editor, &path)?;
+        }
         if over {
             self.review.clear(&self.editor, (key, entry))?;
         } else if content || !self.review.is_drawn((key, entry)) {
@@ -932,7 +941,8 @@ impl App {
 
     pub fn open_terminal(&mut self, key: &Key) -> Result<()> {
         let beside = follow::code_window(&self.editor)?;
-        self.terminals.open(&self.editor, key, &self.config.terminal, beside)?;
+        let title = self.sessions.get(&key.0).and_then(|session| session.title_of(&key.1));
+        self.terminals.open(&self.editor, key, &self.config.terminal, beside, title)?;
         self.resized()
     }
 
@@ -940,7 +950,8 @@ impl App {
         for ((session, terminal), rows, columns) in self.terminals.resized(&self.editor) {
             self.send(Command::Resize { session, terminal, rows, columns })?;
         }
-        Ok(())
+        // The bars are made to fit.
+        self.ticked()
     }
 
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
@@ -1054,8 +1065,10 @@ impl App {
         let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
             return Ok(());
         };
-        let bar = winbar::transcript(session, now);
         let wins = self.editor.wins_of(chat.transcript);
+        let width =
+            wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
+        let bar = winbar::transcript(session, now, width.map_or(80, usize::from));
         if self.bars.get(&key) != Some(&bar) && !wins.is_empty() {
             for win in wins {
                 self.editor.set_win_option(win, "winbar", bar.as_str())?;
