@@ -26,6 +26,12 @@ local M = {}
 ---@type fun(message: string)?
 M.on_error = nil
 
+spans.on_error = function(message)
+  if M.on_error then
+    M.on_error(message)
+  end
+end
+
 --- What tests and measurements may change.
 M.tune = {
   --- Milliseconds after which a growing block is read again ...
@@ -42,6 +48,8 @@ local SLICE_NS, PAUSE = 2e6, 5
 local AT_ONCE = 1200
 --- When more bytes than this have not been looked at, they are cut into blocks first.
 local BACKLOG = 4096
+--- A block of more bytes is cut wherever that is.
+local LONGEST_BLOCK = 65536
 --- Rows of a long growing block that are painted in one go.
 local ROWS = 24
 
@@ -62,7 +70,8 @@ local ROWS = 24
 ---@field uncut integer bytes in which no cut was found
 
 ---@class acp.highlight.Look Text from the cut on, as it was when the look began.
----@field reading acp.highlight.Reading
+---@field text acp.highlight.Text
+---@field long boolean whether its languages are parsed row by row
 ---@field painted integer rows
 ---@field began number ms
 
@@ -77,7 +86,7 @@ local ROWS = 24
 ---@field drawn table<integer, acp.highlight.Drawn> by window
 ---@field waiting boolean whether the next redraw is to wake us, whatever it shows
 ---@field painted_rows integer
----@field long {block: acp.highlight.Block, reading: acp.highlight.Reading}? the last long block
+---@field long {block: acp.highlight.Block, text: acp.highlight.Text}? the last long block
 
 ---@class acp.highlight.Drawn What the last redraw of a window showed.
 ---@field top integer
@@ -90,21 +99,9 @@ local chats = {}
 local anchors = api.nvim_create_namespace("acp.highlight.regions")
 local no_parser = false
 local warm = false
----@type table<string, true>
-local reported = {}
 
 local function now()
   return uv.hrtime() / 1e6
-end
-
-local function report(message)
-  message = tostring(message)
-  if not reported[message] then
-    reported[message] = true
-    if M.on_error then
-      pcall(M.on_error, message)
-    end
-  end
 end
 
 ---@param chat acp.highlight.Chat
@@ -126,7 +123,7 @@ local function base_of(chat, region)
 end
 
 local function lines_of(chat, base, from, to)
-  return api.nvim_buf_get_lines(chat.buf, base + from, base + to, false)
+  return spans.lines(chat.buf, base + from, base + to)
 end
 
 --- The place of the first region that begins below a row of the buffer. (Asking Neovim for the anchors in
@@ -235,6 +232,10 @@ local function cut(chat, region, base)
     elseif fence then
       region.fence = fence
       return true
+    elseif limit >= LONGEST_BLOCK then
+      -- Neither Markdown nor we care how a block of that size goes on.
+      pieces.cut(region, lines, { 0 }, whole and #lines - 1 or #lines)
+      return true
     elseif whole then
       return false
     end
@@ -251,13 +252,8 @@ local function advance_region(chat, region, base, from, to)
       if piece.from >= to then
         break
       elseif not piece.painted then
-        local painted, failed = pieces.paint(chat, region, base, piece)
-        if failed then
-          report(failed)
-        end
-        if painted then
-          return true
-        end
+        pieces.paint(chat, region, base, piece)
+        return true
       end
     end
   end
@@ -269,7 +265,7 @@ end
 
 --- The region stays as it is.
 local function give_up(region, message)
-  report(message)
+  spans.report(message)
   fences.free(region.fence)
   region.fence, region.look, region.broken = nil, nil, true
 end
@@ -342,30 +338,28 @@ local function begin_look(chat, region, base)
   for _, line in ipairs(lines) do
     bytes = bytes + #line
   end
-  local look = { painted = 0, began = now() }
-  region.look = look
-  if bytes <= AT_ONCE then
-    look.reading = { text = spans.text(lines), ready = true }
-    look.reading.text.parser:parse(true)
+  local look = { painted = 0, began = now(), long = bytes > AT_ONCE }
+  if look.long then
+    look.text = spans.long_text(lines)
   else
-    look.reading = pieces.read(lines, chat.wake)
+    look.text = spans.text(lines)
+    spans.parse(look.text)
   end
+  region.look = look
 end
 
 --- Paints some rows of a look. With the last of them, what turned out to be closed is painted for good.
 ---@return boolean done
 local function continue_look(chat, region, base, stop)
   local look = region.look
-  if not look.reading.ready then
-    return false
-  elseif look.reading.failed then
-    error(look.reading.failed, 0)
-  end
-  local text = look.reading.text
+  local text = look.text
   local count = #text.lines
   while look.painted < count do
     local from = look.painted
     local to = math.min(from + ROWS, count)
+    if look.long then
+      spans.parse(text, from, to)
+    end
     local rows = spans.rows(text, from, to, region.cut)
     marks.paint(chat.buf, base, region.marks, rows, region.cut + from, region.cut + to)
     look.painted = to
@@ -394,7 +388,7 @@ local function continue_look(chat, region, base, stop)
   return true
 end
 
---- Looks at the text from the cut on.
+--- Looks at the text from the cut on. A long one takes several calls.
 ---@param stop integer when a look that is not done is to pause, in ns
 local function look(chat, region, base, stop)
   if not region.look then
@@ -503,7 +497,7 @@ local function warm_up()
       ts.get_string_parser("", lang):parse()
     end
     steps[#steps + 1] = function()
-      ts.query.get(lang, "highlights")
+      spans.query(lang)
     end
   end
   local function step()
@@ -511,7 +505,7 @@ local function warm_up()
     if first then
       local ok, err = pcall(first)
       if not ok then
-        report(err)
+        spans.report(err)
       end
       vim.defer_fn(step, PAUSE)
     end
@@ -526,7 +520,7 @@ local function for_chat(f)
     if chat and api.nvim_buf_is_loaded(buf) then
       local ok, err = pcall(f, chat, ...)
       if not ok then
-        report(err)
+        spans.report(err)
       end
     end
   end
@@ -572,7 +566,7 @@ function M.attach(buf)
       if chats[buf] == chat then
         local ok, err = pcall(run, chat)
         if not ok then
-          report(err)
+          spans.report(err)
         end
       end
     end),

@@ -45,7 +45,7 @@ end
 
 local function read_looks(info)
   local text = spans.text({ info, "x" })
-  text.parser:parse(true)
+  spans.parse(text)
   local body = {}
   for _, tree in pairs(text.parser:trees()) do
     spans.captures(body, 0, tree, "markdown", text.text, 1, text.lines, 1, 2)
@@ -76,7 +76,7 @@ function M.prepare(fence)
   local lang = fence.looks.lang
   if lang and not loaded[lang] then
     loaded[lang] = true
-    ts.query.get(lang, "highlights")
+    spans.query(lang)
     return false
   end
   return true
@@ -109,7 +109,7 @@ end
 ---@return acp.highlight.Segment[]? closing the segments of that line
 function M.stop(buf, base, fence, upto)
   upto = math.min(upto, fence.searched + SEARCHED)
-  for i, line in ipairs(api.nvim_buf_get_lines(buf, base + fence.searched, base + upto, false)) do
+  for i, line in ipairs(spans.lines(buf, base + fence.searched, base + upto)) do
     local closing = closes(fence, line)
     if closing then
       return fence.searched + i, closing
@@ -160,7 +160,7 @@ end
 local function paint(buf, base, region, from, to)
   local fence = region.fence
   local first = fence.row + 1
-  local lines = api.nvim_buf_get_lines(buf, base + first + from, base + first + to, false)
+  local lines = spans.lines(buf, base + first + from, base + first + to)
   local rows = {}
   for i, line in ipairs(lines) do
     if #line > 0 then
@@ -205,7 +205,7 @@ function M.look(buf, base, region, stop, closing)
   local from = math.max(fence.rows - 1, 0)
   fence.rows, fence.dirty = last - first, from
   if fence.looks.lang and (fence.buf or fence.rows > 0) then
-    feed(fence, from, api.nvim_buf_get_lines(buf, base + first + from, base + last, false))
+    feed(fence, from, spans.lines(buf, base + first + from, base + last))
   end
   local dirty = fence.dirty
   local near = math.max(dirty, fence.rows - ROWS)
@@ -251,7 +251,10 @@ function M.unfinished(fence)
     all = all or tree:root():has_error()
   end
   if fence.parser and not all then
-    fence.parser:parse(true)
+    local ok, err = pcall(fence.parser.parse, fence.parser, true)
+    if not ok then
+      spans.report(err)
+    end
     for _, child in pairs(fence.parser:children()) do
       for _, tree in pairs(child:trees()) do
         local from, _, to = tree:root():range()
