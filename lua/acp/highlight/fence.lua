@@ -47,9 +47,7 @@ local function read_looks(info)
   local text = spans.text({ info, "x" })
   spans.parse(text)
   local body = {}
-  for _, tree in pairs(text.parser:trees()) do
-    spans.captures(body, 0, tree, "markdown", text.text, 1, text.lines, 1, 2)
-  end
+  spans.captures(body, 0, text.parser, text.text, 1, text.lines, 1, 2)
   local looks = { first = spans.rows(text, 0, 1, 0)[0] or {}, body = body[1] or {} }
   for lang, child in pairs(text.parser:children()) do
     for _, tree in pairs(child:trees()) do
@@ -177,9 +175,7 @@ local function paint(buf, base, region, from, to)
         return lines[i - from]
       end,
     })
-    for _, tree in pairs(fence.parser:trees()) do
-      spans.captures(rows, first, tree, fence.looks.lang, fence.buf, 0, by_row, from, to)
-    end
+    spans.captures(rows, first, fence.parser, fence.buf, 0, by_row, from, to)
   end
   local closing = first + to == region.rows and #lines > 0 and closes(fence, lines[#lines])
   if closing then -- the last line is not whole, but would close the fence as it stands

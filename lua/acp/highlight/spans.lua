@@ -158,20 +158,7 @@ end
 
 --- Adds the captures of one tree, cut into one segment for each row: a mark over many rows would have
 --- to be set anew, and all of its rows be drawn anew, each time its end moves.
----@param rows acp.highlight.Rows
----@param offset integer added to the row of a line, to give the row in `rows`
----@param tree TSTree
----@param lang string
----@param source integer|string
----@param shift integer how much further down than `lines` the tree stands
----@param lines table<integer, string> by row + 1
----@param from integer
----@param to integer exclusive
-function M.captures(rows, offset, tree, lang, source, shift, lines, from, to)
-  local query, groups = M.query(lang)
-  if not query or not groups then
-    return
-  end
+local function add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
   local captures = query:iter_captures(tree:root(), source, from + shift, to + shift)
   for id, node, metadata, match in captures do
     local group = groups[id]
@@ -212,14 +199,30 @@ function M.captures(rows, offset, tree, lang, source, shift, lines, from, to)
   end
 end
 
-local function walk(rows, offset, ltree, text, from, to)
-  local lang = ltree:lang()
+--- Adds the captures of a language's trees, but not those of the languages in it.
+---@param rows acp.highlight.Rows
+---@param offset integer added to the row of a line, to give the row in `rows`
+---@param ltree vim.treesitter.LanguageTree
+---@param source integer|string
+---@param shift integer how much further down than `lines` the trees stand
+---@param lines table<integer, string> by row + 1
+---@param from integer
+---@param to integer exclusive
+function M.captures(rows, offset, ltree, source, shift, lines, from, to)
+  local query, groups = M.query(ltree:lang())
+  if not query or not groups then
+    return
+  end
   for _, tree in pairs(ltree:trees()) do
     local first, _, last = tree:root():range()
-    if first - 1 < to and last - 1 >= from then
-      M.captures(rows, offset, tree, lang, text.text, 1, text.lines, from, to)
+    if first - shift < to and last - shift >= from then
+      add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
     end
   end
+end
+
+local function walk(rows, offset, ltree, text, from, to)
+  M.captures(rows, offset, ltree, text.text, 1, text.lines, from, to)
   for _, child in pairs(ltree:children()) do
     walk(rows, offset, child, text, from, to)
   end
