@@ -15,12 +15,11 @@ hl.on_error = function(message)
 end
 
 local failed = 0
-local usual = vim.deepcopy(hl.tune)
+local look = require("acp.highlight.look")
+local pace, pace_by_cost, painted_rows = look.pace, look.pace_by_cost, hl.painted_rows
 local function test(name, f)
   local ok, err = xpcall(f, debug.traceback)
-  for key, value in pairs(usual) do
-    hl.tune[key] = value
-  end
+  look.pace, look.pace_by_cost, hl.painted_rows = pace, pace_by_cost, painted_rows
   if #errors > 0 then
     ok, err = false, "reported: " .. table.concat(errors, "; ") .. "\n" .. tostring(err)
   end
@@ -357,7 +356,7 @@ end
 
 -- Paces make a test slow and hide the cuts between: look at each piece.
 local function unpaced(f)
-  hl.tune.pace, hl.tune.pace_by_cost = 0, 0
+  look.pace, look.pace_by_cost = 0, 0
   f()
 end
 
@@ -386,7 +385,7 @@ test("a paced stream of random pieces of Markdown ends up the same", function()
     for _ = 1, math.random(5, 50) do
       lines[#lines + 1] = PIECES[math.random(#PIECES)]
     end
-    hl.tune.pace, hl.tune.pace_by_cost = math.random(0, 3), 0
+    look.pace, look.pace_by_cost = math.random(0, 3), 0
     local buf = chat()
     hl.open(buf, 1, 0)
     local last = stream(buf, 1, 0, table.concat(lines, "\n"), function()
@@ -403,7 +402,7 @@ test("a paced stream of random pieces of Markdown ends up the same", function()
 end)
 
 test("an answer that is cut off anywhere is coloured to its last word, after a pace at most", function()
-  hl.tune.pace, hl.tune.pace_by_cost = 5, 0
+  look.pace, look.pace_by_cost = 5, 0
   for at = 40, #CORPUS, 257 do
     local text = CORPUS:sub(1, at):gsub("[\128-\255]+$", "")
     local buf = chat()
@@ -509,7 +508,7 @@ test("of a replayed history only what is on screen is coloured, wherever that is
     settled(buf, (id - 1) * rows, id * rows)
   end
   -- And what is far away is forgotten again.
-  hl.tune.painted_rows = 500
+  hl.painted_rows = 500
   api.nvim_win_set_cursor(0, { 30 * rows + 1, 0 })
   vim.cmd("redraw")
   until_true("far marks are forgotten", function()
@@ -543,7 +542,7 @@ test("long blocks are painted a slice at a time and look the same", function()
     settled(buf, 0, #lines)
     done(buf)
     -- The same as a stream.
-    hl.tune.pace, hl.tune.pace_by_cost = 1, 0
+    look.pace, look.pace_by_cost = 1, 0
     buf = chat()
     hl.open(buf, 1, 0)
     local last, at = 1, 1
@@ -664,13 +663,21 @@ test("calls about what is not there do nothing", function()
   hl.close(buf, 5, 1)
   hl.drop(buf, 5)
   hl.open(buf, 1, 0)
-  append(buf, 1, "```lua\nlocal x")
-  hl.grew(buf, 1, 2)
-  vim.cmd("redraw")
+  local bufs = #api.nvim_list_bufs()
+  local last = append(buf, 1, "```c\nint x;\nint y")
+  hl.grew(buf, 1, last)
+  until_true("an open fence has its hidden buffer", function()
+    last = append(buf, last, "y")
+    hl.grew(buf, 1, last)
+    vim.cmd("redraw")
+    return #api.nvim_list_bufs() == bufs + 1
+  end)
   api.nvim_buf_delete(buf, { force = true })
-  hl.grew(buf, 1, 2)
-  hl.close(buf, 1, 2)
-  vim.wait(30)
+  hl.grew(buf, 1, last)
+  hl.close(buf, 1, last)
+  until_true("the hidden buffer goes with the chat", function()
+    return #api.nvim_list_bufs() <= bufs
+  end)
 end)
 
 test("without a Markdown parser the text stays plain and nothing is said", function()

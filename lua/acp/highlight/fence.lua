@@ -124,23 +124,13 @@ local function copy(segments)
   return copies
 end
 
-local function hidden_buffer()
-  local ignored = vim.o.eventignore
-  vim.o.eventignore = "all"
-  local ok, buf = pcall(api.nvim_create_buf, false, true)
-  if ok then
-    vim.bo[buf].undolevels = -1
-  end
-  vim.o.eventignore = ignored
-  return ok and buf or error(buf, 0)
-end
-
 --- Replaces the code from a row on, and has it parsed.
 local function feed(fence, from, lines)
   if fence.buf then
     api.nvim_buf_set_lines(fence.buf, from, -1, false, lines)
   else
-    fence.buf = hidden_buffer()
+    fence.buf = api.nvim_create_buf(false, true)
+    vim.bo[fence.buf].undolevels = -1
     api.nvim_buf_set_lines(fence.buf, 0, -1, false, lines)
     fence.parser = assert(ts.get_parser(fence.buf, fence.looks.lang))
     fence.parser:register_cbs({
