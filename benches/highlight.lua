@@ -66,7 +66,7 @@ local function measured(way, prefill_kb, seconds, result)
   local hl = require("acp.highlight")
   local grew = timed(hl.grew)
   if pace ~= "" then
-    hl.pace(tonumber(pace))
+    hl.tune.pace = tonumber(pace)
   end
   local failure
   hl.on_error = function(message)
@@ -167,7 +167,7 @@ local function measure(way, prefill_kb, seconds)
   local result = vim.fn.tempname()
   local job = vim.fn.jobstart({
     vim.v.progpath, "-u", "NONE", "-i", "NONE", "-n",
-    "--cmd", ("lua BENCH = { %q, %d, %d, %q }"):format(way, prefill_kb, seconds, result),
+    "--cmd", ("lua vim.g.acp_bench = { %q, %d, %d, %q }"):format(way, prefill_kb, seconds, result),
     "-c", "luafile " .. self,
   }, { pty = true, width = 120, height = 50, on_stdout = function() end })
   local keys = assert(uv.new_timer())
@@ -180,8 +180,8 @@ local function measure(way, prefill_kb, seconds)
   return vim.json.decode(assert(io.open(result)):read("*a"))
 end
 
-if BENCH then
-  measured(unpack(BENCH))
+if vim.g.acp_bench then
+  measured(unpack(vim.g.acp_bench))
   return
 end
 

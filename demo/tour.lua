@@ -1,6 +1,6 @@
 -- Plays the tour of the demo agent without anyone at the keyboard, then says for each step of it whether
 -- Neovim shows what it should. Prints the transcript and a line per step; leaves with 0 when all is
--- well, with 1 when a step failed. Run by `AcpDemo.check()`, see init.lua, which hands over its start.
+-- well, with 1 when a step failed. Run by `require("acp-demo").check()`, see init.lua, which hands over its start.
 
 local start = ...
 

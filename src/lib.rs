@@ -8,6 +8,33 @@ pub mod mailbox;
 mod nvim;
 
 use std::ffi::c_int;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::core::message::Command;
+use crate::mailbox::Mailbox;
+
+impl nvim::Background for acp::Background {
+    fn send(&self, command: Command) {
+        acp::Background::send(self, command);
+    }
+
+    fn shut_down(&self, limit: Duration) {
+        acp::Background::shut_down(self, limit);
+    }
+}
+
+fn start(mailbox: Arc<Mailbox>, config: &Config, log: Option<PathBuf>) -> Box<dyn nvim::Background> {
+    let settings = acp::Settings {
+        client_version: env!("CARGO_PKG_VERSION").to_owned(),
+        initialize_timeout: config.timeouts.initialize,
+        log,
+        ..acp::Settings::default()
+    };
+    Box::new(acp::start(mailbox, settings))
+}
 
 /// What `package.loadlib()` calls. nvim-oxi's own entry would end Neovim on an error, so the two
 /// parts of it that are needed, its Lua state and its event loop, are set up by hand.
@@ -21,6 +48,6 @@ pub unsafe extern "C-unwind" fn luaopen_acp_nvim(state: *mut mlua::lua_State) ->
     unsafe {
         nvim_oxi::lua::init(state.cast());
         nvim_oxi::libuv::init(state.cast());
-        mlua::Lua::entrypoint1(state, nvim::module)
+        mlua::Lua::entrypoint1(state, |lua| nvim::module(lua, start))
     }
 }

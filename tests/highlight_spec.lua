@@ -15,8 +15,12 @@ hl.on_error = function(message)
 end
 
 local failed = 0
+local usual = vim.deepcopy(hl.tune)
 local function test(name, f)
   local ok, err = xpcall(f, debug.traceback)
+  for key, value in pairs(usual) do
+    hl.tune[key] = value
+  end
   if #errors > 0 then
     ok, err = false, "reported: " .. table.concat(errors, "; ") .. "\n" .. tostring(err)
   end
@@ -230,7 +234,6 @@ local function expected_of(lines)
 end
 
 local ns = api.nvim_create_namespace("acp.highlight")
-local names = {}
 
 local function painted_in(buf, first, last)
   local marks = api.nvim_buf_get_extmarks(buf, ns, { first, 0 }, { last - 1, -1 }, { details = true })
@@ -258,12 +261,13 @@ local function painted_in(buf, first, last)
   return cells, #marks
 end
 
-local function compare(buf, first, last)
+local function compare(buf, first, last, opts)
+  opts = opts or {}
   local lines = api.nvim_buf_get_lines(buf, first, last, false)
   local want, have = expected_of(lines), painted_in(buf, first, last)
   local wrong, shown = 0, {}
   for row, line in ipairs(lines) do
-    for col = 0, #line - 1 do
+    for col = row <= (opts.from or 0) and #line or opts.indent and #line:match("^%s*") or 0, #line - 1 do
       local key = (row - 1) .. ":" .. col
       if want[key] ~= have[key] then
         wrong = wrong + 1
@@ -288,6 +292,7 @@ local function chat(lines)
   api.nvim_buf_set_lines(buf, 0, -1, false, lines or { "" })
   api.nvim_win_set_buf(0, buf)
   hl.attach(buf)
+  vim.cmd("redraw")
   return buf
 end
 
@@ -313,28 +318,52 @@ local function stream(buf, id, first, text, after)
   return last
 end
 
-local function settled(buf, first, last)
-  local ok, err
-  if not vim.wait(3000, function()
+-- Waits until some time passes without a new mark.
+local function until_quiet()
+  local count, since = -1, vim.uv.now()
+  until_true("no more marks are set", function()
+    local now = #api.nvim_buf_get_extmarks(0, ns, 0, -1, {})
+    if now ~= count then
+      count, since = now, vim.uv.now()
+    end
+    return vim.uv.now() - since > 25
+  end)
+end
+
+local function settled(buf, first, last, opts)
+  local deadline = vim.uv.now() + 10000
+  repeat
     vim.cmd("redraw")
-    ok, err = pcall(compare, buf, first, last)
-    return ok
-  end, 10) then
-    error(err, 0)
+    until_quiet()
+    local ok, err = pcall(compare, buf, first, last, opts)
+    if not ok and vim.uv.now() > deadline then
+      error(err, 0)
+    end
+  until ok
+end
+
+-- Nothing is left: no mark, no hidden buffer.
+local function done(buf)
+  hl.detach(buf)
+  assert(#api.nvim_buf_get_extmarks(buf, -1, 0, -1, {}) == 0, "marks are left")
+  api.nvim_buf_delete(buf, { force = true })
+  for _, other in ipairs(api.nvim_list_bufs()) do
+    if not vim.bo[other].buflisted and #vim.fn.win_findbuf(other) == 0 then
+      error("a hidden buffer is left")
+    end
   end
 end
 
 -- Paces make a test slow and hide the cuts between: look at each piece.
 local function unpaced(f)
-  hl.pace(0, 0)
-  local ok, err = pcall(f)
-  hl.pace()
-  assert(ok, err)
+  hl.tune.pace, hl.tune.pace_by_cost = 0, 0
+  f()
 end
 
 vim.o.lines, vim.o.columns = 200, 120
 
-for seed = 1, 5 do
+
+for seed = 1, 4 do
   test("a stream cut at random (" .. seed .. ") ends up as Neovim's own highlighter would draw it", function()
     math.randomseed(seed)
     unpaced(function()
@@ -343,9 +372,279 @@ for seed = 1, 5 do
       local last = stream(buf, 1, 0, CORPUS)
       hl.close(buf, 1, last)
       settled(buf, 0, last)
-      hl.detach(buf)
+      done(buf)
     end)
   end)
 end
+
+test("a paced stream of random pieces of Markdown ends up the same", function()
+  local PIECES = vim.split(CORPUS .. "\n===\n\n```\n~~~\n]]\n> ```lua\n   ```\n\tcode\n****\n|\n-\n\n#\n  - x\n> - y", "\n")
+  for seed = 1, 25 do
+    math.randomseed(seed)
+    local lines = { "first" }
+    for _ = 1, math.random(5, 50) do
+      lines[#lines + 1] = PIECES[math.random(#PIECES)]
+    end
+    hl.tune.pace, hl.tune.pace_by_cost = math.random(0, 3), 0
+    local buf = chat()
+    hl.open(buf, 1, 0)
+    local last = stream(buf, 1, 0, table.concat(lines, "\n"), function()
+      if math.random(4) == 1 then
+        vim.wait(2)
+      end
+    end)
+    hl.close(buf, 1, last)
+    -- Where a block ends in the indent of the next line, that indent may belong to either.
+    local ok, err = pcall(settled, buf, 0, last, { indent = true })
+    assert(ok, "seed " .. seed .. ": " .. tostring(err))
+    done(buf)
+  end
+end)
+
+test("an answer that is cut off anywhere is coloured to its last word, after a pace at most", function()
+  hl.tune.pace, hl.tune.pace_by_cost = 5, 0
+  for at = 40, #CORPUS, 257 do
+    local text = CORPUS:sub(1, at):gsub("[\128-\255]+$", "")
+    local buf = chat()
+    hl.open(buf, 1, 0)
+    local last = stream(buf, 1, 0, text)
+    -- No more calls: the timer has to do it.
+    local ok, err = pcall(settled, buf, 0, last)
+    assert(ok, "cut off at byte " .. at .. ": " .. tostring(err))
+    done(buf)
+  end
+end)
+
+test("a region keeps to its rows while others grow and shrink above and below", function()
+  unpaced(function()
+    local buf = chat({ "## not *Markdown* above", "tool: running", "", "## nor *below*" })
+    hl.open(buf, 1, 2)
+    local last, below = 3, 1
+    local above = 2
+    math.randomseed(7)
+    local at, text = 1, CORPUS
+    while at <= #text do
+      local size = math.random(8, 32)
+      last = append(buf, last, text:sub(at, at + size - 1))
+      at = at + size
+      hl.grew(buf, 1, last)
+      local dice = math.random(6)
+      if dice == 1 then -- at the very row where the region begins
+        api.nvim_buf_set_lines(buf, above, above, true, { "tool: *more*", "tool: **more**" })
+        above, last = above + 2, last + 2
+      elseif dice == 2 and above > 3 then
+        api.nvim_buf_set_lines(buf, 1, 3, true, { "tool: less" })
+        above, last = above - 1, last - 1
+      elseif dice == 3 then
+        api.nvim_buf_set_lines(buf, -1, -1, true, { "*below*" })
+        below = below + 1
+      end
+    end
+    hl.close(buf, 1, last)
+    settled(buf, above, last)
+    assert(vim.tbl_isempty(painted_in(buf, 0, above)), "marks above the region")
+    assert(vim.tbl_isempty(painted_in(buf, last, last + below)), "marks below the region")
+    done(buf)
+  end)
+end)
+
+test("regions that stream at the same time do not disturb each other, and one can be dropped", function()
+  unpaced(function()
+    local buf = chat({ "", "--", "", "--" })
+    hl.open(buf, 20, 2)
+    hl.open(buf, 10, 0)
+    local ends = { [10] = 1, [20] = 3 }
+    local at = 1
+    while at <= #CORPUS do
+      local piece = CORPUS:sub(at, at + 40)
+      at = at + 41
+      local before = ends[10]
+      ends[10] = append(buf, ends[10], piece)
+      ends[20] = append(buf, ends[20] + ends[10] - before, piece)
+      hl.grew(buf, 10, ends[10])
+      hl.grew(buf, 20, ends[20])
+    end
+    hl.close(buf, 20, ends[20])
+    hl.close(buf, 10, ends[10])
+    settled(buf, 0, ends[10])
+    settled(buf, ends[10] + 1, ends[20])
+    hl.drop(buf, 10)
+    assert(vim.tbl_isempty(painted_in(buf, 0, ends[10])), "a dropped region kept marks")
+    compare(buf, ends[10] + 1, ends[20])
+    -- Its text may be replaced, and it may begin anew.
+    api.nvim_buf_set_lines(buf, 0, ends[10], true, { "*new*" })
+    hl.open(buf, 10, 0)
+    hl.close(buf, 10, 1)
+    settled(buf, 0, 1)
+    settled(buf, 2, 2 + ends[20] - ends[10] - 1)
+    done(buf)
+  end)
+end)
+
+local function history(entries)
+  local lines = {}
+  local text = vim.split(CORPUS:gsub("\n[^\n]+\n[^\n]+$", "\n```\n"), "\n", { plain = true })
+  local buf = chat()
+  for _ = 1, entries do
+    vim.list_extend(lines, text)
+  end
+  api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  for id = 1, entries do
+    hl.open(buf, id, (id - 1) * #text)
+    hl.close(buf, id, id * #text)
+  end
+  return buf, #text
+end
+
+test("of a replayed history only what is on screen is coloured, wherever that is", function()
+  local buf, rows = history(60)
+  settled(buf, 0, rows)
+  until_quiet()
+  local marks = select(2, painted_in(buf, 0, 60 * rows))
+  assert(marks > 0 and select(2, painted_in(buf, 8 * rows, 60 * rows)) == 0, "rows far below the window have marks")
+  for _, id in ipairs({ 60, 31, 2 }) do
+    api.nvim_win_set_cursor(0, { (id - 1) * rows + 1, 0 })
+    vim.cmd("normal! zt")
+    settled(buf, (id - 1) * rows, id * rows)
+  end
+  -- And what is far away is forgotten again.
+  hl.tune.painted_rows = 500
+  api.nvim_win_set_cursor(0, { 30 * rows + 1, 0 })
+  vim.cmd("redraw")
+  until_true("far marks are forgotten", function()
+    return select(2, painted_in(buf, 0, rows)) == 0
+  end)
+  api.nvim_win_set_cursor(0, { 1, 0 })
+  settled(buf, 0, rows)
+  done(buf)
+end)
+
+test("long blocks are painted a slice at a time and look the same", function()
+  local list, items, tab, code, quote = { "- outer" }, {}, { "| a | b |", "|---|---|" }, { "```lua" }, {}
+  for i = 1, 150 do
+    list[#list + 1] = ("  - item *%d* with `code`\n    and a **second** line"):format(i)
+    items[#items + 1] = ("%d. item *%d* with `code`\n   and a **second** line"):format(i, i)
+    tab[#tab + 1] = ("| *%d* | `x%d` |"):format(i, i)
+    code[#code + 1] = ("local v%d = { %q, %d } -- note\nprint(('%%d'):format(v%d))"):format(i, "s", i, i)
+    quote[#quote + 1] = ("> quoted *%d* and `code`"):format(i)
+  end
+  code[#code + 1] = "```"
+  local para = ("A paragraph in **one line** with `code` and *emphasis*. "):rep(100)
+  for _, text in ipairs({ list, items, tab, code, quote, { para } }) do
+    text = table.concat(text, "\n")
+    local lines = vim.split(text, "\n", { plain = true })
+    local buf = chat(lines)
+    vim.cmd("redraw")
+    hl.open(buf, 1, 0)
+    hl.close(buf, 1, #lines)
+    settled(buf, 0, math.min(#lines, 150))
+    api.nvim_win_set_cursor(0, { #lines, 0 })
+    settled(buf, 0, #lines)
+    done(buf)
+    -- The same as a stream.
+    hl.tune.pace, hl.tune.pace_by_cost = 1, 0
+    buf = chat()
+    hl.open(buf, 1, 0)
+    local last, at = 1, 1
+    while at <= #text do
+      last = append(buf, last, text:sub(at, at + 999))
+      at = at + 1000
+      hl.grew(buf, 1, last)
+      api.nvim_win_set_cursor(0, { last, 0 })
+      vim.cmd("redraw")
+      vim.wait(1)
+    end
+    settled(buf, 0, last, { from = last - 150 })
+    hl.close(buf, 1, last)
+    settled(buf, 0, last)
+    done(buf)
+  end
+end)
+
+test("a chat that no window shows is left alone until one does", function()
+  local buf = chat()
+  local other = api.nvim_create_buf(false, true)
+  api.nvim_win_set_buf(0, other)
+  vim.cmd("redraw")
+  unpaced(function()
+    hl.open(buf, 1, 0)
+    local last = stream(buf, 1, 0, CORPUS)
+    vim.wait(30)
+    assert(vim.tbl_isempty(painted_in(buf, 0, last)), "marks that nobody sees")
+    api.nvim_win_set_buf(0, buf)
+    api.nvim_buf_delete(other, { force = true })
+    settled(buf, 0, last)
+    hl.close(buf, 1, last)
+    settled(buf, 0, last)
+  end)
+  done(buf)
+end)
+
+test("a failing query is reported once, and the text stays plain", function()
+  local get = vim.treesitter.query.get
+  vim.treesitter.query.get = function(lang, name) ---@diagnostic disable-line: duplicate-set-field
+    if name == "highlights" then
+      error("couldn't read the query of " .. lang, 0)
+    end
+    return get(lang, name)
+  end
+  local ok, err = pcall(unpaced, function()
+    local buf = chat()
+    hl.open(buf, 1, 0)
+    local last = stream(buf, 1, 0, CORPUS)
+    hl.close(buf, 1, last)
+    vim.cmd("redraw")
+    vim.wait(30)
+    assert(vim.tbl_isempty(painted_in(buf, 0, last)))
+    done(buf)
+  end)
+  vim.treesitter.query.get = get
+  assert(ok, err)
+  assert(#errors == 1 and errors[1]:find("query of markdown"), vim.inspect(errors))
+  errors = {}
+end)
+
+test("calls about what is not there do nothing", function()
+  hl.grew(999, 1, 1)
+  hl.close(999, 1, 1)
+  hl.drop(999, 1)
+  hl.detach(999)
+  local buf = chat()
+  hl.grew(buf, 5, 1)
+  hl.close(buf, 5, 1)
+  hl.drop(buf, 5)
+  hl.open(buf, 1, 0)
+  append(buf, 1, "```lua\nlocal x")
+  hl.grew(buf, 1, 2)
+  vim.cmd("redraw")
+  api.nvim_buf_delete(buf, { force = true })
+  hl.grew(buf, 1, 2)
+  hl.close(buf, 1, 2)
+  vim.wait(30)
+end)
+
+test("without a Markdown parser the text stays plain and nothing is said", function()
+  -- Neovim finds its Lua modules by the runtime path, so only its parsers are taken away.
+  local script = vim.fn.tempname() .. ".lua"
+  vim.fn.writefile({
+    "local said = {}",
+    "local ok, err = pcall(function()",
+    "  local hl = require('acp.highlight')",
+    "  hl.on_error = function(m) said[#said + 1] = m end",
+    "  local buf = vim.api.nvim_get_current_buf()",
+    "  vim.api.nvim_buf_set_lines(buf, 0, -1, true, { 'some *text*' })",
+    "  hl.attach(buf) hl.open(buf, 1, 0) hl.grew(buf, 1, 1) hl.close(buf, 1, 1)",
+    "  vim.wait(100, function() vim.cmd('redraw') end)",
+    "  hl.drop(buf, 1) hl.detach(buf)",
+    "end)",
+    "io.stdout:write(ok and #said == 0 and 'fine' or vim.inspect({ err, said }))",
+    "vim.cmd('qall!')",
+  }, script)
+  local out = vim.system({
+    vim.v.progpath, "-u", "NONE", "-i", "NONE", "-n", "--headless",
+    "--cmd", "set runtimepath=" .. vim.fn.fnameescape(root) .. ",$VIMRUNTIME packpath=", "-S", script,
+  }, { text = true, timeout = 20000 }):wait()
+  assert(out.stdout == "fine", vim.inspect(out))
+end)
 
 vim.cmd(failed > 0 and "cquit 1" or "qall!")

@@ -268,13 +268,16 @@ fn kill_ends_a_background_child_that_ignores_it_while_its_shell_does_not() {
 
 #[test]
 fn kill_reaches_the_job_of_a_shell_that_gives_jobs_groups_of_their_own() {
-    let stage = Stage::new();
-    // The end of the shell would send it a SIGHUP anyway.
-    let id = stage.run("set -m; sh -c 'trap \"\" HUP; echo job=$$.; exec sleep 1000'");
-    let text = stage.until_text(&id, ".");
-    stage.terminals.kill(S, &id).unwrap();
-    stage.wait(&id);
-    until_gone(number(&text, "job="));
+    // The end of the shell sends a SIGHUP anyway, so that is ignored; then the rest, too.
+    for ignored in ["HUP", "HUP TERM"] {
+        let stage = Stage::new();
+        let job = format!("trap \"\" {ignored}; echo job=$$.; while :; do sleep 0.1; done");
+        let id = stage.run(&format!("set -m; sh -c '{job}'"));
+        let text = stage.until_text(&id, ".");
+        stage.terminals.kill(S, &id).unwrap();
+        stage.wait(&id);
+        until_gone(number(&text, "job="));
+    }
 }
 
 #[test]

@@ -48,15 +48,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "acp",
         parts: &["core", "config", "mailbox"],
-        crates: &[
-            "agent_client_protocol_schema",
-            "libc",
-            "portable_pty",
-            "serde",
-            "serde_json",
-            "thiserror",
-            "tokio",
-        ],
+        crates: &["agent_client_protocol_schema", "libc", "serde", "serde_json", "thiserror", "tokio"],
         never: &[],
     },
     Part {

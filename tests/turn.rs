@@ -55,7 +55,7 @@ fn agents(nvim: &Nvim) -> usize {
 
 #[test]
 fn the_chat_is_there_before_the_agent_and_keeps_what_is_typed_meanwhile() {
-    let mut all = vec![json!({ "expect": "initialize" }), json!({ "delay_ms": 300 })];
+    let mut all = vec![json!({ "expect": "initialize" }), json!({ "delay_ms": 2000 })];
     all.extend(opened().into_iter().skip(1));
     all.extend([prompt(), says("Heard you."), ends("end_turn")]);
     let mut chat = Scripted::new(&[], all);
@@ -141,21 +141,25 @@ fn markdown_in_the_transcript_is_coloured() {
 #[test]
 fn a_reader_who_scrolled_up_is_left_where_they_are() {
     let lines: String = (1..=60).map(|line| format!("line {line}\n")).collect();
-    let mut chat = Scripted::new(
-        &[],
-        steps([prompt(), says(&lines), ends("end_turn"), prompt(), says("more"), ends("end_turn")]),
-    );
+    let steps = steps([
+        prompt(),
+        says(&lines),
+        json!({ "expect": "session/cancel" }),
+        says("more"),
+        ends("cancelled"),
+    ]);
+    let mut chat = Scripted::new(&[], steps);
     chat.chat();
     chat.send("go");
-    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("line 60");
     chat.nvim.input("<Esc><C-w>kgg");
-    chat.nvim.wait_for_screen("Fake 1.0");
-    let before = chat.nvim.cursor();
-    chat.nvim.command("Acp send next");
-    chat.nvim.input("gg");
-    chat.wait_for("more");
-    chat.wait_for("Done");
-    assert_eq!(chat.nvim.cursor(), before);
+    let place = "return vim.fn.line('.') * 1000 + vim.fn.line('w0')";
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua(place, []).as_u64() == Some(1001), "the reader to be at the top");
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Cancelled");
+    assert!(chat.transcript().contains("more"));
+    assert_eq!(chat.nvim.exec_lua(place, []).as_u64(), Some(1001));
 }
 
 #[test]

@@ -309,6 +309,7 @@ fn shortened(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -440,6 +441,113 @@ mod tests {
             let failure = failure(RpcError::new(code, "m.").with_data(data));
             assert_eq!((failure.kind, failure.message.as_str()), (kind, message));
         }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_an_agent_says_is_too_odd_to_be_read(method in 0usize..11, odd in odd(), key in "[a-zA-Z_]{1,20}") {
+            let mut value = odd;
+            if let Value::Object(fields) = &mut value {
+                fields.insert(key, Value::Null);
+            }
+            // No answer is wrong here; a panic is.
+            for fact in update(&value) {
+                drop(fact);
+            }
+            drop(connected(&value));
+            drop(created(&value));
+            drop(opened("s".into(), &value));
+            drop(listed(&value));
+            drop(turn_end(&value));
+            drop(steered(&value));
+            drop(failure(RpcError::new(-32603, "m").with_data(value.clone())));
+            drop(request(METHODS[method], &value));
+        }
+    }
+
+    const METHODS: [&str; 11] = [
+        "session/request_permission",
+        "fs/read_text_file",
+        "fs/write_text_file",
+        "terminal/create",
+        "terminal/output",
+        "terminal/wait_for_exit",
+        "terminal/kill",
+        "terminal/release",
+        "elicitation/create",
+        "_vendor/x",
+        "",
+    ];
+
+    /// JSON of the protocol's own words, put together in any way.
+    fn odd() -> impl Strategy<Value = Value> {
+        const WORDS: [&str; 48] = [
+            "sessionUpdate",
+            "content",
+            "type",
+            "text",
+            "toolCallId",
+            "toolCall",
+            "options",
+            "optionId",
+            "kind",
+            "status",
+            "locations",
+            "path",
+            "line",
+            "rawInput",
+            "_meta",
+            "terminal_info",
+            "terminal_output",
+            "terminal_id",
+            "data",
+            "entries",
+            "availableCommands",
+            "input",
+            "configOptions",
+            "currentValue",
+            "select",
+            "boolean",
+            "tool_call",
+            "agent_message_chunk",
+            "plan",
+            "usage_update",
+            "used",
+            "cost",
+            "resource",
+            "uri",
+            "blob",
+            "sessionId",
+            "cwd",
+            "mode",
+            "form",
+            "url",
+            "requestedSchema",
+            "message",
+            "env",
+            "args",
+            "protocolVersion",
+            "agentCapabilities",
+            "sessionCapabilities",
+            "authMethods",
+        ];
+        let word = prop::sample::select(WORDS.as_slice());
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            word.clone().prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(6, 64, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((word.clone(), inner), 0..6).prop_map(|fields| {
+                    Value::Object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+                }),
+            ]
+        })
     }
 
     #[test]

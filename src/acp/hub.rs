@@ -143,11 +143,8 @@ impl Hub {
         };
         if let Some(command) = unsent {
             let message = "the agent isn't running; start it again".to_owned();
-            refuse(
-                &self.shared.mailbox,
-                command,
-                Failure { kind: FailureKind::Disconnected, message, details: None },
-            );
+            let failure = Failure { kind: FailureKind::Disconnected, message, details: None };
+            refuse(&self.shared.mailbox, agent, command, failure);
         }
     }
 
@@ -158,7 +155,6 @@ impl Hub {
         };
         let Some(agent) = self.names.remove(&id) else { return };
         self.agents.remove(&agent);
-        self.sessions.retain(|_, of| *of != agent);
         if panicked {
             let message =
                 "the plugin failed while it spoke with it; see the log, and start it again".to_owned();
@@ -182,23 +178,37 @@ fn session_of(command: &Command) -> Option<SessionKey> {
 }
 
 /// Answers a command that cannot be carried out. Those that nobody waits for are dropped.
-pub fn refuse(mailbox: &Mailbox, command: Command, failure: Failure) {
-    let request_failed = |agent, what: &str, failure| Event::RequestFailed {
-        agent,
-        session: None,
-        what: what.into(),
-        failure,
-    };
-    mailbox.post(match command {
-        Command::Connect { agent, .. } => Event::Exited { agent, why: stillborn(failure) },
-        Command::Open { session, .. } | Command::Load { session, .. } => {
-            Event::OpenFailed { session, failure }
+pub fn refuse(mailbox: &Mailbox, agent: Option<AgentId>, command: Command, failure: Failure) {
+    let (agent, what, session) = match (command, agent) {
+        (Command::Connect { agent, .. }, _) => {
+            return mailbox.post(Event::Exited { agent, why: stillborn(failure) });
         }
-        Command::Prompt { session, .. } => Event::TurnEnded { session, end: TurnEnd::Failed(failure) },
-        Command::List { agent, .. } => request_failed(agent, "list sessions", failure),
-        Command::Delete { agent, .. } => request_failed(agent, "delete the session", failure),
-        Command::Login { agent, .. } => request_failed(agent, "log in", failure),
-        Command::Logout { agent } => request_failed(agent, "log out", failure),
-        _ => return,
-    });
+        (Command::Open { session, .. } | Command::Load { session, .. }, _) => {
+            return mailbox.post(Event::OpenFailed { session, failure });
+        }
+        (Command::Prompt { session, .. }, _) => {
+            return mailbox.post(Event::TurnEnded { session, end: TurnEnd::Failed(failure) });
+        }
+        (command, Some(agent)) => match wish(&command) {
+            Some(what) => (agent, what, session_of(&command)),
+            None => return,
+        },
+        (_, None) => return,
+    };
+    mailbox.post(Event::RequestFailed { agent, session, what: what.to_owned(), failure });
+}
+
+/// What a command asks of an agent, fit for "couldn't …".
+pub fn wish(command: &Command) -> Option<&'static str> {
+    Some(match command {
+        Command::List { .. } => "list sessions",
+        Command::Delete { .. } => "delete the session",
+        Command::Login { .. } => "log in",
+        Command::Logout { .. } => "log out",
+        Command::Steer { .. } => "steer the turn",
+        Command::SetMode { .. } => "change the mode",
+        Command::SetModel { .. } => "change the model",
+        Command::SetOption { .. } => "change the option",
+        _ => return None,
+    })
 }

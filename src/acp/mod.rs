@@ -14,7 +14,6 @@ mod jobs;
 mod outbox;
 mod process;
 mod rpc;
-mod serve;
 mod session;
 pub mod terminals;
 mod to_acp;
@@ -116,7 +115,7 @@ impl Background {
         if let Err(mpsc::error::SendError(Order::Do(command))) = self.orders.send(order) {
             let message = "the plugin's background has ended; restart Neovim".to_owned();
             let failure = Failure { kind: FailureKind::Disconnected, message, details: None };
-            hub::refuse(&self.mailbox, command, failure);
+            hub::refuse(&self.mailbox, None, command, failure);
         }
     }
 

@@ -76,12 +76,11 @@ pub fn clean_lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a blank line stands between an entry and the one before it.
 fn gap(before: Option<&Body>, body: &Body) -> bool {
-    match (before, body) {
-        (None, _) => false,
-        (Some(Body::Speaker(_)), _) => false,
-        (Some(Body::Tool(_) | Body::Thought { .. }), Body::Tool(_) | Body::Thought { .. }) => false,
-        _ => true,
-    }
+    !matches!(
+        (before, body),
+        (None | Some(Body::Speaker(_)), _)
+            | (Some(Body::Tool(_) | Body::Thought { .. }), Body::Tool(_) | Body::Thought { .. })
+    )
 }
 
 /// Where an entry's own lines begin: after the blank line that sets it off, if there is one.

@@ -690,10 +690,15 @@ impl App {
     // Views.
 
     fn open_log(&mut self) -> Result<()> {
-        if !self.log_path.is_file() {
-            return fail("nothing was logged; setup{ log = true } writes the messages down");
+        let Some(log) = self.log() else {
+            return fail(
+                "messages are not written down; setup{ log = true } does that from the next agent on",
+            );
+        };
+        if !log.is_file() {
+            return fail(format!("nothing was written to {} yet", log.display()));
         }
-        let path: String = self.editor.func("fnameescape", self.log_path.to_string_lossy().into_owned())?;
+        let path: String = self.editor.func("fnameescape", log.to_string_lossy().into_owned())?;
         self.editor.command(&format!("botright split {path}"))?;
         self.editor.command("setlocal nomodifiable autoread")
     }

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
-use crate::acp::{self, Background, Settings};
 use crate::config::{AutoOpen, Config, DiffStyle, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
@@ -34,6 +33,7 @@ use crate::nvim::review::Review;
 use crate::nvim::terminal::{Key, Terminals};
 use crate::nvim::timer::Timer;
 use crate::nvim::winbar;
+use crate::nvim::{Background, Start};
 
 /// Chats are drawn at most this often.
 const FRAME: Duration = Duration::from_millis(12);
@@ -60,10 +60,11 @@ pub struct App {
     pub asking: Asking,
     pub effects: VecDeque<Effect>,
     pub bundled: Option<PathBuf>,
-    pub log_path: PathBuf,
+    log_path: PathBuf,
     launches: HashMap<AgentId, Launch>,
     pids: HashMap<AgentId, u32>,
-    background: Option<Background>,
+    start: Start,
+    background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
     files: Files,
     review: Review,
@@ -103,6 +104,7 @@ impl App {
     pub fn new(
         editor: Rc<Editor>,
         mailbox: Arc<Mailbox>,
+        start: Start,
         frame: Timer,
         tick: Timer,
         bundled: Option<PathBuf>,
@@ -123,6 +125,7 @@ impl App {
             log_path: Path::new(&state).join("acp.log"),
             launches: HashMap::new(),
             pids: HashMap::new(),
+            start,
             background: None,
             mailbox,
             files: Files::default(),
@@ -159,18 +162,8 @@ impl App {
     }
 
     fn start_background(&mut self) -> Result<()> {
-        let log = match &self.config.log {
-            Log::Off => None,
-            Log::On => Some(self.log_path.clone()),
-            Log::File(path) => Some(path.clone()),
-        };
-        let settings = Settings {
-            client_version: env!("CARGO_PKG_VERSION").to_owned(),
-            initialize_timeout: self.config.timeouts.initialize,
-            log,
-            ..Settings::default()
-        };
-        self.background = Some(acp::start(self.mailbox.clone(), settings));
+        let background = (self.start)(self.mailbox.clone(), &self.config, self.log());
+        self.background = Some(background);
         for buf in self.editor.list_bufs()? {
             if self.editor.buf_is_loaded(buf) {
                 self.buffer_loaded(buf)?;
@@ -991,12 +984,16 @@ impl App {
                 json!({ "agent": launch.name, "pid": pid, "state": state })
             })
             .collect();
-        let log = match &self.config.log {
+        json!({ "sessions": sessions, "agents": agents, "log": self.log(), "following": self.follow.on })
+    }
+
+    /// Where the messages are written down, if they are.
+    pub fn log(&self) -> Option<PathBuf> {
+        match &self.config.log {
             Log::Off => None,
             Log::On => Some(self.log_path.clone()),
             Log::File(path) => Some(path.clone()),
-        };
-        json!({ "sessions": sessions, "agents": agents, "log": log, "following": self.follow.on })
+        }
     }
 
     /// What to do about a session that cannot take prompts.

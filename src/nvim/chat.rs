@@ -361,7 +361,8 @@ impl Chat {
         let Some(new) = ready.get(region.streamed..).filter(|new| !new.is_empty()) else {
             return Ok(true);
         };
-        let piece = &new[..new.floor_char_boundary(PIECE)];
+        let end = (0..=PIECE.min(new.len())).rev().find(|end| new.is_char_boundary(*end)).unwrap_or_default();
+        let piece = &new[..end];
         // Half of a line end waits for its other half.
         let piece = piece.strip_suffix('\r').filter(|rest| !rest.is_empty()).unwrap_or(piece);
         let lines: Vec<&str> = clean_lines(piece).collect();

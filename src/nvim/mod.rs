@@ -32,11 +32,23 @@ use self::editor::{Buf, Editor, Level};
 use self::terminal::Key;
 use self::timer::Timer;
 use self::waker::Waker;
+use crate::config::Config;
 use crate::core::message::Command;
 use crate::mailbox::Mailbox;
 
 /// One run of the drain takes events for this long, then the editor has its turn.
 const BUDGET: Duration = Duration::from_millis(4);
+
+/// The other side, as this one sees it.
+pub trait Background {
+    /// Never blocks.
+    fn send(&self, command: Command);
+    /// Ends every process. Waits for at most `limit`.
+    fn shut_down(&self, limit: Duration);
+}
+
+/// Starts the background; the last argument is where to write the messages down.
+pub type Start = fn(Arc<Mailbox>, &Config, Option<PathBuf>) -> Box<dyn Background>;
 
 type Task = Box<dyn FnOnce(&mut App) -> Result<()>>;
 
@@ -50,11 +62,11 @@ thread_local! {
 static MAILBOX: OnceLock<Arc<Mailbox>> = OnceLock::new();
 
 /// The table that `require("acp.native")` gives to Lua.
-pub fn module(lua: &Lua) -> Result<Table> {
+pub fn module(lua: &Lua, background: Start) -> Result<Table> {
     let module = lua.create_table()?;
     module.set("version", env!("CARGO_PKG_VERSION"))?;
     module.set("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
-    module.set("start", lua.create_function(start)?)?;
+    module.set("start", lua.create_function(move |lua, options| start(lua, options, background))?)?;
     module.set("configure", lua.create_function(actions::configure)?)?;
     module.set("call", lua.create_function(actions::call)?)?;
     module.set("complete", lua.create_function(actions::complete)?)?;
@@ -82,7 +94,7 @@ fn keep_panics_off_the_screen(log: PathBuf) {
 }
 
 /// Makes the app; later calls do nothing.
-fn start(lua: &Lua, options: Option<Table>) -> Result<()> {
+fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     if APP.with_borrow(Option::is_some) {
         return Ok(());
     }
@@ -101,7 +113,7 @@ fn start(lua: &Lua, options: Option<Table>) -> Result<()> {
     let frame = Timer::new(lua, lua.create_function(|_, ()| enter(App::frame_due))?)?;
     let tick = Timer::new(lua, lua.create_function(|_, ()| enter(App::ticked))?)?;
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
-    let app = App::new(editor.clone(), mailbox, frame, tick, demo.map(PathBuf::from))?;
+    let app = App::new(editor.clone(), mailbox, background, frame, tick, demo.map(PathBuf::from))?;
     APP.set(Some(app));
     actions::define_highlights(&editor)?;
     watch(&editor)

@@ -383,7 +383,7 @@ fn output_of_commands_that_the_agent_runs_itself_is_shown() {
         call(json!({"_meta": {"terminal_output_delta": {"terminal_id": "t", "data": "a\nb"}}})),
         call(json!({"_meta": {"terminal_output": {"terminal_id": "t", "data": "\n"}}})),
         call(json!({"status": "completed", "_meta": {"terminal_exit": {"terminal_id": "t", "exit_code": 0, "signal": null}}})),
-        call(json!({"_meta": {"terminal_output": {"terminal_id": "u", "data": "never announced"}}})),
+        call(json!({"toolCallId": "u", "_meta": {"terminal_output": {"terminal_id": "u", "data": "of no terminal"}}})),
         end_turn(),
     ]);
     test.prompt("x");
@@ -398,7 +398,7 @@ fn output_of_commands_that_the_agent_runs_itself_is_shown() {
     };
     let events = test.events();
     let started: Vec<_> = events.iter().filter_map(started).collect();
-    assert_eq!(started, [(id("t"), "ls".into(), project.clone()), (id("u"), String::new(), project)]);
+    assert_eq!(started, [(id("t"), "ls".into(), project)]);
     let output = |of: &str| -> Vec<u8> {
         let bytes = |event: &Event| match event {
             Event::TerminalGrew { terminal, bytes, .. } if terminal.0 == of => Some(bytes.clone()),
@@ -406,7 +406,10 @@ fn output_of_commands_that_the_agent_runs_itself_is_shown() {
         };
         events.iter().filter_map(bytes).flatten().collect()
     };
-    assert_eq!((output("t"), output("u")), (b"a\r\nb\r\n".to_vec(), b"never announced".to_vec()));
+    assert_eq!((output("t"), output("u")), (b"a\r\nb\r\n".to_vec(), vec![]));
+    let content = Some(vec![ToolContent::Content(Content::Text("of no terminal".into()))]);
+    let patch = ToolCallPatch { content, ..ToolCallPatch::new("u") };
+    assert_eq!(test.updates().last(), Some(&Update::ToolCall(Box::new(patch))));
     let end = Event::TerminalEnded {
         session: SESSION,
         terminal: id("t"),

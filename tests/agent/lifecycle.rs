@@ -229,6 +229,28 @@ fn a_wish_to_an_agent_that_is_gone_is_answered() {
 }
 
 #[test]
+fn a_wish_to_a_session_whose_agent_is_gone_is_answered() {
+    let mut test = Test::new();
+    test.open(&[json!({"exit": 0})]);
+    test.exited();
+    test.send(Command::Steer { session: SESSION, content: vec![Content::Text("typed with care".into())] });
+    let (what, failure) = test.failed();
+    assert_eq!((what.as_str(), failure.kind), ("steer the turn", FailureKind::Disconnected));
+    test.prompt("x");
+    assert!(matches!(test.turn_end(), TurnEnd::Failed(_)));
+}
+
+#[test]
+fn a_wish_to_a_session_that_is_not_open_is_answered() {
+    let mut test = Test::new();
+    test.connect(&[expect("session/new")]);
+    test.send(test.open_command(SESSION));
+    test.send(Command::SetMode { session: SESSION, mode: "ask".into() });
+    let (what, failure) = test.failed();
+    assert_eq!((what.as_str(), failure.kind), ("change the mode", FailureKind::NotFound));
+}
+
+#[test]
 fn after_the_end_a_wish_is_still_answered() {
     let mut test = Test::new();
     assert!(test.background.shut_down(Duration::from_secs(5)));

@@ -44,6 +44,17 @@ fn the_sessions_folder_counts_wherever_the_agent_was_started() {
 }
 
 #[test]
+fn a_folder_whose_name_is_no_text_cannot_be_told() {
+    let mut test = Test::new();
+    test.connect(&[]);
+    let odd: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(b"/tmp/\xff".to_vec());
+    let place = Place { cwd: odd.into(), ..Place::default() };
+    test.send(Command::Open { agent: AGENT, session: SESSION, place });
+    assert!(test.open_failed().message.starts_with("the request can't be written"));
+    assert_eq!(test.finish().methods(), ["initialize"]);
+}
+
+#[test]
 fn a_sessions_name_is_the_agents_business() {
     let mut test = Test::new();
     let name = "a b/../\"c\"\n\u{1F600}";

@@ -183,9 +183,20 @@ impl Test {
             }
             let bell = self.bell.0.lock().unwrap();
             let left = deadline.saturating_duration_since(Instant::now());
-            let (_bell, timeout) = self.bell.1.wait_timeout_while(bell, left, |bell| *bell == rung).unwrap();
-            assert!(!timeout.timed_out(), "{what} didn't come; {:#?}\n{}", self.seen, self.raw_record());
+            let (bell, timeout) = self.bell.1.wait_timeout_while(bell, left, |bell| *bell == rung).unwrap();
+            // The background rings it, and must not find it poisoned.
+            drop(bell);
+            assert!(!timeout.timed_out(), "{what} didn't come; {}\n{}", self.shortly(), self.raw_record());
         }
+    }
+
+    /// What came, a line each, with a mark where a test has asked for it.
+    fn shortly(&self) -> String {
+        let line = |(event, used): &(Event, bool)| {
+            let event: String = format!("{event:?}").chars().take(200).collect();
+            format!("\n{} {event}", if *used { "+" } else { "-" })
+        };
+        self.seen.iter().map(line).collect()
     }
 
     /// Everything that came so far, in order.

@@ -136,6 +136,7 @@ impl Nvim {
     }
 
     /// Types keys as a user would, `<Esc>` and the like included. Works while Neovim is blocked.
+    #[track_caller]
     pub fn input(&mut self, keys: &str) {
         let mut rest = keys;
         while !rest.is_empty() {
@@ -146,22 +147,30 @@ impl Nvim {
     }
 
     /// Runs Lua with `...` as the arguments; fails the test when it fails.
+    #[track_caller]
     pub fn exec_lua<const N: usize>(&mut self, code: &str, args: [Value; N]) -> Value {
-        self.try_lua(code, args).unwrap_or_else(|error| panic!("couldn't run {code:?}: {error}"))
+        match self.try_lua(code, args) {
+            Ok(value) => value,
+            Err(error) => panic!("couldn't run {code:?}: {error}"),
+        }
     }
 
     /// Runs Lua; its error is the test's business.
+    #[track_caller]
     pub fn try_lua<const N: usize>(&mut self, code: &str, args: [Value; N]) -> Result<Value, String> {
         self.request("nvim_exec_lua", vec![code.into(), Value::Array(args.into())])
     }
 
     /// Runs an Ex command; fails the test when it fails.
+    #[track_caller]
     pub fn command(&mut self, command: &str) {
-        self.request("nvim_command", vec![command.into()])
-            .unwrap_or_else(|error| panic!("couldn't run :{command}: {error}"));
+        if let Err(error) = self.request("nvim_command", vec![command.into()]) {
+            panic!("couldn't run :{command}: {error}");
+        }
     }
 
     /// Tells Neovim of an agent, which is the one that a new chat takes.
+    #[track_caller]
     pub fn setup_agent(&mut self, name: &str, command: impl AsRef<Path>, args: &[&str]) {
         let command = command.as_ref().to_str().expect("a path in UTF-8");
         let args = args.iter().map(|&arg| arg.into()).collect();
@@ -198,6 +207,7 @@ impl Nvim {
     }
 
     /// The highlight groups, lowest first, under the first cell of a text that is on the screen.
+    #[track_caller]
     pub fn groups_of(&mut self, text: &str) -> Vec<String> {
         self.catch_up();
         match self.grid.find(text) {
@@ -213,6 +223,7 @@ impl Nvim {
     }
 
     /// A buffer's text, lines joined by line breaks; 0 is the current buffer.
+    #[track_caller]
     pub fn buffer_text(&mut self, buffer: u64) -> String {
         let code = "return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')";
         let text = self.exec_lua(code, [buffer.into()]);
@@ -220,12 +231,14 @@ impl Nvim {
     }
 
     /// What `:messages` shows.
+    #[track_caller]
     pub fn messages(&mut self) -> String {
         let code = "return vim.api.nvim_exec2('messages', { output = true }).output";
         self.exec_lua(code, []).as_str().expect("a text in UTF-8").to_owned()
     }
 
     /// Works while Neovim is blocked.
+    #[track_caller]
     pub fn mode(&mut self) -> Mode {
         let mode = self.request("nvim_get_mode", vec![]).expect("a mode");
         Mode {
@@ -234,6 +247,7 @@ impl Nvim {
         }
     }
 
+    #[track_caller]
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.request("nvim_ui_try_resize", vec![columns.into(), rows.into()]).expect("a new size");
         let size = (usize::from(columns), usize::from(rows));
@@ -241,6 +255,7 @@ impl Nvim {
     }
 
     /// Waits until a condition holds. It is looked at after each redraw, and every few milliseconds.
+    #[track_caller]
     pub fn wait_until(&mut self, mut condition: impl FnMut(&mut Self) -> bool, what: &str) {
         let deadline = Instant::now() + DEADLINE;
         while !condition(self) {
@@ -252,23 +267,27 @@ impl Nvim {
     }
 
     /// Waits until a text stands on the screen.
+    #[track_caller]
     pub fn wait_for_screen(&mut self, text: &str) {
         self.wait_until(|nvim| nvim.grid.text().contains(text), &format!("the screen to show {text:?}"));
     }
 
     /// Asks Neovim to leave, unsaved buffers or not, and waits for its end.
+    #[track_caller]
     pub fn quit(&mut self) -> ExitStatus {
         self.connection.notify("nvim_command", vec!["qall!".into()]);
         self.wait_for_end()
     }
 
     /// Ends Neovim without giving it a chance to do anything.
+    #[track_caller]
     pub fn kill9(&mut self) -> ExitStatus {
         self.child.kill().expect("a child of ours");
         self.wait_for_end()
     }
 
     /// Waits for an end that the test brought about.
+    #[track_caller]
     pub fn wait_for_end(&mut self) -> ExitStatus {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -301,6 +320,7 @@ impl Nvim {
     }
 
     /// Calls any function of `:help api`. An error is Neovim's answer; no answer fails the test.
+    #[track_caller]
     pub fn request(&mut self, method: &str, args: Vec<Value>) -> Result<Value, String> {
         let timeout = self.timeout;
         match self.request_within(timeout, method, args) {
@@ -366,6 +386,7 @@ impl Nvim {
         }
     }
 
+    #[track_caller]
     fn ended(&mut self) -> ! {
         let status = self.wait_for_end();
         panic!("neovim ended by itself: {status}\n{}", self.last_words());

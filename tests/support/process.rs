@@ -54,6 +54,7 @@ pub fn processes_with_env(entry: &str) -> Vec<Process> {
 }
 
 /// Waits until a condition holds that no redraw announces, such as a process' end.
+#[track_caller]
 pub fn wait_for(mut condition: impl FnMut() -> bool, what: &str) {
     let deadline = Instant::now() + DEADLINE;
     while !condition() {

@@ -11,7 +11,7 @@ use super::content::{block, blocks, tool_content};
 use super::{count, each, id, options, text};
 use crate::core::message::{
     Content, Cost, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, TerminalId,
-    ToolCallPatch, ToolKind, Update, WireStatus,
+    ToolCallId, ToolCallPatch, ToolKind, Update, WireStatus,
 };
 
 /// What one update says. Agents that run commands themselves put the output into `_meta` of a tool
@@ -20,7 +20,7 @@ use crate::core::message::{
 pub enum Fact {
     Update(Update),
     TerminalStarted { terminal: TerminalId, command: String, cwd: Option<PathBuf> },
-    TerminalGrew { terminal: TerminalId, text: String },
+    TerminalGrew { call: ToolCallId, terminal: TerminalId, text: String },
     TerminalEnded { terminal: TerminalId, exit: Exit },
 }
 
@@ -234,7 +234,11 @@ fn terminal(meta: &Value, call: &ToolCallPatch) -> Vec<Fact> {
         }
     });
     let grew = ["terminal_output", "terminal_output_delta"].into_iter().filter_map(|key| {
-        Some(Fact::TerminalGrew { terminal: terminal(&meta[key])?, text: text(&meta[key]["data"])? })
+        Some(Fact::TerminalGrew {
+            call: call.id.clone(),
+            terminal: terminal(&meta[key])?,
+            text: text(&meta[key]["data"])?,
+        })
     });
     let ended = terminal(&meta["terminal_exit"]).map(|terminal| {
         let exit = &meta["terminal_exit"];
@@ -478,7 +482,7 @@ mod tests {
 
     #[test]
     fn output_that_an_agent_reports_itself_is_a_terminal() {
-        let id = TerminalId("t".into());
+        let (call, id) = (ToolCallId("t".into()), TerminalId("t".into()));
         let facts = update(&json!({
             "sessionUpdate": "tool_call", "toolCallId": "t", "title": "ls", "rawInput": {"command": "ls -l"},
             "content": [{"type": "terminal", "terminalId": "t"}],
@@ -490,11 +494,14 @@ mod tests {
             Fact::TerminalStarted { terminal: id.clone(), command: "ls -l".into(), cwd: Some("/p".into()) }
         );
         assert!(matches!(&facts[1], Fact::Update(Update::ToolCall(_))));
-        assert_eq!(facts[2], Fact::TerminalGrew { terminal: id.clone(), text: "a\n".into() });
+        assert_eq!(
+            facts[2],
+            Fact::TerminalGrew { call: call.clone(), terminal: id.clone(), text: "a\n".into() }
+        );
 
         let delta = json!({"sessionUpdate": "tool_call_update", "toolCallId": "t",
                            "_meta": {"terminal_output_delta": {"terminal_id": "t", "data": "b"}}});
-        assert_eq!(update(&delta), [Fact::TerminalGrew { terminal: id.clone(), text: "b".into() }]);
+        assert_eq!(update(&delta), [Fact::TerminalGrew { call, terminal: id.clone(), text: "b".into() }]);
 
         let end = update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "failed",
                                  "_meta": {"terminal_exit": {"terminal_id": "t", "exit_code": 3, "signal": null}}}));

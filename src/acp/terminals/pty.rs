@@ -92,6 +92,12 @@ pub fn foreground_group(ours: &File) -> Option<i32> {
     check(unsafe { libc::tcgetpgrp(ours.as_raw_fd()) }).ok().filter(|group| *group > 1)
 }
 
+/// The session that a process belongs to.
+pub fn session(process: i32) -> Option<i32> {
+    // SAFETY: takes and returns numbers.
+    check(unsafe { libc::getsid(process) }).ok()
+}
+
 /// Waits until a child has ended, and leaves it in the table of processes, so that its number
 /// stays its own.
 pub fn wait_for_end(child: i32) {

@@ -48,6 +48,8 @@ pub struct Terminal {
 struct State {
     record: Output,
     process: Process,
+    /// The group of its own that a shell gave to what it ran when it was asked to end.
+    job: Option<i32>,
     /// What the system said about the process's end.
     ended: Option<Exit>,
     ending: Ending,
@@ -106,6 +108,7 @@ impl Terminal {
         let state = State {
             record: Output::new(output_limit),
             process: Process::Running(child),
+            job: None,
             ended: None,
             ending: Ending::NotAsked,
             ours: Some(Arc::new(ours)),
@@ -173,14 +176,13 @@ impl Terminal {
         state.ending = match state.ending {
             Ending::Killed { .. } => return,
             _ if grace.is_zero() => {
-                state.signal(self.group, libc::SIGKILL);
+                state.signal(self.group, &[libc::SIGKILL]);
                 Ending::Killed { at: now }
             }
             Ending::Asked { kill_at } => Ending::Asked { kill_at: kill_at.min(now + grace) },
             Ending::NotAsked => {
-                state.signal(self.group, libc::SIGTERM);
                 // One that is stopped hears nothing before it goes on.
-                state.signal(self.group, libc::SIGCONT);
+                state.signal(self.group, &[libc::SIGTERM, libc::SIGCONT]);
                 Ending::Asked { kill_at: now + grace }
             }
         };
@@ -240,19 +242,30 @@ impl Terminal {
 }
 
 impl State {
-    fn signal(&self, group: i32, signal: i32) {
-        match &self.process {
-            Process::Gone => {}
-            Process::Left => pty::signal(group, signal),
-            Process::Running(_) => {
+    fn signal(&mut self, group: i32, signals: &[i32]) {
+        // Looked up first: when the process ends the terminal forgets what ran on it.
+        if let Process::Running(_) = self.process {
+            self.job = self.ours.as_deref().and_then(pty::foreground_group).or(self.job);
+        }
+        for &signal in signals {
+            if !matches!(self.process, Process::Gone) {
                 pty::signal(group, signal);
-                // A shell that gives its jobs groups of their own leaves them out of its own one.
-                let foreground = self.ours.as_deref().and_then(pty::foreground_group);
-                if let Some(foreground) = foreground.filter(|foreground| *foreground != group) {
-                    pty::signal(foreground, signal);
-                }
+            }
+            if let Some(job) = self.job(group) {
+                pty::signal(job, signal);
             }
         }
+    }
+
+    /// The shell's job, if it is still that: the session has the number of the shell's own group.
+    fn job(&self, group: i32) -> Option<i32> {
+        self.job.filter(|job| *job != group && pty::session(*job) == Some(group))
+    }
+
+    fn is_over(&self, group: i32) -> bool {
+        let is_gone = matches!(self.process, Process::Gone);
+        // A job that was asked to end is waited for, to be killed.
+        is_gone && !(matches!(self.ending, Ending::Asked { .. }) && self.job(group).is_some())
     }
 }
 
@@ -318,7 +331,7 @@ impl Pump {
         let mut deadline = None;
         if let Ending::Asked { kill_at } = state.ending {
             if kill_at <= now {
-                state.signal(self.terminal.group, libc::SIGKILL);
+                state.signal(self.terminal.group, &[libc::SIGKILL]);
                 state.ending = Ending::Killed { at: now };
                 self.left = Patience::default();
             } else {
@@ -412,7 +425,7 @@ impl Pump {
     }
 
     fn is_done(&self) -> bool {
-        self.told && self.ours.is_none() && matches!(self.terminal.lock().process, Process::Gone)
+        self.told && self.ours.is_none() && self.terminal.lock().is_over(self.terminal.group)
     }
 
     /// Whether the editor keeps up.

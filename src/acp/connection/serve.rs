@@ -3,14 +3,19 @@
 
 use tokio::sync::oneshot;
 
-use super::asks::Over;
-use super::connection::{Call, Connection};
-use super::files::{FileRequest, FileWork, ForEditor};
-use super::from_acp::{self, AgentRequest, Scope};
-use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Reply, RequestId, RpcError};
-use super::terminals::{TerminalError, TerminalSpec};
-use super::{connection, to_acp};
-use crate::core::message::{PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch};
+use super::wishes::Call;
+use super::{Connection, State};
+use crate::acp::asks::Over;
+use crate::acp::files::{FileRequest, FileWork, ForEditor};
+use crate::acp::from_acp::{self, AgentRequest, Scope};
+use crate::acp::rpc::{
+    INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Reply, RequestId, RpcError,
+};
+use crate::acp::terminals::{TerminalError, TerminalSpec};
+use crate::acp::to_acp;
+use crate::core::message::{
+    Event, PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch,
+};
 
 /// An agent that wants the error for a missing file as no error at all.
 const WANTS_EMPTY: &str = "gemini-cli";
@@ -83,8 +88,7 @@ impl Connection {
                 Call::Open { session, .. }
                 | Call::Load { session }
                 | Call::Prompt { session }
-                | Call::Choose { session, .. }
-                | Call::Other { session: Some(session), .. },
+                | Call::Wish { session: Some(session), .. },
             ) => Some(*session),
             Some(_) => self.sessions.any().map(|session| session.key),
             None => None,
@@ -156,12 +160,9 @@ impl Connection {
         options: Vec<PermissionOption>,
         reply: Reply,
     ) {
-        let cancelled = self
-            .sessions
-            .get_mut(session)
-            .and_then(|known| known.turn.as_ref())
-            .is_some_and(|turn| turn.cancelled);
-        if cancelled {
+        let Some(known) = self.sessions.get_mut(session) else { return };
+        known.name_terminals(call.content.as_deref().unwrap_or_default());
+        if known.turn.as_ref().is_some_and(|turn| turn.cancelled) {
             return reply.ok(to_acp::permission_cancelled());
         }
         if options.is_empty() {
@@ -176,7 +177,7 @@ impl Connection {
     fn ask(&mut self, session: SessionKey, question: Question, reply: Reply) {
         let in_turn = self.sessions.get_mut(session).is_some_and(|known| known.turn.is_some());
         let ask = self.asks.open(session, in_turn, &question, reply);
-        self.post(crate::core::message::Event::Asked { session, ask, question });
+        self.post(Event::Asked { session, ask, question });
     }
 
     fn file(&mut self, session: SessionKey, work: FileWork, reply: Reply) {
@@ -218,7 +219,7 @@ impl Connection {
     }
 
     fn agent_is(&self, name: &str) -> bool {
-        matches!(&self.state, connection::State::Ready(info) if info.name.as_deref() == Some(name))
+        matches!(&self.state, State::Ready(info) if info.name.as_deref() == Some(name))
     }
 }
 

@@ -1,0 +1,281 @@
+--- A code fence at the left margin that has not been closed. Its code is mirrored into a hidden buffer,
+--- where an incremental parser reads only what is new; Markdown's own marks for such lines are found once,
+--- on a fence of one line. A closed fence is a block like any other, and no longer known here.
+
+local api, ts = vim.api, vim.treesitter
+local marks = require("acp.highlight.marks")
+local spans = require("acp.highlight.spans")
+
+local M = {}
+
+--- Rows of code painted in one go, and rows searched for the end in one go.
+local ROWS, SEARCHED = 48, 4000
+
+---@class acp.highlight.Fence
+---@field row integer of the opening line
+---@field info string that line
+---@field mark string its backticks or tildes
+---@field searched integer the first row not yet searched for the closing line
+---@field looks acp.highlight.FenceLooks?
+---@field rows integer how many rows of code have been looked at
+---@field buf integer? the hidden buffer
+---@field parser vim.treesitter.LanguageTree?
+---@field dirty integer the lowest row of code whose segments may have changed
+---@field todo {from: integer, to: integer}? rows of code that are still to be painted
+
+---@class acp.highlight.FenceLooks What the opening line says.
+---@field first acp.highlight.Segment[] the segments of the opening line
+---@field body acp.highlight.Segment[] Markdown's segments of a line of code, as if it were one byte long
+---@field lang string? the code's language
+
+---@type table<string, acp.highlight.FenceLooks> by opening line
+local looks_by_info = setmetatable({}, { __mode = "v" })
+---@type table<string, true> languages whose parser and query have been used
+local loaded = {}
+---@type table<string, acp.highlight.Segment[]|false> by the fence's mark and the line
+local closings = {}
+
+---@param row integer
+---@param line string
+---@return acp.highlight.Fence? fence nil when the line opens none at the left margin
+function M.at(row, line)
+  local mark = line:match("^```+") or line:match("^~~~+")
+  return mark and { row = row, info = line, mark = mark, searched = row + 1, rows = 0, dirty = 0 }
+end
+
+local function read_looks(info)
+  local text = spans.text({ info, "x" })
+  text.parser:parse(true)
+  local body = {}
+  for _, tree in pairs(text.parser:trees()) do
+    spans.captures(body, 0, tree, "markdown", text.text, 1, text.lines, 1, 2)
+  end
+  local looks = { first = spans.rows(text, 0, 1, 0)[0] or {}, body = body[1] or {} }
+  for lang, child in pairs(text.parser:children()) do
+    for _, tree in pairs(child:trees()) do
+      local ranges = tree:included_ranges()
+      if ranges[1] and ranges[1][1] == 2 then
+        looks.lang = lang
+      end
+    end
+  end
+  return looks
+end
+
+--- A language's first use costs some 5 ms for its parser, and up to 20 for its query: one to a tick.
+---@param fence acp.highlight.Fence
+---@return boolean ready
+function M.prepare(fence)
+  if not fence.looks then
+    local known = looks_by_info[fence.info]
+    fence.looks = known or read_looks(fence.info)
+    looks_by_info[fence.info] = fence.looks
+    local lang = fence.looks.lang
+    return known ~= nil or not lang or loaded[lang] ~= nil
+  end
+  local lang = fence.looks.lang
+  if lang and not loaded[lang] then
+    loaded[lang] = true
+    ts.query.get(lang, "highlights")
+    return false
+  end
+  return true
+end
+
+--- Whether a line would close the fence. Markdown parsers differ in this (does a longer run close a
+--- shorter one? does one in a quote?), so the parser is asked, once for each such line.
+---@return acp.highlight.Segment[]|false segments of the closing line
+local function closes(fence, line)
+  if not line:find("```%s*$") and not line:find("~~~%s*$") then
+    return false
+  end
+  local key = fence.mark .. " " .. line
+  local closing = closings[key]
+  if closing == nil then
+    local text = spans.text({ fence.mark, "x", line, "x" })
+    text.parser:parse()
+    closing = #spans.starts(text) > 1 and (spans.rows(text, 2, 3, 0)[2] or {})
+    closings[key] = closing
+  end
+  return closing
+end
+
+--- Searches the rows that have come since the last search.
+---@param buf integer
+---@param base integer
+---@param fence acp.highlight.Fence
+---@param upto integer the first row that may still change
+---@return integer? stop the row after the closing line
+---@return acp.highlight.Segment[]? closing the segments of that line
+function M.stop(buf, base, fence, upto)
+  upto = math.min(upto, fence.searched + SEARCHED)
+  for i, line in ipairs(api.nvim_buf_get_lines(buf, base + fence.searched, base + upto, false)) do
+    local closing = closes(fence, line)
+    if closing then
+      return fence.searched + i, closing
+    end
+  end
+  fence.searched = math.max(fence.searched, upto)
+end
+
+local function copy(segments)
+  local copies = {}
+  for i, segment in ipairs(segments) do
+    copies[i] = { unpack(segment, 1, 7) }
+  end
+  return copies
+end
+
+local function hidden_buffer()
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = "all"
+  local ok, buf = pcall(api.nvim_create_buf, false, true)
+  if ok then
+    vim.bo[buf].undolevels = -1
+  end
+  vim.o.eventignore = ignored
+  return ok and buf or error(buf, 0)
+end
+
+--- Replaces the code from a row on, and has it parsed.
+local function feed(fence, from, lines)
+  if fence.buf then
+    api.nvim_buf_set_lines(fence.buf, from, -1, false, lines)
+  else
+    fence.buf = hidden_buffer()
+    api.nvim_buf_set_lines(fence.buf, 0, -1, false, lines)
+    fence.parser = assert(ts.get_parser(fence.buf, fence.looks.lang))
+    fence.parser:register_cbs({
+      on_changedtree = function(ranges)
+        for _, range in ipairs(ranges) do
+          fence.dirty = math.min(fence.dirty, range[1])
+        end
+      end,
+    })
+  end
+  fence.parser:parse()
+end
+
+--- Paints rows of code.
+local function paint(buf, base, region, from, to)
+  local fence = region.fence
+  local first = fence.row + 1
+  local lines = api.nvim_buf_get_lines(buf, base + first + from, base + first + to, false)
+  local rows = {}
+  for i, line in ipairs(lines) do
+    if #line > 0 then
+      local segments = copy(fence.looks.body)
+      for _, segment in ipairs(segments) do
+        segment[2] = #line
+      end
+      rows[first + from + i - 1] = segments
+    end
+  end
+  if fence.parser then
+    local by_row = setmetatable({}, {
+      __index = function(_, i)
+        return lines[i - from]
+      end,
+    })
+    for _, tree in pairs(fence.parser:trees()) do
+      spans.captures(rows, first, tree, fence.looks.lang, fence.buf, 0, by_row, from, to)
+    end
+  end
+  local closing = first + to == region.rows and #lines > 0 and closes(fence, lines[#lines])
+  if closing then -- the last line is not whole, but would close the fence as it stands
+    rows[region.rows - 1] = copy(closing)
+  end
+  marks.paint(buf, base, region.marks, rows, first + from, first + to)
+end
+
+--- Paints what changed. When that is much, what is farther up is left for `more`.
+---@param buf integer
+---@param base integer
+---@param region acp.highlight.Region
+---@param stop integer? of `M.stop`
+---@param closing acp.highlight.Segment[]?
+function M.look(buf, base, region, stop, closing)
+  local fence = region.fence
+  local first, last = fence.row + 1, stop and stop - 1 or region.rows
+  if not region.marks[fence.row] then
+    local rows = { [fence.row] = copy(fence.looks.first) }
+    marks.paint(buf, base, region.marks, rows, fence.row, first)
+  end
+  -- The last row looked at may have been half a line.
+  local from = math.max(fence.rows - 1, 0)
+  fence.rows, fence.dirty = last - first, from
+  if fence.looks.lang and (fence.buf or fence.rows > 0) then
+    feed(fence, from, api.nvim_buf_get_lines(buf, base + first + from, base + last, false))
+  end
+  local dirty = fence.dirty
+  local near = math.max(dirty, fence.rows - ROWS)
+  if near > dirty then
+    local todo = fence.todo
+    fence.todo = { from = math.min(dirty, todo and todo.from or dirty), to = near }
+  elseif fence.todo then
+    fence.todo.to = math.min(fence.todo.to, fence.rows)
+  end
+  paint(buf, base, region, near, fence.rows)
+  if closing then
+    marks.paint(buf, base, region.marks, { [last] = copy(closing) }, last, last + 1)
+  end
+end
+
+--- Paints some of the rows that were left.
+---@param buf integer
+---@param base integer
+---@param region acp.highlight.Region
+---@return boolean painted whether there were any
+function M.more(buf, base, region)
+  local fence = region.fence
+  local todo = fence.todo
+  if not todo or todo.from >= todo.to then
+    fence.todo = nil
+    return false
+  end
+  local from = math.max(todo.from, todo.to - ROWS)
+  paint(buf, base, region, from, todo.to)
+  todo.to = from
+  return true
+end
+
+--- Tells which rows of a closed fence do not look yet as if they had been read from scratch: those with
+--- other languages in the code. All of them where the code has errors, for what an incremental parser
+--- makes of those depends on how they came to be, and all of a long fence, to be done in slices.
+---@param fence acp.highlight.Fence
+---@return fun(from: integer, to: integer): boolean unfinished
+function M.unfinished(fence)
+  local first, rows = fence.row + 1, {}
+  local all = fence.todo ~= nil or fence.parser ~= nil and fence.rows > 100
+  for _, tree in pairs(fence.parser and fence.parser:trees() or {}) do
+    all = all or tree:root():has_error()
+  end
+  if fence.parser and not all then
+    fence.parser:parse(true)
+    for _, child in pairs(fence.parser:children()) do
+      for _, tree in pairs(child:trees()) do
+        local from, _, to = tree:root():range()
+        for row = from, to do
+          rows[first + row] = true
+        end
+      end
+    end
+  end
+  return function(from, to)
+    for row = from, to - 1 do
+      if rows[row] then
+        return true
+      end
+    end
+    return all
+  end
+end
+
+---@param fence acp.highlight.Fence?
+function M.free(fence)
+  if fence and fence.buf and api.nvim_buf_is_valid(fence.buf) then
+    api.nvim_buf_delete(fence.buf, { force = true })
+  end
+end
+
+return M

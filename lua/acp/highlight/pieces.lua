@@ -1,0 +1,196 @@
+--- Text that can no longer change is cut into pieces, each small enough to be painted in one go. A piece
+--- is painted when it comes on screen, and may be forgotten when it is far away. Where to cut is found by
+--- the caller.
+
+local api = vim.api
+local marks = require("acp.highlight.marks")
+local spans = require("acp.highlight.spans")
+
+local M = {}
+
+--- Bytes to be painted in one go: some 2 ms.
+local PIECE = 768
+
+local has_slices = vim.fn.has("nvim-0.11") == 1
+
+---@class acp.highlight.Block Rows that have to be read together.
+---@field from integer
+---@field to integer exclusive
+
+---@class acp.highlight.Piece
+---@field from integer
+---@field to integer exclusive
+---@field block acp.highlight.Block the piece itself, or the long block that it is a slice of
+---@field painted boolean
+
+local function size_of(lines, first, last)
+  local size = 0
+  for i = first, last do
+    size = size + #lines[i] + 1
+  end
+  return size
+end
+
+local function add_piece(region, from, to, block)
+  local piece = { from = from, to = to, painted = false }
+  piece.block = block or piece
+  region.pieces[#region.pieces + 1] = piece
+  region.unpainted = region.unpainted + 1
+end
+
+--- Adds some rows that have to be read together: one piece, or slices of a long block.
+---@param region acp.highlight.Region
+---@param from integer the row of the first line
+---@param lines string[]
+---@param first integer
+---@param last integer
+function M.add(region, from, lines, first, last)
+  if size_of(lines, first, last) <= 1.5 * PIECE then
+    add_piece(region, from, from + last - first + 1)
+    return
+  end
+  local block = { from = from, to = from + last - first + 1 }
+  local start, size = first, 0
+  for i = first, last do
+    size = size + #lines[i] + 1
+    if size >= PIECE or i == last then
+      add_piece(region, from + start - first, from + i - first + 1, block)
+      start, size = i + 1, 0
+    end
+  end
+end
+
+--- Cuts blocks off at the region's cut. Small ones share a piece.
+---@param region acp.highlight.Region
+---@param lines string[] from the cut on
+---@param starts integer[] the lines' rows at which blocks begin
+---@param upto integer the row of the first line that is not to be cut off
+function M.cut(region, lines, starts, upto)
+  local from, size = 0, 0
+  for i = 1, #starts do
+    local start = i == 1 and 0 or starts[i]
+    if start >= upto then
+      break
+    end
+    local stop = math.min(starts[i + 1] or upto, upto)
+    local bytes = size_of(lines, start + 1, stop)
+    if size > 0 and size + bytes > PIECE then
+      M.add(region, region.cut + from, lines, from + 1, start)
+      from, size = start, 0
+    end
+    size = size + bytes
+  end
+  M.add(region, region.cut + from, lines, from + 1, upto)
+  region.cut = region.cut + upto
+end
+
+--- Declares a piece painted. Its marks are no longer told apart: it goes as a whole, or not at all.
+---@param chat acp.highlight.Chat
+---@param region acp.highlight.Region
+---@param piece acp.highlight.Piece
+function M.settle(chat, region, piece)
+  for row = piece.from, piece.to - 1 do
+    region.marks[row] = nil
+  end
+  piece.painted = true
+  region.unpainted = region.unpainted - 1
+  chat.painted_rows = chat.painted_rows + piece.to - piece.from
+end
+
+--- Removes a painted piece's marks.
+---@param chat acp.highlight.Chat
+---@param region acp.highlight.Region
+---@param base integer
+---@param piece acp.highlight.Piece
+function M.forget(chat, region, base, piece)
+  api.nvim_buf_clear_namespace(chat.buf, marks.ns, base + piece.from, base + piece.to)
+  piece.painted = false
+  region.unpainted = region.unpainted + 1
+  chat.painted_rows = chat.painted_rows - (piece.to - piece.from)
+end
+
+--- The place of the first piece that ends after a row.
+---@param region acp.highlight.Region
+---@param row integer
+---@return integer
+function M.after(region, row)
+  local low, high = 1, #region.pieces + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if region.pieces[middle].to > row then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
+end
+
+---@class acp.highlight.Reading A text that is being parsed, a slice of it in each tick.
+---@field text acp.highlight.Text
+---@field ready boolean
+---@field failed string?
+
+--- Parses a text with all its languages: 3 ms of it at a time, but on 0.10 in one go.
+---@param lines string[]
+---@param done fun() called when the reading is ready, unless it is at once
+---@return acp.highlight.Reading
+function M.read(lines, done)
+  local reading = { text = spans.text(lines), ready = false }
+  if has_slices then
+    local returned = false
+    reading.text.parser:parse(true, function(err)
+      reading.ready, reading.failed = true, err
+      if returned then
+        done()
+      end
+    end)
+    returned = true
+  else
+    reading.text.parser:parse(true)
+    reading.ready = true
+  end
+  return reading
+end
+
+--- Paints a piece. One of a long block may have to wait until the block has been parsed.
+---@param chat acp.highlight.Chat
+---@param region acp.highlight.Region
+---@param base integer
+---@param piece acp.highlight.Piece
+---@return boolean painted
+---@return string? failed why it stays plain
+function M.paint(chat, region, base, piece)
+  local block = piece.block
+  local text
+  if block == piece then
+    text = spans.text(api.nvim_buf_get_lines(chat.buf, base + block.from, base + block.to, false))
+    text.parser:parse(true)
+  else
+    -- The parser of the last long block is kept for its other pieces.
+    local long = chat.long
+    if long and not long.reading.ready then
+      return false
+    end
+    if not long or long.block ~= block then
+      local lines = api.nvim_buf_get_lines(chat.buf, base + block.from, base + block.to, false)
+      long = { block = block }
+      long.reading = M.read(lines, chat.wake)
+      chat.long = long
+      if not long.reading.ready then
+        return false
+      end
+    end
+    if long.reading.failed then
+      M.settle(chat, region, piece)
+      return true, ("couldn't parse a block of %d lines in time"):format(block.to - block.from)
+    end
+    text = long.reading.text
+  end
+  local rows = spans.rows(text, piece.from - block.from, piece.to - block.from, block.from)
+  marks.paint(chat.buf, base, region.marks, rows, piece.from, piece.to)
+  M.settle(chat, region, piece)
+  return true
+end
+
+return M

@@ -1,0 +1,176 @@
+--- Reads Markdown that stands in a list of lines: the segments to colour, row by row, and the rows at
+--- which blocks begin. Uses Neovim's public treesitter functions only, so a user's own parsers and queries
+--- count. Which text to read, and when, is up to the caller.
+
+local api, ts = vim.api, vim.treesitter
+
+local M = {}
+
+---@class acp.highlight.Text A text and the parser over it.
+---@field lines string[]
+---@field text string one row further down than the lines
+---@field parser vim.treesitter.LanguageTree
+
+--- Part of one row: the column, the column after it, the group's id or 0, the priority that the query
+--- asks for, and `conceal`, `url`, `conceal_lines`. The eighth is the rank among the row's segments.
+---@alias acp.highlight.Segment table
+
+---@alias acp.highlight.Rows table<integer, acp.highlight.Segment[]>
+
+---@type table<string, table<integer, integer>>
+local groups_by_lang = {}
+
+--- The groups of a language's captures: 0 for those that only carry data (`@_url`), -1 for those that
+--- say where to spell.
+local function groups_of(lang, query)
+  local groups = groups_by_lang[lang]
+  if not groups then
+    groups = {}
+    for id, name in pairs(query.captures) do
+      if name == "spell" or name == "nospell" then
+        groups[id] = -1
+      elseif name:sub(1, 1) == "_" then
+        groups[id] = 0
+      else
+        groups[id] = api.nvim_get_hl_id_by_name("@" .. name .. "." .. lang)
+      end
+    end
+    groups_by_lang[lang] = groups
+  end
+  return groups
+end
+
+--- A link's target may be the text of another capture of the match. In a string, `get_node_text` does
+--- not know of `#offset!`, so the text is cut out here.
+local function url_of(url, match, metadata, source)
+  if type(url) ~= "number" then
+    return url
+  end
+  -- Up to 0.10 the match is the table of its nodes.
+  local nodes = (type(match) == "table" and match or match:captures())[url]
+  local node = type(nodes) == "table" and nodes[1] or nodes
+  if not node or type(source) ~= "string" then
+    return nil
+  end
+  local range = ts.get_range(node, source, metadata[url])
+  return source:sub(range[3] + 1, range[6])
+end
+
+--- The text is read one row further down, for a `---` in the first row of a text would be front matter.
+---@param lines string[]
+---@return acp.highlight.Text
+function M.text(lines)
+  local text = "\n" .. table.concat(lines, "\n") .. "\n"
+  return { lines = lines, text = text, parser = ts.get_string_parser(text, "markdown") }
+end
+
+--- Adds the captures of one tree, cut into one segment for each row: a mark over many rows would have
+--- to be set anew, and all of its rows be drawn anew, each time its end moves.
+---@param rows acp.highlight.Rows
+---@param offset integer added to the row of a line, to give the row in `rows`
+---@param tree TSTree
+---@param lang string
+---@param source integer|string
+---@param shift integer how much further down than `lines` the tree stands
+---@param lines table<integer, string> by row + 1
+---@param from integer
+---@param to integer exclusive
+function M.captures(rows, offset, tree, lang, source, shift, lines, from, to)
+  local query = ts.query.get(lang, "highlights")
+  if not query then
+    return
+  end
+  local groups = groups_of(lang, query)
+  local captures = query:iter_captures(tree:root(), source, from + shift, to + shift)
+  for id, node, metadata, match in captures do
+    local group = groups[id]
+    local own = metadata[id]
+    local conceal = metadata.conceal or own and own.conceal
+    local conceal_lines = metadata.conceal_lines or own and own.conceal_lines
+    local url = own and own.url
+    if url then
+      url = url_of(url, match, metadata, source)
+    end
+    if group > 0 or conceal or conceal_lines or url then
+      local first, col, last, end_col
+      if own and own.range then
+        local range = ts.get_range(node, source, own)
+        first, col, last, end_col = range[1], range[2], range[4], range[5]
+      else
+        first, col, last, end_col = node:range()
+      end
+      first, last = first - shift, last - shift
+      local priority = tonumber(metadata.priority or own and own.priority) or 100
+      for row = math.max(first, from), math.min(last, to - 1) do
+        -- A block ends at the start of the next row, which may not exist yet: no mark may end there,
+        -- or it would grow with the text.
+        local length = #lines[row + 1]
+        local start = row == first and col or 0
+        local stop = row == last and math.min(end_col, length) or length
+        if start < stop then
+          local segments = rows[row + offset]
+          if not segments then
+            segments = {}
+            rows[row + offset] = segments
+          end
+          segments[#segments + 1] =
+            { start, stop, math.max(group, 0), priority, conceal, url, conceal_lines }
+        end
+      end
+    end
+  end
+end
+
+local function walk(rows, offset, ltree, text, from, to)
+  local lang = ltree:lang()
+  for _, tree in pairs(ltree:trees()) do
+    local first, _, last = tree:root():range()
+    if first - 1 < to and last - 1 >= from then
+      M.captures(rows, offset, tree, lang, text.text, 1, text.lines, from, to)
+    end
+  end
+  for _, child in pairs(ltree:children()) do
+    walk(rows, offset, child, text, from, to)
+  end
+end
+
+--- The segments of some rows of a text that has been parsed, those of outer trees before inner ones.
+---@param text acp.highlight.Text
+---@param from integer
+---@param to integer exclusive
+---@param offset integer added to each row
+---@return acp.highlight.Rows
+function M.rows(text, from, to, offset)
+  local rows = {}
+  walk(rows, offset, text.parser, text, from, to)
+  return rows
+end
+
+local function add_starts(node, starts)
+  for child in node:iter_children() do
+    local kind = child:type()
+    if kind == "section" or kind == "list" then
+      add_starts(child, starts)
+    elseif child:named() then
+      local row = child:range() - 1
+      if row > (starts[#starts] or -1) then
+        starts[#starts + 1] = row
+      end
+      starts.kind = kind
+    end
+  end
+end
+
+--- The rows at which blocks begin, and the kind of the last. A list is taken apart at its items, since
+--- each may be read without the others; nothing else is.
+---@param text acp.highlight.Text
+---@return integer[]|{kind: string?}
+function M.starts(text)
+  local starts = {}
+  for _, tree in pairs(text.parser:trees()) do
+    add_starts(tree:root(), starts)
+  end
+  return starts
+end
+
+return M
