@@ -305,6 +305,31 @@ fn cancel_answers_the_open_question_and_ends_the_turn() {
     assert!(chat.transcript().contains("⊘ Edit a.txt"), "{}", chat.transcript());
 }
 
+/// Whoever waits in an autocommand has all run that is due, the plugin's own work among it.
+#[test]
+fn an_autocommand_that_waits_loses_no_message() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit", "content": [
+        { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "two", "newText": "TWO" },
+    ] });
+    let mut all = steps([prompt(), permission("p", call)]);
+    all.extend((0..20).flat_map(|number| [says(&format!("word{number} ")), json!({ "delay_ms": 10 })]));
+    all.extend([json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], all);
+    chat.nvim.exec_lua(
+        "_G.said = {}
+         vim.notify = function(text) table.insert(_G.said, text) end
+         vim.api.nvim_create_autocmd('BufReadPre', { callback = function() vim.wait(300) end })",
+        [],
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 1);
+    chat.send("go");
+    chat.nvim.wait_for_screen("Done");
+    let words: String = (0..20).map(|number| format!("word{number} ")).collect();
+    assert!(chat.transcript().contains(words.trim_end()), "{}", chat.transcript());
+    assert_eq!(chat.nvim.exec_lua("return vim.inspect(_G.said)", []).as_str(), Some("{}"));
+}
+
 // Agents that fail.
 
 #[test]
