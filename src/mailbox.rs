@@ -78,6 +78,12 @@ impl Mailbox {
         }
     }
 
+    /// Wakes a reader that was woken and could not read then.
+    pub fn rouse_again(&self) {
+        self.woken.store(false, Ordering::Release);
+        self.rouse();
+    }
+
     /// Waits until the reader has caught up. Returns at once while there is room.
     pub async fn room(&self) {
         loop {
@@ -183,6 +189,9 @@ mod tests {
             mailbox.post(chunk("m", "x"));
         }
         assert_eq!(count.load(Ordering::SeqCst), 1);
+        mailbox.rouse_again();
+        mailbox.rouse();
+        assert_eq!(count.swap(1, Ordering::SeqCst), 2);
         mailbox.take();
         mailbox.post(chunk("m", "y"));
         assert_eq!(count.load(Ordering::SeqCst), 2);
