@@ -33,7 +33,7 @@ local function test(name, f)
 end
 
 local CORPUS = table.concat({
-  "Intro with *emphasis*, **strong**, `code`, ~~gone~~ and a [link](https://example.org/a_b \"title\").",
+  'Intro with *emphasis*, **strong**, `code`, ~~gone~~ and a [link](https://example.org/a_b "title").',
   "",
   "# ATX one",
   "## ATX *two* with `code` ##",
@@ -100,14 +100,14 @@ local CORPUS = table.concat({
   "| a | b |",
   "after the table",
   "",
-  "<div class=\"x\">",
+  '<div class="x">',
   "  *not emphasis*",
   "</div>",
   "",
   "Inline <b>html</b>, <https://auto.link/>, <me@example.org>, &nbsp; &copy; &quot;, \\*escaped\\*.",
-  "[ref][one], [one][], [one], ![image](pic.png \"t\")",
+  '[ref][one], [one][], [one], ![image](pic.png "t")',
   "",
-  "[one]: https://example.org/one \"One\"",
+  '[one]: https://example.org/one "One"',
   "[two]: <https://example.org/two>",
   "",
   "---",
@@ -128,18 +128,18 @@ local CORPUS = table.concat({
   "  comment ]]",
   "  return a .. [[",
   "long string",
-  "]], (\"%d\"):format(b)",
+  ']], ("%d"):format(b)',
   "end",
   "vim.cmd([[echo 'nested vim']])",
   "",
-  "return { f = f, [1] = true, x.y.z:call(\"s\") }",
+  'return { f = f, [1] = true, x.y.z:call("s") }',
   "```",
   "Right after the fence.",
   "~~~c",
   "#include <stdio.h>",
   "/* comment",
   "   goes on */",
-  "int main(int argc, char **argv) { printf(\"%s\\n\", argv[0]); return 1; }",
+  'int main(int argc, char **argv) { printf("%s\\n", argv[0]); return 1; }',
   "```",
   "~~~",
   "",
@@ -198,7 +198,10 @@ local function expected_of(lines)
         local hides = md.conceal_lines or md[id] and md[id].conceal_lines
         if group ~= "" or conceal or url then
           spans[#spans + 1] = {
-            range[1] - 1, range[2], range[4] - 1, range[5],
+            range[1] - 1,
+            range[2],
+            range[4] - 1,
+            range[5],
             group .. (conceal and ("/" .. conceal) or "") .. (hides and "-" or ""),
             tonumber(md.priority or md[id] and md[id].priority) or 100,
             #spans,
@@ -361,7 +364,6 @@ end
 
 vim.o.lines, vim.o.columns = 200, 120
 
-
 for seed = 1, 4 do
   test("a stream cut at random (" .. seed .. ") ends up as Neovim's own highlighter would draw it", function()
     math.randomseed(seed)
@@ -377,7 +379,10 @@ for seed = 1, 4 do
 end
 
 test("a paced stream of random pieces of Markdown ends up the same", function()
-  local PIECES = vim.split(CORPUS .. "\n===\n\n```\n~~~\n]]\n> ```lua\n   ```\n\tcode\n****\n|\n-\n\n#\n  - x\n> - y", "\n")
+  local PIECES = vim.split(
+    CORPUS .. "\n===\n\n```\n~~~\n]]\n> ```lua\n   ```\n\tcode\n****\n|\n-\n\n#\n  - x\n> - y",
+    "\n"
+  )
   for seed = 1, 25 do
     math.randomseed(seed)
     local lines = { "first" }
@@ -500,7 +505,10 @@ test("of a replayed history only what is on screen is coloured, wherever that is
   settled(buf, 0, rows)
   until_quiet()
   local marks = select(2, painted_in(buf, 0, 60 * rows))
-  assert(marks > 0 and select(2, painted_in(buf, 8 * rows, 60 * rows)) == 0, "rows far below the window have marks")
+  assert(
+    marks > 0 and select(2, painted_in(buf, 8 * rows, 60 * rows)) == 0,
+    "rows far below the window have marks"
+  )
   for _, id in ipairs({ 60, 31, 2 }) do
     api.nvim_win_set_cursor(0, { (id - 1) * rows + 1, 0 })
     vim.cmd("normal! zt")
@@ -696,10 +704,21 @@ test("without a Markdown parser the text stays plain and nothing is said", funct
     "io.stdout:write(ok and #said == 0 and 'fine' or vim.inspect({ err, said }))",
     "vim.cmd('qall!')",
   }, script)
-  local out = vim.system({
-    vim.v.progpath, "-u", "NONE", "-i", "NONE", "-n", "--headless",
-    "--cmd", "set runtimepath=" .. vim.fn.fnameescape(root) .. ",$VIMRUNTIME packpath=", "-S", script,
-  }, { text = true, timeout = 20000 }):wait()
+  local out = vim
+    .system({
+      vim.v.progpath,
+      "-u",
+      "NONE",
+      "-i",
+      "NONE",
+      "-n",
+      "--headless",
+      "--cmd",
+      "set runtimepath=" .. vim.fn.fnameescape(root) .. ",$VIMRUNTIME packpath=",
+      "-S",
+      script,
+    }, { text = true, timeout = 20000 })
+    :wait()
   assert(out.stdout == "fine", vim.inspect(out))
 end)
 

@@ -191,8 +191,7 @@ local function add_captures(rows, offset, tree, query, groups, source, shift, li
             segments = {}
             rows[row + offset] = segments
           end
-          segments[#segments + 1] =
-            { start, stop, math.max(group, 0), priority, conceal, url, conceal_lines }
+          segments[#segments + 1] = { start, stop, math.max(group, 0), priority, conceal, url, conceal_lines }
         end
       end
     end
