@@ -126,8 +126,9 @@ fn markdown_in_the_transcript_is_coloured() {
         ]),
     );
     chat.chat();
-    chat.send("go");
+    chat.send("see **bold words** here");
     chat.wait_for("Done");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("**bold words**"), "the user's words to be coloured");
     chat.nvim.wait_until(
         |nvim| nvim.groups_of("A heading").iter().any(|group| group == "Title"),
         "the heading to be coloured",

@@ -2,6 +2,8 @@
 //! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
 //! with icons off: words come first.
 
+use std::ops::Range;
+
 use crate::core::entry::{Body, Entry, Greeting};
 use crate::core::message::{
     AuthKind, Failure, FailureKind, FileDiff, PlanItem, PlanStatus, ResourceBody, Severity, StopReason,
@@ -38,8 +40,8 @@ pub struct Drawing {
     pub marks: Vec<Mark>,
     /// Virtual text at the right edge.
     pub right: Vec<(usize, String)>,
-    /// From this row on the entry is Markdown.
-    pub markdown: Option<usize>,
+    /// The rows that are Markdown.
+    pub markdown: Option<Range<usize>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,9 +100,11 @@ pub fn draw(
         Body::Greeting(greeting) => draw_greeting(&mut drawing, greeting),
         Body::User { text, attachments } => {
             drawing.line("You", Some("AcpUser"));
+            drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
             for line in clean_lines(text.trim_end()) {
                 drawing.line(line, None);
             }
+            drawing.markdown = drawing.markdown.map(|rows| rows.start..drawing.lines.len());
             for attachment in attachments {
                 drawing.line(format!("+ {attachment}"), Some("AcpMeta"));
             }
@@ -109,8 +113,9 @@ pub fn draw(
             drawing.line(name.clone(), Some("AcpAgent"));
         }
         Body::Message { text } => {
-            drawing.markdown = Some(drawing.lines.len());
+            let first = drawing.lines.len();
             drawing.lines.extend(clean_lines(text.trim_end_matches(['\n', '\r'])).map(str::to_owned));
+            drawing.markdown = Some(first..drawing.lines.len());
         }
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
         Body::Tool(call) => draw_tool(&mut drawing, call, entry.open, style, tail),
