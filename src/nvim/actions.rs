@@ -144,7 +144,7 @@ impl App {
         }
     }
 
-    fn key(&mut self, name: &str) -> Result<()> {
+    pub fn key(&mut self, name: &str) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),

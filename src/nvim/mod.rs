@@ -39,6 +39,9 @@ use crate::mailbox::Mailbox;
 /// One run of the drain takes events for this long, then the editor has its turn.
 const BUDGET: Duration = Duration::from_millis(4);
 
+/// What functions of Neovim's say when a `<C-c>` came while they ran.
+const INTERRUPTED: &str = "Keyboard interrupt";
+
 /// The other side, as this one sees it.
 pub trait Background {
     /// Never blocks.
@@ -118,6 +121,7 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     let app = App::new(editor.clone(), mailbox, background, frame, tick, demo.map(PathBuf::from))?;
     APP.set(Some(app));
     actions::define_highlights(&editor)?;
+    keys::catch_interrupts(&editor)?;
     watch(&editor)
 }
 
@@ -165,6 +169,7 @@ fn drain() -> Result<()> {
 fn guarded(work: impl FnOnce() -> Result<()>) {
     let text = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return,
+        Ok(Err(error)) if error.to_string().contains(INTERRUPTED) => return run(App::interrupted),
         Ok(Err(error)) => files::brief(&error),
         Err(_) => "an internal error; what it was is in acp-panic.log in :echo stdpath('log')".to_owned(),
     };
@@ -201,6 +206,11 @@ fn when_free(work: impl FnOnce(&mut App) -> Result<()>) -> Result<()> {
     }
     guarded(|| enter(work));
     Ok(())
+}
+
+/// Looks at the app, if there is one and it is free.
+fn look<R>(at: impl FnOnce(&App) -> R) -> Option<R> {
+    APP.with(|cell| cell.try_borrow().ok()?.as_ref().map(at))
 }
 
 /// Runs `work` now, or as soon as the app is free.
