@@ -320,8 +320,10 @@ fn a_stop_that_comes_while_the_editor_is_busy_is_not_lost() {
         chat.nvim.input(pane);
         let busy = "local till = vim.uv.hrtime() + 2e8; while vim.uv.hrtime() < till do end";
         chat.nvim.exec_lua(&format!("vim.schedule(function() {busy} end)"), []);
+        let mode = chat.nvim.mode();
         chat.nvim.input("<C-c>");
         chat.wait_for("Cancelled");
+        chat.nvim.wait_until(|nvim| nvim.mode() == mode, "the mode from before");
     }
 }
 
@@ -367,7 +369,7 @@ fn a_stop_that_interrupts_the_opening_of_a_file_stops_the_turn() {
          vim.notify = function(text) table.insert(_G.said, text) end
          vim.api.nvim_create_autocmd('BufReadPre', { callback = function()
            vim.fn.writefile({}, opening)
-           vim.cmd('sleep 5')
+           vim.cmd('sleep 1')
          end })",
         [opening.to_str().expect("a path").into()],
     );

@@ -198,6 +198,11 @@ impl Session {
         matches!(last, Some(Greeting::Stopped { .. } | Greeting::Gone { expected: true, .. }))
     }
 
+    /// There is something that the user can stop.
+    pub fn is_busy(&self) -> bool {
+        self.is_working() || matches!(self.phase, Phase::Opening { .. })
+    }
+
     pub fn is_working(&self) -> bool {
         matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
     }
