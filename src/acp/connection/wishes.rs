@@ -141,7 +141,7 @@ impl Connection {
         }
         self.tell_left_out(session, &place);
         // The agent shows the session before it answers, so it is known from here on.
-        self.sessions.insert(Session::new(session, acp_id.clone(), Arc::new(place.clone())));
+        self.sessions.insert(Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone())));
         let call = Call::Load { session };
         if can.load {
             self.request(call, to_acp::SESSION_LOAD, &to_acp::load_session(&acp_id, &place, can));
@@ -161,6 +161,7 @@ impl Connection {
             return known.waiting.push_back(content);
         }
         known.turn = Some(Turn::default());
+        known.foreign.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);
         self.request(Call::Prompt { session }, to_acp::SESSION_PROMPT, &params);
     }
@@ -184,6 +185,7 @@ impl Connection {
     fn close(&mut self, session: SessionKey) {
         self.withdraw(&Over::Session(session));
         self.shared.terminals.end_session(session);
+        self.end_foreign(session);
         if self.give_up_opening(session) {
             return;
         }
