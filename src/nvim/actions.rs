@@ -792,7 +792,11 @@ impl App {
         let terminal = call.terminals().next().cloned();
         let place = call.places().first().map(|place| (session.place.cwd.join(&place.path), place.line));
         if let Some(terminal) = terminal {
-            return self.enter_terminal(&(key, terminal));
+            let terminal = (key, terminal);
+            if self.terminals.get(&terminal).is_none() {
+                return fail("the agent has shown nothing of this command yet");
+            }
+            return self.enter_terminal(&terminal);
         }
         let Some((path, line)) = place else { return fail("this entry is about no file") };
         if !path.is_file() {

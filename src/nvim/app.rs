@@ -31,7 +31,7 @@ use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
 use crate::nvim::highlight::Highlight;
 use crate::nvim::review::Review;
-use crate::nvim::terminal::{Key, Terminals};
+use crate::nvim::terminal::{Key, Program, Terminals};
 use crate::nvim::timer::Timer;
 use crate::nvim::winbar;
 use crate::nvim::{Background, Start};
@@ -536,13 +536,18 @@ impl App {
             Event::Noted { agent, session, severity, text } => {
                 self.tell(agent, session, severity, text, now)?
             }
-            Event::TerminalStarted { session, terminal, command, cwd: _ } => {
-                self.terminal_started((session, terminal), command)?;
+            Event::TerminalStarted { session, terminal, command, cwd: _, typing } => {
+                self.terminal_started((session, terminal), command, typing)?;
             }
             Event::TerminalGrew { session: key, terminal, bytes, skipped } => {
                 let terminal = (key, terminal);
-                self.terminals.grew(&self.editor, &terminal, &bytes, skipped)?;
+                let first = self.terminals.grew(&self.editor, &terminal, &bytes, skipped)?;
                 self.touch_terminal(&terminal)?;
+                // Many agents tell of what they run themselves only in the end: until then there is
+                // nothing to see, and nothing to do.
+                if first && !self.terminals.takes_input(&terminal) {
+                    self.open_if_long(terminal)?;
+                }
             }
             Event::TerminalEnded { session: key, terminal, exit } => {
                 let terminal = (key, terminal);
@@ -919,20 +924,39 @@ impl App {
 
     // Terminals.
 
-    fn terminal_started(&mut self, key: Key, command: String) -> Result<()> {
+    fn terminal_started(&mut self, key: Key, command: String, typing: bool) -> Result<()> {
         let typed = crate::nvim::typed(&self.editor.lua, key.clone())?;
-        let buf = self.terminals.start(&self.editor, key.clone(), command.clone(), typed)?;
+        let program = Program { command: command.clone(), typing };
+        let buf = self.terminals.start(&self.editor, key.clone(), program, typed)?;
         self.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
         match self.config.terminal.auto_open {
-            AutoOpen::Always => self.open_terminal(&key)?,
-            AutoOpen::Long => {
-                let later = crate::nvim::later(&self.editor.lua, LONG, move |app| {
-                    let runs = app.terminals.get(&key).is_some_and(|terminal| terminal.exit.is_none());
-                    if runs { app.open_terminal(&key) } else { Ok(()) }
-                });
-                later?;
-            }
-            AutoOpen::Never => {}
+            AutoOpen::Always => self.open_terminal(&key),
+            AutoOpen::Long if typing => self.open_if_long(key),
+            AutoOpen::Long | AutoOpen::Never => Ok(()),
+        }
+    }
+
+    /// Has the terminal's window opened where so configured, if the command still runs after a while.
+    fn open_if_long(&mut self, key: Key) -> Result<()> {
+        if self.config.terminal.auto_open != AutoOpen::Long {
+            return Ok(());
+        }
+        crate::nvim::later(&self.editor.lua, LONG, move |app| {
+            let runs = app.terminals.get(&key).is_some_and(|terminal| terminal.exit.is_none());
+            if runs { app.open_terminal(&key) } else { Ok(()) }
+        })
+    }
+
+    /// The user typed into a terminal, or the terminal itself answers what the program asks of it.
+    pub fn typed(&mut self, key: Key, bytes: Vec<u8>) -> Result<()> {
+        if self.terminals.takes_input(&key) {
+            let (session, terminal) = key;
+            return self.send(Command::Type { session, terminal, bytes });
+        }
+        if self.terminals.tell_once(&self.editor, &key)? {
+            let name = self.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
+            let text = format!("{name} runs this command itself: what you type does not reach it");
+            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
         }
         Ok(())
     }
