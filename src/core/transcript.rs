@@ -2,6 +2,8 @@
 //! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
 //! with icons off: words come first.
 
+mod elicitation;
+
 use crate::core::entry::{Body, Entry, Greeting};
 use crate::core::message::{
     AuthKind, Failure, FailureKind, FileDiff, PlanItem, PlanStatus, ResourceBody, Severity, StopReason,
@@ -79,7 +81,10 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
     !matches!(
         (before, body),
         (None | Some(Body::Speaker(_)), _)
-            | (Some(Body::Tool(_) | Body::Thought { .. }), Body::Tool(_) | Body::Thought { .. })
+            | (
+                Some(Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_)),
+                Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_)
+            )
     )
 }
 
@@ -114,6 +119,7 @@ pub fn draw(
         }
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
         Body::Tool(call) => draw_tool(&mut drawing, call, entry.open, style, tail),
+        Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
         Body::Notice { severity, text } => {
             let (word, group) = match severity {

@@ -23,12 +23,12 @@ use crate::core::tool_call::Status;
 use crate::core::transcript::Style;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
+use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
 use crate::nvim::highlight::Highlight;
-use crate::nvim::picker::Asking;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::{Key, Terminals};
 use crate::nvim::timer::Timer;
@@ -157,7 +157,7 @@ impl App {
         Ok(())
     }
 
-    fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
+    pub fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
         commands.into_iter().try_for_each(|command| self.send(command))
     }
 
@@ -525,9 +525,7 @@ impl App {
                 self.follow_to(key, &path, line, "reading")?;
             }
             Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
-            Question::Form { .. } | Question::Url { .. } => {
-                self.send(Command::Answer { ask, answer: Answer::Declined })?;
-            }
+            Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
         }
         self.after_change(key)
     }
@@ -572,7 +570,7 @@ impl App {
     }
 
     /// Says something outside the chat when no window of the tab page shows it.
-    fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
+    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
         let hidden = self.chats.get(&key).is_some_and(|chat| chat.window(&self.editor).is_none());
         if hidden && self.config.notify {
             let text = text.to_owned();

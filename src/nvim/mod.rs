@@ -4,12 +4,15 @@
 
 mod actions;
 mod app;
+mod asking;
 mod chat;
 mod editor;
+mod elicit;
 mod files;
 mod follow;
 mod highlight;
 mod keys;
+mod permission;
 mod picker;
 mod review;
 mod terminal;

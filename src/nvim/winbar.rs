@@ -8,11 +8,11 @@ use crate::core::transcript::{cut_middle, seconds};
 /// `starting`, `idle`, `working`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
     match session.phase {
+        _ if !session.asks().is_empty() => "waiting",
         Phase::Opening { .. } => "starting",
         Phase::LoginNeeded => "waiting",
         Phase::Gone if session.was_stopped() => "ended",
         Phase::Gone => "failed",
-        _ if !session.asks().is_empty() => "waiting",
         Phase::Idle => "idle",
         Phase::Working { .. } | Phase::Cancelling { .. } => "working",
     }
@@ -36,10 +36,10 @@ pub fn transcript(session: &Session, now: Moment) -> String {
     }
     let facts: String = facts.iter().map(|fact| format!("{} · ", escape(&cut_middle(fact, 24)))).collect();
     let (text, group) = match &session.phase {
+        _ if !session.asks().is_empty() => ("waiting for you".to_owned(), "AcpToolWaiting"),
         Phase::Opening { since } => (format!("starting {}", clock(now.since(*since))), "AcpToolRunning"),
         Phase::LoginNeeded => ("log in".to_owned(), "AcpToolWaiting"),
         Phase::Gone => ("ended".to_owned(), "AcpError"),
-        _ if !session.asks().is_empty() => ("waiting for you".to_owned(), "AcpToolWaiting"),
         Phase::Idle => ("ready".to_owned(), "AcpMeta"),
         Phase::Working { since } => (format!("working {}", clock(now.since(*since))), "AcpToolRunning"),
         Phase::Cancelling { asked, .. } => {

@@ -1,0 +1,357 @@
+//! The agent's questions that wait for the user: for permission, for a form to be filled in, for a
+//! page to be opened. Each is answered exactly once; what comes later does nothing. In what order
+//! and how they are put to the user is the editor's side's business.
+
+use serde_json::Value;
+
+use super::{Moment, Phase, Session};
+use crate::core::address::Address;
+use crate::core::entry::{Body, Elicitation, EntryId, Subject, Verdict};
+use crate::core::form::{Filling, Form};
+use crate::core::message::{
+    Answer, AskId, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch,
+};
+use crate::core::tool_call::Cause;
+
+/// A question that waits for the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenAsk {
+    pub ask: AskId,
+    /// The entry that shows it.
+    pub entry: EntryId,
+    pub wanted: Wanted,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted {
+    Permission(Vec<PermissionOption>),
+    /// With what has been filled in so far; nowhere else is it kept.
+    Form(Filling),
+    Page(Address),
+}
+
+impl OpenAsk {
+    /// The answers to a question for permission.
+    pub fn options(&self) -> &[PermissionOption] {
+        match &self.wanted {
+            Wanted::Permission(options) => options,
+            Wanted::Form(_) | Wanted::Page(_) => &[],
+        }
+    }
+
+    pub fn is_permission(&self) -> bool {
+        matches!(self.wanted, Wanted::Permission(_))
+    }
+}
+
+impl Session {
+    /// What waits for the user, oldest first.
+    pub fn asks(&self) -> &[OpenAsk] {
+        &self.asks
+    }
+
+    pub fn open_ask(&self, ask: AskId) -> Option<&OpenAsk> {
+        self.asks.iter().find(|open| open.ask == ask)
+    }
+
+    /// The oldest question for permission.
+    pub fn permission(&self) -> Option<&OpenAsk> {
+        self.asks.iter().find(|open| open.is_permission())
+    }
+
+    /// The oldest question that is none for permission.
+    pub fn elicitation(&self) -> Option<&OpenAsk> {
+        self.asks.iter().find(|open| !open.is_permission())
+    }
+
+    // Permission.
+
+    /// The agent asks; the call it is about is updated by what the question carries.
+    pub fn asked(
+        &mut self,
+        ask: AskId,
+        call: ToolCallPatch,
+        options: Vec<PermissionOption>,
+        now: Moment,
+    ) -> Vec<Command> {
+        let entry = self.upsert(call, now);
+        if options.is_empty() || matches!(self.phase, Phase::Cancelling { .. }) {
+            if options.is_empty() {
+                self.notice(
+                    Severity::Warning,
+                    "The agent asked for permission without any option to choose; answered as cancelled."
+                        .into(),
+                    now,
+                );
+            }
+            return vec![Command::Answer { ask, answer: Answer::Cancelled }];
+        }
+        self.advance(entry, &Cause::Asked, now);
+        self.asks.push(OpenAsk { ask, entry, wanted: Wanted::Permission(options) });
+        self.status_touched = true;
+        Vec::new()
+    }
+
+    /// The user chose. Nothing happens when the question is over already.
+    pub fn answer(&mut self, ask: AskId, option: &str, now: Moment) -> Vec<Command> {
+        let offered = self.open_ask(ask).and_then(|open| open.options().iter().find(|one| one.id == option));
+        let Some(kind) = offered.map(|offered| offered.kind.clone()) else { return Vec::new() };
+        let Some(open) = self.close(ask) else { return Vec::new() };
+        let cause = match kind {
+            PermissionKind::AllowOnce | PermissionKind::AllowAlways => Cause::Allowed,
+            PermissionKind::RejectOnce | PermissionKind::RejectAlways => Cause::Rejected,
+            PermissionKind::Other(_) => Cause::Withdrawn,
+        };
+        self.advance(open.entry, &cause, now);
+        vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
+    }
+
+    // Forms and pages.
+
+    /// The agent wants a form filled in.
+    pub fn asked_to_fill(
+        &mut self,
+        ask: AskId,
+        message: String,
+        schema: &Value,
+        now: Moment,
+    ) -> Vec<Command> {
+        let form = Form::read(schema);
+        let subject = Subject::Form(form.clone());
+        self.elicit(ask, message, subject, Wanted::Form(Filling::new(form)), now)
+    }
+
+    /// The agent wants the user to open a page in a browser.
+    pub fn asked_to_open(&mut self, ask: AskId, message: String, url: &str, now: Moment) -> Vec<Command> {
+        let address = Address::read(url);
+        self.elicit(ask, message, Subject::Page(address.clone()), Wanted::Page(address), now)
+    }
+
+    fn elicit(
+        &mut self,
+        ask: AskId,
+        message: String,
+        subject: Subject,
+        wanted: Wanted,
+        now: Moment,
+    ) -> Vec<Command> {
+        if matches!(self.phase, Phase::Cancelling { .. } | Phase::Gone) {
+            return vec![Command::Answer { ask, answer: Answer::Cancelled }];
+        }
+        self.turn.answered = true;
+        let elicitation = Elicitation { asker: self.name(), message, subject, verdict: Verdict::Open };
+        let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
+        self.asks.push(OpenAsk { ask, entry, wanted });
+        self.status_touched = true;
+        Vec::new()
+    }
+
+    /// Fills a field of a form in, or leaves it out. The error says what to do.
+    pub fn fill(&mut self, ask: AskId, field: usize, value: Option<Value>) -> Result<(), String> {
+        match self.asks.iter_mut().find(|open| open.ask == ask).map(|open| &mut open.wanted) {
+            Some(Wanted::Form(filling)) => filling.fill(field, value),
+            _ => Ok(()),
+        }
+    }
+
+    /// The user sends the form, or agrees to open the page. A form that is not complete stays open.
+    pub fn accept(&mut self, ask: AskId) -> Vec<Command> {
+        let (content, verdict) = match self.open_ask(ask).map(|open| &open.wanted) {
+            Some(Wanted::Form(filling)) => match filling.content() {
+                Ok(content) => (content, Verdict::Answered(filling.filled())),
+                Err(_) => return Vec::new(),
+            },
+            Some(Wanted::Page(_)) => (Value::Null, Verdict::Agreed),
+            Some(Wanted::Permission(_)) | None => return Vec::new(),
+        };
+        self.conclude(ask, verdict, Answer::Accepted(content))
+    }
+
+    pub fn decline(&mut self, ask: AskId) -> Vec<Command> {
+        self.conclude(ask, Verdict::Declined, Answer::Declined)
+    }
+
+    /// The user stops a form or page without a decision.
+    pub fn dismiss(&mut self, ask: AskId) -> Vec<Command> {
+        self.conclude(ask, Verdict::Cancelled, Answer::Cancelled)
+    }
+
+    fn conclude(&mut self, ask: AskId, verdict: Verdict, answer: Answer) -> Vec<Command> {
+        if self.open_ask(ask).is_none_or(OpenAsk::is_permission) {
+            return Vec::new();
+        }
+        let Some(open) = self.close(ask) else { return Vec::new() };
+        self.judge(open.entry, verdict);
+        vec![Command::Answer { ask, answer }]
+    }
+
+    // All of them.
+
+    /// A question is over without the user.
+    pub fn withdrawn(&mut self, ask: AskId, now: Moment) -> bool {
+        let Some(open) = self.close(ask) else { return false };
+        self.advance(open.entry, &Cause::Withdrawn, now);
+        self.judge(open.entry, Verdict::Withdrawn);
+        true
+    }
+
+    /// All questions are over at once; their ids are still to be answered.
+    pub(super) fn close_asks(&mut self, verdict: &Verdict) -> Vec<AskId> {
+        let asks = std::mem::take(&mut self.asks);
+        self.status_touched |= !asks.is_empty();
+        for open in &asks {
+            self.judge(open.entry, verdict.clone());
+        }
+        asks.into_iter().map(|open| open.ask).collect()
+    }
+
+    fn close(&mut self, ask: AskId) -> Option<OpenAsk> {
+        let index = self.asks.iter().position(|open| open.ask == ask)?;
+        self.status_touched = true;
+        Some(self.asks.remove(index))
+    }
+
+    fn judge(&mut self, entry: EntryId, verdict: Verdict) {
+        if let Some(Body::Elicitation(elicitation)) =
+            self.entries.get_mut(entry.0).map(|entry| &mut entry.body)
+        {
+            elicitation.verdict = verdict;
+            self.touched.insert(entry);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::core::entry::Greeting;
+    use crate::core::message::{
+        AgentId, AgentInfo, Content, Ending, Opened, Place, SessionKey, StopReason, TurnEnd,
+    };
+
+    const ASK: AskId = AskId(7);
+
+    fn working() -> Session {
+        let mut session =
+            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
+        session.opened(Opened::default(), Moment(0));
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        session
+    }
+
+    fn schema() -> Value {
+        json!({ "properties": { "who": { "type": "string", "title": "Name" } }, "required": ["who"] })
+    }
+
+    fn asked() -> Session {
+        let mut session = working();
+        assert_eq!(session.asked_to_fill(ASK, "Who?".into(), &schema(), Moment(1)), []);
+        session
+    }
+
+    fn verdicts(session: &Session) -> Vec<Verdict> {
+        let verdict = |body: &Body| match body {
+            Body::Elicitation(asked) => Some(asked.verdict.clone()),
+            _ => None,
+        };
+        session.entries().iter().filter_map(|entry| verdict(&entry.body)).collect()
+    }
+
+    fn is(answer: Answer) -> Vec<Command> {
+        vec![Command::Answer { ask: ASK, answer }]
+    }
+
+    #[test]
+    fn a_form_is_sent_when_it_is_complete_and_only_once() {
+        let mut session = asked();
+        assert_eq!(session.accept(ASK), [], "not complete");
+        assert!(session.fill(ASK, 0, Some(json!(1))).is_err());
+        session.fill(ASK, 0, Some(json!("Ada"))).expect("a fit");
+        session.take_touched();
+        assert_eq!(session.accept(ASK), is(Answer::Accepted(json!({ "who": "Ada" }))));
+        assert_eq!(verdicts(&session), [Verdict::Answered(vec!["Name".into()])]);
+        assert!(session.take_touched().1, "the state changed");
+        for again in [Session::accept, Session::decline, Session::dismiss] {
+            assert_eq!(again(&mut session, ASK), []);
+        }
+        assert!(!session.withdrawn(ASK, Moment(2)));
+        assert_eq!(verdicts(&session).len(), 1);
+    }
+
+    #[test]
+    fn no_value_is_kept_once_the_form_is_sent() {
+        let mut session = asked();
+        session.fill(ASK, 0, Some(json!("hunter2"))).expect("a fit");
+        session.accept(ASK);
+        let kept = format!("{:?}{:?}", session.entries(), session.asks());
+        assert!(!kept.contains("hunter2"), "{kept}");
+    }
+
+    #[test]
+    fn a_form_is_declined_or_dismissed() {
+        let mut session = asked();
+        assert_eq!(session.decline(ASK), is(Answer::Declined));
+        assert_eq!(verdicts(&session), [Verdict::Declined]);
+        let mut session = asked();
+        assert_eq!(session.dismiss(ASK), is(Answer::Cancelled));
+        assert_eq!(verdicts(&session), [Verdict::Cancelled]);
+    }
+
+    #[test]
+    fn a_page_is_agreed_to() {
+        let mut session = working();
+        session.asked_to_open(ASK, "Log in".into(), "https://example.com/", Moment(1));
+        assert_eq!(session.accept(ASK), is(Answer::Accepted(Value::Null)));
+        assert_eq!(verdicts(&session), [Verdict::Agreed]);
+    }
+
+    #[test]
+    fn permission_is_not_answered_as_a_form_nor_a_form_as_permission() {
+        let mut session = asked();
+        let options =
+            vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce }];
+        session.asked(AskId(8), ToolCallPatch::new("c"), options, Moment(1));
+        assert_eq!(session.answer(ASK, "y", Moment(2)), []);
+        for wrong in [Session::accept, Session::decline, Session::dismiss] {
+            assert_eq!(wrong(&mut session, AskId(8)), []);
+        }
+        assert_eq!(session.permission().map(|open| open.ask), Some(AskId(8)));
+        assert_eq!(session.elicitation().map(|open| open.ask), Some(ASK));
+        assert_eq!(session.asks().len(), 2);
+    }
+
+    #[test]
+    fn what_ends_a_turn_or_an_agent_ends_its_forms() {
+        let mut session = asked();
+        let commands = session.cancel(Moment(2));
+        assert_eq!(commands[0], is(Answer::Cancelled)[0]);
+        assert_eq!((verdicts(&session), session.asks()), (vec![Verdict::Cancelled], &[][..]));
+        assert_eq!(session.asked_to_fill(AskId(8), "Late?".into(), &schema(), Moment(3)).len(), 1);
+        let end = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
+        session.turn_ended(end, Moment(4));
+        assert_eq!(verdicts(&session), [Verdict::Cancelled]);
+
+        let mut session = asked();
+        assert!(session.withdrawn(ASK, Moment(2)));
+        assert_eq!(verdicts(&session), [Verdict::Withdrawn]);
+
+        let mut session = asked();
+        session.exited(Ending { failure: None, exit: None, stderr: Vec::new(), expected: false }, Moment(2));
+        assert_eq!((verdicts(&session), session.asks()), (vec![Verdict::Withdrawn], &[][..]));
+        assert_eq!(session.asked_to_fill(AskId(8), "Late?".into(), &schema(), Moment(3)).len(), 1);
+    }
+
+    #[test]
+    fn a_form_may_come_before_the_session_is_open() {
+        let mut session =
+            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        session.connected(AgentInfo::default());
+        session.asked_to_fill(ASK, "Who?".into(), &schema(), Moment(1));
+        session.opened(Opened::default(), Moment(2));
+        assert_eq!(session.asks().len(), 1);
+        assert!(matches!(&session.entries()[0].body, Body::Greeting(Greeting::Ready { .. })));
+    }
+}
