@@ -29,7 +29,7 @@ use super::session::Sessions;
 use super::wire_log::AgentLog;
 use super::{stillborn, to_acp};
 use crate::core::message::{
-    AgentId, AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, SessionKey, Severity,
+    AgentId, AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, SessionKey, Severity, Steering,
     TerminalId, TurnEnd, Update,
 };
 
@@ -384,6 +384,10 @@ impl Connection {
                     self.post(Event::OpenFailed { session, failure: failed() });
                 }
                 Call::Prompt { session } => self.fail_turns(session, failure),
+                Call::Steer { session, content } => {
+                    let outcome = Steering::NotTaken(Some(failed()));
+                    self.post(Event::Steered { session, content, outcome });
+                }
                 Call::Wish { session, what, .. } => self.request_failed(session, what, failed()),
             }
         }

@@ -14,6 +14,8 @@ pub struct Session {
     pub acp_id: String,
     pub place: Arc<Place>,
     pub turn: Option<Turn>,
+    /// The agent has begun a turn by itself.
+    pub detached: bool,
     /// Prompts that came while a turn was running.
     pub waiting: VecDeque<Vec<Content>>,
     /// As last heard, for agents that confirm a choice without the list.
@@ -37,6 +39,7 @@ impl Session {
             acp_id,
             place,
             turn: None,
+            detached: false,
             waiting: VecDeque::new(),
             options: Vec::new(),
         }

@@ -273,7 +273,16 @@ mod sizes_and_keys {
     fn a_buffer_gets_its_own_keys_only() {
         let keys = Keys::default();
         let prompt: Vec<_> = keys.of(Pane::Prompt).map(|(key, lhs)| (key.name, lhs)).collect();
-        assert_eq!(prompt, [("send", "<CR>"), ("send_insert", "<C-s>"), ("cancel", "<C-c>"), ("help", "g?")]);
+        assert_eq!(
+            prompt,
+            [
+                ("send", "<CR>"),
+                ("send_insert", "<C-s>"),
+                ("steer", "<C-x><C-s>"),
+                ("cancel", "<C-c>"),
+                ("help", "g?")
+            ]
+        );
         assert!(keys.of(Pane::Transcript).any(|(key, lhs)| (key.name, lhs) == ("go_to", "<CR>")));
     }
 
