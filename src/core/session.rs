@@ -12,7 +12,7 @@ use crate::core::entry::{Body, Entry, EntryId, Greeting, Verdict, display_name};
 use crate::core::message::{
     AgentId, AgentInfo, Answer, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending, Failure,
     FailureKind, Models, Modes, Opened, Place, Reopen, ResourceBody, Role, SessionKey, Severity,
-    SlashCommand, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
+    SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::tool_call::{Cause, ToolCall};
 
@@ -79,6 +79,8 @@ pub struct Session {
     entries: Vec<Entry>,
     asks: Vec<OpenAsk>,
     queue: VecDeque<Queued>,
+    /// Sent into the running turn; whether the agent takes it is still to be told.
+    steering: Vec<Vec<Content>>,
     turn: Turn,
     touched: BTreeSet<EntryId>,
     /// Something outside the entries changed: phase, title, mode, usage, queue.
@@ -106,6 +108,8 @@ struct Turn {
     prompt: String,
     content: Vec<Content>,
     answered: bool,
+    /// It was over, and the agent went on by itself; nobody will say when that ends.
+    detached: bool,
 }
 
 impl Session {
@@ -137,6 +141,7 @@ impl Session {
             entries: Vec::new(),
             asks: Vec::new(),
             queue: VecDeque::new(),
+            steering: Vec::new(),
             turn: Turn::default(),
             touched: BTreeSet::new(),
             status_touched: true,
@@ -173,6 +178,16 @@ impl Session {
     /// Prompts that wait for the turn to end, oldest first.
     pub fn queue(&self) -> &VecDeque<Queued> {
         &self.queue
+    }
+
+    /// How many prompts were sent into the running turn and are not confirmed yet.
+    pub fn steering(&self) -> usize {
+        self.steering.len()
+    }
+
+    /// Whether prompts may be sent into a running turn.
+    pub fn can_be_steered(&self) -> bool {
+        self.info.as_ref().is_some_and(|info| info.can.steering)
     }
 
     /// What the agent is called on screen.
@@ -321,6 +336,8 @@ impl Session {
         let was_open = self.acp_id.is_some();
         self.close_calls(&Cause::AgentGone, now);
         self.close_asks(&Verdict::Withdrawn);
+        let unanswered = std::mem::take(&mut self.steering);
+        self.queue.extend(unanswered.into_iter().map(|content| Queued { content, again: false }));
         self.end_thought(now);
         self.phase = Phase::Gone;
         self.status_touched = true;
@@ -374,10 +391,64 @@ impl Session {
         vec![Command::Prompt { session: self.key, content }]
     }
 
+    /// Sends a prompt into the running turn. Where that cannot be, it is a prompt like any other.
+    pub fn steer(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
+        if !matches!(self.phase, Phase::Working { .. }) || !self.can_be_steered() {
+            return self.prompt(content, now);
+        }
+        self.steering.push(content.clone());
+        self.status_touched = true;
+        vec![Command::Steer { session: self.key, content }]
+    }
+
+    /// What the agent took is shown as said; what it did not take is a prompt like any other.
+    pub fn steered(&mut self, content: Vec<Content>, outcome: Steering, now: Moment) -> Vec<Command> {
+        // One that is not waited for was put in line already.
+        let Some(index) = self.steering.iter().position(|sent| *sent == content) else { return Vec::new() };
+        self.steering.remove(index);
+        self.status_touched = true;
+        let failure = match outcome {
+            Steering::Injected => {
+                self.said_meanwhile(&content, now);
+                return Vec::new();
+            }
+            Steering::StartedNewTurn => {
+                self.said_meanwhile(&content, now);
+                self.turn.detached = true;
+                let text = "The turn was over by then: the agent works on this by itself, and does not say \
+                            when it is done; <C-c> stops it.";
+                self.notice(Severity::Info, text.into(), now);
+                return Vec::new();
+            }
+            Steering::NotTaken(failure) => failure,
+        };
+        // That the agent is gone is about to be told with its reason.
+        if let Some(failure) = failure.filter(|failure| failure.kind != FailureKind::Disconnected) {
+            let text = format!("Couldn't steer the turn: {}; the prompt waits in line.", failure.message);
+            self.notice(Severity::Warning, text, now);
+        }
+        self.prompt(content, now)
+    }
+
+    /// Shows what the user said while the agent was at work; agents do not send it back.
+    fn said_meanwhile(&mut self, content: &[Content], now: Moment) {
+        self.end_thought(now);
+        let (text, attachments) = describe(content);
+        // Should one do so after all, it is known by this.
+        self.turn.prompt.push('\n');
+        self.turn.prompt.push_str(&text);
+        self.add(Body::User { text, attachments }, now);
+        self.speaker_shown = false;
+    }
+
     /// Stops the turn. The calls that are not over look cancelled at once; the turn itself ends when
     /// the agent says so.
     pub fn cancel(&mut self, now: Moment) -> Vec<Command> {
         let Phase::Working { since } = self.phase else {
+            if self.phase == Phase::Idle && std::mem::take(&mut self.turn.detached) {
+                self.close_calls(&Cause::TurnCancelled, now);
+                return vec![Command::Cancel { session: self.key }];
+            }
             return Vec::new();
         };
         self.phase = Phase::Cancelling { since, asked: now };

@@ -158,6 +158,7 @@ impl App {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
+            "steer" => self.steer_prompt(key),
             "cancel" => {
                 if !self.cancel(key)? {
                     self.editor.command("stopinsert")?;
@@ -346,24 +347,38 @@ impl App {
     // Prompts.
 
     fn send_prompt(&mut self, key: SessionKey) -> Result<()> {
-        let Some(chat) = self.chats.get(&key) else { return Ok(()) };
+        if let Some(content) = self.take_prompt(key)? {
+            self.prompt(key, content)?;
+        }
+        self.frame_due()
+    }
+
+    fn steer_prompt(&mut self, key: SessionKey) -> Result<()> {
+        if let Some(content) = self.take_prompt(key)? {
+            self.steer(key, content)?;
+        }
+        self.frame_due()
+    }
+
+    /// What stands in the prompt, which is empty from here on.
+    fn take_prompt(&mut self, key: SessionKey) -> Result<Option<Vec<Content>>> {
+        let Some(chat) = self.chats.get(&key) else { return Ok(None) };
         let text = chat.prompt_text(&self.editor)?;
         if text.trim().is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         if self.is_dead(key) {
             return fail("the agent is gone; R in the chat starts it again, and the prompt stays as it is");
         }
         chat.set_prompt_text(&self.editor, "")?;
-        self.prompt(key, vec![Content::Text(text.trim_end().to_owned())])?;
-        self.frame_due()
+        Ok(Some(vec![Content::Text(text.trim_end().to_owned())]))
     }
 
     fn send_text(&mut self, args: Args) -> Result<()> {
         let quote = args.range.map(|range| quote(&self.editor, range)).transpose()?;
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         if args.text.trim().is_empty() && quote.is_none() {
-            return self.send_prompt(key);
+            return if args.bang { self.steer_prompt(key) } else { self.send_prompt(key) };
         }
         if self.is_dead(key) {
             return fail("the agent is gone; :Acp restart starts it again");
@@ -372,7 +387,8 @@ impl App {
             Some(quote) => format!("{}\n\n{quote}", args.text),
             None => args.text,
         };
-        self.prompt(key, vec![Content::Text(text.trim().to_owned())])
+        let content = vec![Content::Text(text.trim().to_owned())];
+        if args.bang { self.steer(key, content) } else { self.prompt(key, content) }
     }
 
     // Permission.

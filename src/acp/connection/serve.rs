@@ -124,6 +124,7 @@ impl Connection {
                 Call::Open { session, .. }
                 | Call::Load { session }
                 | Call::Prompt { session }
+                | Call::Steer { session, .. }
                 | Call::Wish { session: Some(session), .. },
             ) => Some(*session),
             Some(_) => self.sessions.any().map(|session| session.key).or(self.home),
