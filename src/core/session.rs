@@ -23,6 +23,9 @@ impl Moment {
     }
 }
 
+/// How long an agent may take to confirm a cancel, in milliseconds.
+const GRACE: u64 = 10_000;
+
 /// What a session is doing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
@@ -111,6 +114,10 @@ struct Turn {
     prompt: String,
     content: Vec<Content>,
     answered: bool,
+    /// Where the turn begins: at the prompt.
+    first: usize,
+    /// The user was told that the agent does not confirm the cancel.
+    stuck: bool,
 }
 
 impl Session {
@@ -362,7 +369,12 @@ impl Session {
             return Vec::new();
         };
         let (text, attachments) = describe(&content);
-        self.turn = Turn { prompt: text.clone(), content: content.clone(), ..Turn::default() };
+        let asked = |entry: &Entry| matches!(entry.body, Body::User { .. });
+        let first = match again {
+            true => self.entries.iter().rposition(asked).unwrap_or_default(),
+            false => self.entries.len(),
+        };
+        self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
         if !again {
             self.add(Body::User { text, attachments }, now);
         }
@@ -388,6 +400,26 @@ impl Session {
         }
         commands.push(Command::Cancel { session: self.key });
         commands
+    }
+
+    /// Time has passed: an agent that does not confirm a cancel is said to be stuck, once.
+    pub fn ticked(&mut self, now: Moment) {
+        let Phase::Cancelling { asked, .. } = self.phase else { return };
+        if self.turn.stuck || now.since(asked) < GRACE {
+            return;
+        }
+        self.turn.stuck = true;
+        let text = format!(
+            "{} did not stop within {} s\nR in here ends it and starts it again; what stands here stays",
+            self.name(),
+            GRACE / 1000
+        );
+        self.notice(Severity::Warning, text, now);
+    }
+
+    /// The agent was to stop and did not.
+    pub fn is_stuck(&self) -> bool {
+        matches!(self.phase, Phase::Cancelling { .. }) && self.turn.stuck
     }
 
     pub fn turn_ended(&mut self, end: TurnEnd, now: Moment) -> Vec<Command> {
@@ -425,6 +457,12 @@ impl Session {
             TurnEnd::Stopped { reason, usage } => {
                 if reason == StopReason::Cancelled {
                     self.close_calls(&Cause::TurnCancelled, now);
+                }
+                if reason == StopReason::Refusal {
+                    for index in self.turn.first..self.entries.len() {
+                        self.entries[index].refused = true;
+                        self.touched.insert(EntryId(index));
+                    }
                 }
                 Body::Stop { reason, silent: !self.turn.answered, took, usage }
             }
@@ -724,7 +762,7 @@ impl Session {
 
     fn add(&mut self, body: Body, now: Moment) -> EntryId {
         let id = EntryId(self.entries.len());
-        self.entries.push(Entry { at: now, body, open: false });
+        self.entries.push(Entry { at: now, body, open: false, refused: false });
         self.touched.insert(id);
         id
     }

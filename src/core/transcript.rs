@@ -97,9 +97,12 @@ pub fn draw(
     match &entry.body {
         Body::Greeting(greeting) => draw_greeting(&mut drawing, greeting),
         Body::User { text, attachments } => {
+            if entry.refused {
+                drawing.right.push((drawing.lines.len(), "refused, no longer in the context".to_owned()));
+            }
             drawing.line("You", Some("AcpUser"));
             for line in clean_lines(text.trim_end()) {
-                drawing.line(line, None);
+                drawing.line(line, entry.refused.then_some("AcpMeta"));
             }
             for attachment in attachments {
                 drawing.line(format!("+ {attachment}"), Some("AcpMeta"));

@@ -12,7 +12,7 @@ use crate::core::message::{
     AgentId, AskId, AuthKind, AuthMethod, Command, Content, OptionKind, OptionValue, PermissionKind,
     SessionKey, StoredSession,
 };
-use crate::core::session::Phase;
+use crate::core::session::{Phase, Session};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::terminal::Key;
@@ -178,8 +178,8 @@ impl App {
             }
             "next_mode" => self.next_mode(),
             "restart" => {
-                if self.is_dead(key) || self.sessions.get(&key).is_some_and(|s| s.phase == Phase::LoginNeeded)
-                {
+                let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
+                if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {
                     self.restart(key)
                 } else {
                     fail("the agent is running; :Acp restart starts it again all the same")
