@@ -150,6 +150,12 @@ pub fn draw(
             drawing.line(advice(failure), Some("AcpMeta"));
         }
     }
+    for line in &mut drawing.lines {
+        // A name or a path of the agent's may have them; a line of a buffer may not.
+        if line.contains('\n') {
+            *line = line.replace('\n', " ");
+        }
+    }
     drawing
 }
 
