@@ -31,7 +31,6 @@ fn start(mailbox: Arc<Mailbox>, config: &Config, log: Option<PathBuf>) -> Box<dy
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         initialize_timeout: config.timeouts.initialize,
         log,
-        can_log_in: true,
         ..acp::Settings::default()
     };
     Box::new(acp::start(mailbox, settings))

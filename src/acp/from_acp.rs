@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use requests::{AgentRequest, Scope, request};
-pub use updates::{Fact, update};
+pub use updates::{Data, Fact, command, update};
 
 use super::rpc::{self, RpcError};
 use crate::core::message::{

@@ -27,7 +27,7 @@ impl Connection {
             (Call::Open { session, place }, result) => {
                 match result.and_then(|answer| from_acp::created(&answer)) {
                     Ok(opened) => {
-                        let mut known = Session::new(session, opened.acp_id.clone(), place);
+                        let mut known = Session::new(self.agent, session, opened.acp_id.clone(), place);
                         known.options.clone_from(&opened.options);
                         self.sessions.insert(known);
                         self.post(Event::Opened { session, opened: Box::new(opened) });
@@ -133,6 +133,7 @@ impl Connection {
                 let _ = self.shared.terminals.kill(session, terminal);
             }
         }
+        self.end_foreign(session);
         self.post(Event::TurnEnded { session, end });
         if let Some(content) = next {
             self.prompt(session, content);

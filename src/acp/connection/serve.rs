@@ -189,13 +189,16 @@ impl Connection {
     fn permission(
         &mut self,
         session: SessionKey,
-        call: Box<ToolCallPatch>,
+        mut call: Box<ToolCallPatch>,
         options: Vec<PermissionOption>,
         reply: Reply,
     ) {
         let Some(known) = self.sessions.get_mut(session) else { return };
-        known.name_terminals(call.content.as_deref().unwrap_or_default());
-        if known.turn.as_ref().is_some_and(|turn| turn.cancelled) {
+        let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
+        let started = known.foreign.show(&mut call, ours);
+        let cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
+        started.into_iter().for_each(|event| self.post(event));
+        if cancelled {
             return reply.ok(to_acp::permission_cancelled());
         }
         if options.is_empty() {

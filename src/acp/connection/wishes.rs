@@ -141,7 +141,7 @@ impl Connection {
         }
         self.tell_left_out(session, &place);
         // The agent shows the session before it answers, so it is known from here on.
-        let mut known = Session::new(session, acp_id.clone(), Arc::new(place.clone()));
+        let mut known = Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone()));
         known.loading = true;
         self.sessions.insert(known);
         let call = Call::Load { session };
@@ -163,6 +163,7 @@ impl Connection {
             return known.waiting.push_back(content);
         }
         known.turn = Some(Turn::default());
+        known.foreign.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);
         self.request(Call::Prompt { session }, to_acp::SESSION_PROMPT, &params);
     }
@@ -186,6 +187,7 @@ impl Connection {
     fn close(&mut self, session: SessionKey) {
         self.withdraw(&Over::Session(session));
         self.shared.terminals.end_session(session);
+        self.end_foreign(session);
         if self.give_up_opening(session) {
             return;
         }
