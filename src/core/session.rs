@@ -26,6 +26,9 @@ impl Moment {
     }
 }
 
+/// How long an agent may take to confirm a cancel, in milliseconds.
+const GRACE: u64 = 10_000;
+
 /// What a session is doing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
@@ -110,6 +113,10 @@ struct Turn {
     answered: bool,
     /// It was over, and the agent went on by itself; nobody will say when that ends.
     detached: bool,
+    /// Where the turn begins: at the prompt.
+    first: usize,
+    /// The user was told that the agent does not confirm the cancel.
+    stuck: bool,
 }
 
 impl Session {
@@ -381,7 +388,12 @@ impl Session {
             return Vec::new();
         };
         let (text, attachments) = describe(&content);
-        self.turn = Turn { prompt: text.clone(), content: content.clone(), ..Turn::default() };
+        let asked = |entry: &Entry| matches!(entry.body, Body::User { .. });
+        let first = match again {
+            true => self.entries.iter().rposition(asked).unwrap_or_default(),
+            false => self.entries.len(),
+        };
+        self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
         if !again {
             self.add(Body::User { text, attachments }, now);
         }
@@ -462,6 +474,26 @@ impl Session {
         commands
     }
 
+    /// Time has passed: an agent that does not confirm a cancel is said to be stuck, once.
+    pub fn ticked(&mut self, now: Moment) {
+        let Phase::Cancelling { asked, .. } = self.phase else { return };
+        if self.turn.stuck || now.since(asked) < GRACE {
+            return;
+        }
+        self.turn.stuck = true;
+        let text = format!(
+            "{} did not stop within {} s\nR in here ends it and starts it again; what stands here stays",
+            self.name(),
+            GRACE / 1000
+        );
+        self.notice(Severity::Warning, text, now);
+    }
+
+    /// The agent was to stop and did not.
+    pub fn is_stuck(&self) -> bool {
+        matches!(self.phase, Phase::Cancelling { .. }) && self.turn.stuck
+    }
+
     pub fn turn_ended(&mut self, end: TurnEnd, now: Moment) -> Vec<Command> {
         let (since, cancelling) = match self.phase {
             Phase::Working { since } => (since, false),
@@ -497,6 +529,12 @@ impl Session {
             TurnEnd::Stopped { reason, usage } => {
                 if reason == StopReason::Cancelled {
                     self.close_calls(&Cause::TurnCancelled, now);
+                }
+                if reason == StopReason::Refusal {
+                    for index in self.turn.first..self.entries.len() {
+                        self.entries[index].refused = true;
+                        self.touched.insert(EntryId(index));
+                    }
                 }
                 Body::Stop { reason, silent: !self.turn.answered, took, usage }
             }
@@ -731,7 +769,7 @@ impl Session {
 
     fn add(&mut self, body: Body, now: Moment) -> EntryId {
         let id = EntryId(self.entries.len());
-        self.entries.push(Entry { at: now, body, open: false });
+        self.entries.push(Entry { at: now, body, open: false, refused: false });
         self.touched.insert(id);
         id
     }

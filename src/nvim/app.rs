@@ -1148,8 +1148,16 @@ impl App {
 
     /// The time of running turns moves on.
     pub fn ticked(&mut self) -> Result<()> {
+        let now = self.now();
         let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        keys.into_iter().try_for_each(|key| self.update_bar(key))
+        keys.into_iter().try_for_each(|key| {
+            if let Some(session) = self.sessions.get_mut(&key) {
+                session.ticked(now);
+            }
+            self.after_change(key)?;
+            self.update_bar(key)
+        })?;
+        self.frame_due()
     }
 
     // Effects.
