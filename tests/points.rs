@@ -12,13 +12,7 @@ use support::source::{Kind, Token, tokens};
 
 /// Points of which only the background's part is shown by a test, or none at all, while the editor's
 /// part is being written. Empty when all is there.
-const PENDING: &[(usize, &str)] = &[
-    (195, "completing the agent's commands in the prompt"),
-    (199, "the form names the agent that asks"),
-    (200, "the form is reviewed before it is sent"),
-    (201, "the form is checked before it is sent"),
-    (204, "an address that deceives is told"),
-];
+const PENDING: &[(usize, &str)] = &[(195, "completing the agent's commands in the prompt")];
 
 /// How many points there are.
 const COUNT: usize = 225;
@@ -195,6 +189,7 @@ const POINTS: &str = "
 126 MUST     S   diffs, new files too: tool_content_is_taken_in_every_form_that_is_seen
 127 MUST     S   terminals in calls: output_of_commands_that_the_agent_runs_itself_is_shown
     + a_command_runs_in_a_split_and_its_output_goes_to_the_agent
+    + a_command_that_the_agent_runs_itself_is_seen_while_it_runs
 128 MAY      S   places: an_odd_line_does_not_cost_the_location
     + following_moves_the_code_window_and_nothing_else
 129 robust   S   any JSON as input: raw_input_and_output_are_any_json
@@ -202,6 +197,7 @@ const POINTS: &str = "
 130 MAY      new the tool's name: each_kind_of_update_arrives_in_order
 131 MAY      U   deleted files, output in the meta field: tool_content_is_taken_in_every_form_that_is_seen
     + output_that_an_agent_reports_itself_is_a_terminal
+    + a_command_that_streams_its_output_as_text_shows_the_end_of_it
 132 MUST     S   permission: a_question_for_permission_carries_what_the_agent_said
 133 MUST     S   every option by its name: a_question_for_permission_carries_what_the_agent_said
     + what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place
@@ -242,6 +238,7 @@ const POINTS: &str = "
 153 SHOULD   S+  internal cancels: a_read_that_waits_for_the_editor_is_answered_at_the_end
 154 MAY      S+  requests of ours taken back: opening_can_be_given_up
 155 robust   S+  forms at a cancel, and a second cancel: cancelling_answers_what_is_open_and_waits_for_the_agent
+    + cancelling_the_turn_cancels_its_forms_and_pages
 156 MUST     S   reads see unsaved text: a_file_in_a_buffer_is_asked_of_the_editor
     + a_read_gives_the_unsaved_text_and_just_the_lines_asked_for
 157 MUST     S   lines and limits: a_file_that_no_buffer_holds_is_served_from_the_disk
@@ -311,14 +308,22 @@ const POINTS: &str = "
     + the_bar_shows_only_what_the_agent_reports
 197 MAY      U   tokens on screen: context_cost_and_title_are_shown_as_told_however_odd
 198 SHOULD   S+  titles of any length: context_cost_and_title_are_shown_as_told_however_odd
-199 MUST     S+  forms name who asks: a_form_is_answered_by_its_values_or_not_at_all
-200 MUST     S+  forms are reviewed: a_form_is_answered_by_its_values_or_not_at_all
-201 SHOULD   S+  forms are checked: a_form_is_answered_by_its_values_or_not_at_all
+199 MUST     S+  forms name who asks: what_the_agent_wants_to_know_is_shown_in_full_while_it_waits
+    + a_form_can_be_declined_and_cancelled_from_the_review_and_by_command
+200 MUST     S+  forms are reviewed: each_control_is_asked_for_in_the_agents_order_and_gone_over_before_it_is_sent
+    + a_field_can_be_changed_or_left_out_before_the_form_is_sent
+201 SHOULD   S+  forms are checked: an_answer_that_does_not_fit_is_asked_for_again_with_the_reason
+    + what_the_agent_proposes_is_filled_in_and_can_be_kept
+    + what_does_not_fit_is_refused_with_what_to_do
 202 MUST NOT S+  unknown fields of forms: a_form_of_an_unknown_kind_is_refused
+    + what_this_client_does_not_know_is_never_shown_as_a_control
 203 MUST     S+  addresses are shown first: an_address_is_shown_to_the_user_and_opened_by_nobody_else
-204 SHOULD   S+  addresses that deceive: an_address_is_shown_to_the_user_and_opened_by_nobody_else
+    + a_page_is_shown_with_its_host_and_opened_only_after_the_user_agreed
+204 SHOULD   S+  addresses that deceive: a_page_that_may_deceive_is_warned_of
+    + what_may_deceive_is_warned_of
 205 MUST     S+  the three answers: a_form_is_answered_by_its_values_or_not_at_all
     + a_form_of_an_unknown_kind_is_refused
+    + a_page_can_be_declined_cancelled_or_opened_elsewhere
 206 MUST     S+  endings of what is over: an_address_is_shown_to_the_user_and_opened_by_nobody_else
 207 MUST     S   servers by stdio: mcp_servers_are_sent_as_far_as_the_agent_can_reach_them
 208 MUST     S   servers by address: mcp_servers_are_sent_as_far_as_the_agent_can_reach_them
@@ -350,6 +355,7 @@ const POINTS: &str = "
 224 MUST     4   encryption: - there are no remote agents; servers are the agent's to reach
 225 robust   -   nothing of an agent's is run: nothing_that_an_agent_says_is_run_or_breaks_the_screen
     + colours_titles_and_links_are_removed
+    + a_proposed_text_is_never_taken_for_keys
 ";
 
 struct Point {
