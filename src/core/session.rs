@@ -609,7 +609,9 @@ impl Session {
             Some(entry) => *entry,
             None => {
                 let id = patch.id.clone();
-                let entry = self.say(Body::Tool(Box::new(ToolCall::new(id.clone(), now))), now);
+                let mut call = ToolCall::new(id.clone(), now);
+                call.root.clone_from(&self.place.cwd);
+                let entry = self.say(Body::Tool(Box::new(call)), now);
                 self.turn.calls.insert(id, entry);
                 entry
             }

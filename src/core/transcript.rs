@@ -2,6 +2,8 @@
 //! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
 //! with icons off: words come first.
 
+use std::path::Path;
+
 use crate::core::entry::{Body, Entry, Greeting};
 use crate::core::message::{
     AuthKind, Failure, FailureKind, FileDiff, PlanItem, PlanStatus, ResourceBody, Severity, StopReason,
@@ -277,7 +279,8 @@ fn draw_tool(
 ) {
     let (mark, group) = status_mark(call.status, style.icons);
     let row = drawing.lines.len();
-    let title = cut_middle(&titled(call), style.width.saturating_sub(18).max(20));
+    let whole = titled(call);
+    let title = cut_middle(&whole, style.width.saturating_sub(18).max(20));
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     if call.status == Status::Waiting || call.status == Status::Failed {
         drawing.marks.push(Mark { row, start: mark.len() + 1, end: mark.len() + 1 + title.len(), group });
@@ -294,6 +297,10 @@ fn draw_tool(
         drawing.right.push((row, right));
     }
     if call.status == Status::Waiting {
+        if title != whole {
+            // Nobody should allow what they cannot read to its end.
+            drawing.line(format!("    {whole}"), None);
+        }
         let what = match call.kind {
             ToolKind::Edit => "Allow this edit?",
             ToolKind::Execute => "Allow this command?",
@@ -324,7 +331,7 @@ fn draw_tool(
                 any = true;
             }
             ToolContent::Diff(diff) if open => {
-                draw_diff(drawing, diff);
+                draw_diff(drawing, call.relative(&diff.path), diff);
                 any = true;
             }
             ToolContent::Terminal(terminal) => {
@@ -342,7 +349,8 @@ fn draw_tool(
         }
         for location in &call.locations {
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
-            drawing.line(format!("    {}{line}", location.path.display()), Some("AcpMeta"));
+            let path = call.relative(&location.path).display();
+            drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
         }
     }
 }
@@ -364,8 +372,8 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool) {
     }
 }
 
-fn draw_diff(drawing: &mut Drawing, diff: &FileDiff) {
-    drawing.line(format!("    {}", diff.path.display()), Some("AcpMeta"));
+fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
+    drawing.line(format!("    {}", path.display()), Some("AcpMeta"));
     let old = diff.old_text.as_deref().unwrap_or_default();
     let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
     for group in changes.grouped_ops(1) {
@@ -428,6 +436,7 @@ fn titled(call: &ToolCall) -> String {
         .next()
         .is_some_and(|first| first.eq_ignore_ascii_case(verb.split(' ').next().unwrap_or(verb)));
     let names_a_deed = title.split_whitespace().next().is_some_and(|word| {
+        let word = word.trim_end_matches(':');
         word.chars().next().is_some_and(char::is_uppercase) && word.chars().all(char::is_alphabetic)
     });
     if starts_with_verb || names_a_deed || call.kind == ToolKind::Other {

@@ -141,6 +141,24 @@ fn an_opened_call_shows_its_diff() {
 }
 
 #[test]
+fn a_long_command_that_waits_is_shown_to_its_end() {
+    let mut session = tour();
+    let command = format!("cargo test {} && rm -r build && cargo build", "--exclude slow ".repeat(6).trim());
+    let call = ToolCallPatch {
+        title: Some("Build".into()),
+        kind: Some(ToolKind::Execute),
+        raw_input: Some(serde_json::json!({ "command": command })),
+        ..ToolCallPatch::new("4")
+    };
+    let yes = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
+    session.asked(AskId(2), call, vec![yes], Moment(6400));
+    let entry = session.entry(session.asks()[1].entry).expect("an entry");
+    let drawing = draw(Some(entry), entry, &style(true), &|_| None);
+    assert!(drawing.lines[0].contains('…'), "{drawing:?}");
+    assert_eq!(drawing.lines[1], format!("    Build: {command}"));
+}
+
+#[test]
 fn long_titles_are_cut_in_the_middle_and_times_are_short() {
     assert_eq!(cut_middle("src/a/very/long/path/to/file.rs", 15), "src/a/v…file.rs");
     assert_eq!(cut_middle("short", 15), "short");
