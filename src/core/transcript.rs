@@ -145,7 +145,7 @@ pub fn draw(
             draw_stop(&mut drawing, reason, *silent, *took, usage.as_ref());
         }
         Body::TurnFailed(failure) => {
-            drawing.line(format!("The turn failed: {}", one_line(&failure.message)), Some("AcpError"));
+            drawing.line(format!("The turn failed: {}", readable(&failure.message)), Some("AcpError"));
             drawing.line(advice(failure), Some("AcpMeta"));
         }
     }
@@ -320,8 +320,10 @@ fn draw_tool(
                     }
                     other => as_markdown(other),
                 };
-                let limit = if open { usize::MAX } else { 5 };
-                let lines: Vec<&str> = clean_lines(text.trim_end()).collect();
+                let lines: Vec<&str> =
+                    clean_lines(without_fence(text.trim_end().trim_start_matches(['\r', '\n']))).collect();
+                // One line is not hidden behind another that says so.
+                let limit = if open || lines.len() == 6 { usize::MAX } else { 5 };
                 for line in lines.iter().take(limit) {
                     drawing.line(format!("    {line}"), Some("AcpMeta"));
                 }
@@ -352,6 +354,16 @@ fn draw_tool(
             let path = call.relative(&location.path).display();
             drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
         }
+    }
+}
+
+/// The inside of a text that is one fenced block of Markdown: a call's output is shown as it is.
+fn without_fence(text: &str) -> &str {
+    let fence = &text[..text.len() - text.trim_start_matches('`').len()];
+    let inside = text.split_once('\n').and_then(|(_, rest)| rest.strip_suffix(fence)?.strip_suffix('\n'));
+    match inside {
+        Some(inside) if fence.len() >= 3 && !inside.lines().any(|line| line.starts_with(fence)) => inside,
+        _ => text,
     }
 }
 
@@ -489,6 +501,17 @@ fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, took: u64
         StopReason::Other(word) => (format!("Ended: {}", one_line(word)), "AcpToolWaiting"),
     };
     drawing.line(format!("{text} · {facts}"), Some(group));
+}
+
+/// A failure's message on one line. Many agents pass on the JSON that a model's service answered; what
+/// there is to read in it is its message.
+pub fn readable(message: &str) -> String {
+    let said = message.find('{').and_then(|at| {
+        let json: serde_json::Value = serde_json::from_str(&message[at..]).ok()?;
+        let said = json["error"]["message"].as_str().or(json["message"].as_str())?;
+        Some(format!("{}{said}", &message[..at]))
+    });
+    one_line(said.as_deref().unwrap_or(message))
 }
 
 /// What to do after a failure.

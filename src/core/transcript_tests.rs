@@ -159,6 +159,25 @@ fn a_long_command_that_waits_is_shown_to_its_end() {
 }
 
 #[test]
+fn output_of_a_failed_call_is_shown_without_its_fence() {
+    assert_eq!(without_fence("```\nExit code 3\nout\n```"), "Exit code 3\nout");
+    assert_eq!(without_fence("````sh\n```\n````"), "```");
+    for whole in ["out", "```\na\n```\ntext\n```\nb\n```", "```\nno end", "```", "``", "", "`a`\n`b`"] {
+        assert_eq!(without_fence(whole), whole);
+    }
+}
+
+#[test]
+fn of_json_in_a_failure_its_message_is_read() {
+    let service = r#"API Error: 400 {"error": {"message": "too long", "code": 400}, "type": "error"}"#;
+    assert_eq!(readable(service), "API Error: 400 too long");
+    assert_eq!(readable(r#"{"message": "no\nquota"}"#), "no quota");
+    for whole in ["gone {", r#"odd {"a": 1}"#, r#"{"message": "a"} and more"#, "plain"] {
+        assert_eq!(readable(whole), whole);
+    }
+}
+
+#[test]
 fn long_titles_are_cut_in_the_middle_and_times_are_short() {
     assert_eq!(cut_middle("src/a/very/long/path/to/file.rs", 15), "src/a/v…file.rs");
     assert_eq!(cut_middle("short", 15), "short");
