@@ -126,8 +126,9 @@ fn markdown_in_the_transcript_is_coloured() {
         ]),
     );
     chat.chat();
-    chat.send("go");
+    chat.send("see **bold words** here");
     chat.wait_for("Done");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("**bold words**"), "the user's words to be coloured");
     chat.nvim.wait_until(
         |nvim| nvim.groups_of("A heading").iter().any(|group| group == "Title"),
         "the heading to be coloured",
@@ -836,4 +837,30 @@ fn a_mode_is_chosen_and_shown() {
     chat.nvim.command("Acp mode auto");
     chat.nvim.wait_for_screen("Go ahead");
     assert_eq!(chat.got("session/set_mode")["params"]["modeId"], "auto");
+}
+
+#[test]
+fn a_file_that_the_agent_wrote_itself_is_fresh_in_its_buffer() {
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.txt", "kind": "edit",
+        "status": "in_progress", "content": [
+            { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one", "newText": "two" },
+        ] });
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\n")],
+        steps([
+            prompt(),
+            update(call),
+            json!({ "expect": "session/cancel" }),
+            update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" })),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Edit a.txt");
+    chat.project.write("a.txt", "two\nand more\n");
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("and more");
 }

@@ -4,12 +4,15 @@
 
 mod actions;
 mod app;
+mod asking;
 mod chat;
 mod editor;
+mod elicit;
 mod files;
 mod follow;
 mod highlight;
 mod keys;
+mod permission;
 mod picker;
 mod review;
 mod terminal;
@@ -282,9 +285,8 @@ fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
 fn typed(lua: &Lua, key: Key) -> Result<Function> {
     lua.create_function(
         move |_, (_, _, _, data): (mlua::Value, mlua::Value, mlua::Value, mlua::LuaString)| {
-            let (session, terminal) = key.clone();
-            let bytes = data.as_bytes().to_vec();
-            run(move |app| app.send(Command::Type { session, terminal, bytes }));
+            let (key, bytes) = (key.clone(), data.as_bytes().to_vec());
+            run(move |app| app.typed(key, bytes));
             Ok(())
         },
     )

@@ -20,6 +20,11 @@ usage:
   acp-demo-agent --paced RATE SECONDS [--size BYTES]
                                                  the same with RATE chunks a second
 
+options of --flood and --paced:
+  --stamps              write t and eight digits into the text now and then: the time of writing in units
+                        of ten microseconds, its last digits; the first before all other text
+  --fill BYTES          answer the first prompt with this much text at once, later ones with the flood
+
 options of --replay:
   --map RECORDED=REAL   a folder of the recording is this one here (several times; the session's
                         working folder is mapped without it)
@@ -53,6 +58,8 @@ struct Given {
     amount: Option<Amount>,
     record: Option<PathBuf>,
     size: Option<usize>,
+    stamps: bool,
+    fill: Option<usize>,
     folders: Vec<(String, String)>,
     speed: Option<f64>,
     selection: Selection,
@@ -76,6 +83,8 @@ pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
                 given.amount = Some(Amount::Paced { per_second, seconds: positive(&name, &value()?)? });
             }
             "--size" => given.size = Some(number(&name, &value()?)?),
+            "--stamps" => given.stamps = true,
+            "--fill" => given.fill = Some(number(&name, &value()?)?),
             "--map" => given.folders.push(folders(&value()?)?),
             "--speed" => given.speed = Some(positive(&name, &value()?)?),
             "--part" => given.selection.part = number(&name, &value()?)?,
@@ -98,7 +107,12 @@ impl Given {
         if let Some(script) = self.script {
             return Ok(Task::Script { script, record: self.record });
         }
-        let flood = self.amount.map(|amount| Flood { amount, size: self.size.unwrap_or(flood::SIZE) });
+        let flood = self.amount.map(|amount| Flood {
+            amount,
+            size: self.size.unwrap_or(flood::SIZE),
+            stamps: self.stamps,
+            fill: self.fill.unwrap_or(0),
+        });
         let prints = self.prompts.is_some();
         let Some(recording) = self.replay.or(self.prompts) else {
             return match self.record {
@@ -155,10 +169,11 @@ mod tests {
     #[test]
     fn every_task_has_its_line() {
         assert_eq!(task(""), Ok(Task::Serve { flood: None }));
-        let flood = Flood { amount: Amount::Count(5), size: 9 };
+        let flood = Flood { amount: Amount::Count(5), size: 9, stamps: false, fill: 0 };
         assert_eq!(task("--flood 5 --size 9"), Ok(Task::Serve { flood: Some(flood) }));
-        let flood = Flood { amount: Amount::Paced { per_second: 10.0, seconds: 2.5 }, size: flood::SIZE };
-        assert_eq!(task("--paced 10 2.5"), Ok(Task::Serve { flood: Some(flood) }));
+        let paced = Amount::Paced { per_second: 10.0, seconds: 2.5 };
+        let flood = Flood { amount: paced, size: flood::SIZE, stamps: true, fill: 7 };
+        assert_eq!(task("--paced 10 2.5 --stamps --fill 7"), Ok(Task::Serve { flood: Some(flood) }));
         let script = Task::Script { script: "a".into(), record: Some("b".into()) };
         assert_eq!(task("--script a --record b"), Ok(script));
         let Ok(Task::Replay(options)) = task("--replay a --map /project=/real/ --speed 2 --no-disk") else {
