@@ -213,7 +213,7 @@ mod tests {
             mailbox.post(shows("1", text));
         }
         mailbox.post(shows("2", "d"));
-        assert_eq!(mailbox.lock().bytes, 4);
+        assert_eq!(mailbox.lock().bytes, size(&shows("1", "abc")) + size(&shows("2", "d")));
         assert_eq!(mailbox.take(), Some(shows("1", "abc")));
         assert_eq!(mailbox.take(), Some(shows("2", "d")));
         assert_eq!((mailbox.take(), mailbox.lock().bytes), (None, 0));
