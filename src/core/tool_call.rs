@@ -166,7 +166,7 @@ impl ToolCall {
         }
         let about = match self.kind {
             // A command is shown as it runs, down to its folders.
-            ToolKind::Execute => self.command(),
+            ToolKind::Execute | ToolKind::Other => self.command(),
             ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Search => {
                 title = without_folder(&title, &self.root);
                 self.files(&title)
@@ -186,7 +186,8 @@ impl ToolCall {
 
     /// The command line, where the agent tells it in the way that most do.
     fn command(&self) -> Option<String> {
-        let command = one_line(self.raw_input.as_ref()?.get("command")?.as_str()?);
+        let input = self.raw_input.as_ref()?;
+        let command = one_line(input.get("command").or(input.get("cmd"))?.as_str()?);
         (!command.is_empty()).then_some(command)
     }
 
@@ -353,6 +354,7 @@ mod tests {
         assert_eq!(run("Run the tests", "cargo  test\n--all"), "Run the tests: cargo test --all");
         assert_eq!(run("`cargo test`", "cargo test"), "`cargo test`");
         assert_eq!(run("Run the tests", ""), "Run the tests");
+        assert_eq!(headline("bash", ToolKind::Other, &[], Some("ls")), "bash: ls");
     }
 
     #[test]
