@@ -648,6 +648,9 @@ impl Session {
 
     fn message(&mut self, role: Role, message: Option<String>, content: Content, now: Moment) {
         let text = as_markdown(&content);
+        if role == Role::Agent && self.took_mode_from(&text) {
+            return;
+        }
         if role == Role::User && self.is_working() && self.turn.prompt.contains(text.trim()) {
             // Some agents send the user's own words back; they are on the screen already.
             return;
@@ -677,9 +680,22 @@ impl Session {
         | Body::Message { text: body }
         | Body::Thought { text: body, .. } = &mut self.entries[entry.0].body
         {
-            body.push_str(&text);
+            // What some agents put before a text that follows a call would indent its first line only.
+            body.push_str(if body.is_empty() { without_lead(&text) } else { &text });
         }
         self.touched.insert(entry);
+    }
+
+    /// Gemini tells of a new mode by a message in the place of the update that there is for it.
+    fn took_mode_from(&mut self, text: &str) -> bool {
+        let Some(mode) = text.strip_prefix("[MODE_UPDATE] ") else { return false };
+        let offers = |modes: &Modes| modes.available.iter().any(|offered| offered.id == mode);
+        if !self.modes.as_ref().is_some_and(offers) {
+            return false;
+        }
+        self.set_mode(mode.to_owned());
+        self.status_touched = true;
+        true
     }
 
     fn continues(&self, entry: EntryId, role: Role) -> bool {
@@ -698,7 +714,9 @@ impl Session {
             Some(entry) => *entry,
             None => {
                 let id = patch.id.clone();
-                let entry = self.say(Body::Tool(Box::new(ToolCall::new(id.clone(), now))), now);
+                let mut call = ToolCall::new(id.clone(), now);
+                call.root.clone_from(&self.place.cwd);
+                let entry = self.say(Body::Tool(Box::new(call)), now);
                 self.turn.calls.insert(id, entry);
                 entry
             }
@@ -818,6 +836,13 @@ pub fn as_markdown(content: &Content) -> String {
         }
         Content::Unknown { kind } => format!("[{}: this client cannot show it]", one_line(kind)),
     }
+}
+
+/// A text without blank lines at its beginning, and without an indent that means nothing in Markdown.
+fn without_lead(text: &str) -> &str {
+    let text = text.trim_start_matches(['\r', '\n']);
+    let inner = text.trim_start_matches(' ');
+    if text.len() - inner.len() < 4 { inner } else { text }
 }
 
 fn media(what: &str, mime: &str, data: &str, uri: Option<&str>) -> String {

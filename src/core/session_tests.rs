@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::message::{AskId, Exit, PermissionKind, PermissionOption, ToolKind, WireStatus};
+use crate::core::message::{AskId, Exit, Named, PermissionKind, PermissionOption, ToolKind, WireStatus};
 use crate::core::tool_call::Status;
 
 fn session() -> Session {
@@ -43,6 +43,35 @@ fn status(status: WireStatus) -> Update {
 
 fn stopped(reason: StopReason) -> TurnEnd {
     TurnEnd::Stopped { reason, usage: None }
+}
+
+#[test]
+fn a_mode_that_comes_as_a_message_is_a_mode() {
+    let mut session = session();
+    let modes =
+        ["default", "autoEdit"].map(|id| Named { id: id.into(), name: id.into(), ..Named::default() });
+    session.opened(
+        Opened {
+            modes: Some(Modes { current: "default".into(), available: modes.to_vec() }),
+            ..Opened::default()
+        },
+        Moment(0),
+    );
+    session.prompt(vec![Content::Text("go".into())], Moment(0));
+    for text in ["before ", "[MODE_UPDATE] autoEdit", "[MODE_UPDATE] unheard of", " after"] {
+        say(&mut session, None, text);
+    }
+    assert_eq!(messages(&session), ["before [MODE_UPDATE] unheard of after"]);
+    assert_eq!(session.modes.expect("modes").current, "autoEdit");
+}
+
+#[test]
+fn a_message_begins_with_its_text() {
+    let mut session = working();
+    for (id, chunks) in [("1", ["\n\n ", " Now I see."]), ("2", ["\n    code", "\n"]), ("3", ["a", " b"])] {
+        chunks.iter().for_each(|chunk| say(&mut session, Some(id), chunk));
+    }
+    assert_eq!(messages(&session), ["Now I see.", "    code\n", "a b"]);
 }
 
 #[test]

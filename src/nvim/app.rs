@@ -21,7 +21,7 @@ use crate::core::message::{
 };
 use crate::core::session::{LoggedIn, Moment, Phase, Session};
 use crate::core::tool_call::Status;
-use crate::core::transcript::Style;
+use crate::core::transcript::{Style, readable};
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
@@ -722,7 +722,7 @@ impl App {
         self.settle(key)?;
         self.emit("AcpTurnEnded", key, json!({ "stop_reason": reason, "error": failed }));
         match failed {
-            Some(message) => self.announce(key, &format!("{name}: {message}"), Level::Error),
+            Some(message) => self.announce(key, &format!("{name}: {}", readable(&message)), Level::Error),
             None => self.announce(key, &format!("{name} is done"), Level::Info),
         }
         Ok(())
