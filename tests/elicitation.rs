@@ -414,6 +414,8 @@ fn neovims_own_pickers_do_with_keys() {
     chat.wait_for("Done");
     chat.nvim.wait_until(|nvim| !nvim.mode().blocking, "no prompt to be left");
     assert_eq!(chat.nvim.mode().name, "i");
+    let history = chat.nvim.exec_lua("return vim.fn.execute('history input')", []);
+    assert!(!history.as_str().expect("a text").contains("warm"), "{history}");
 }
 
 // Pages.
@@ -571,6 +573,39 @@ fn an_agent_that_is_gone_asks_nothing_any_more() {
     assert!(text.contains("⊘ Fake asked: Tell me") && !text.contains(":Acp answer"), "{text}");
     chat.nvim.command("Acp answer");
     assert!(said(&mut chat.nvim).contains("nothing waits for you"));
+}
+
+#[test]
+fn leaving_neovim_cancels_what_waits() {
+    let schema = object(json!({ "who": { "type": "string" } }), json!([]));
+    let parts = [form("f", "Tell me", schema), page("p", "https://example.com/"), answered("f")];
+    let mut chat = turn(parts, &[]);
+    chat.wait_for("Host: example.com");
+    chat.nvim.quit();
+    let record = chat.record();
+    for id in ["f", "p"] {
+        let answers: Vec<_> = record.iter().filter(|line| line["id"] == id).collect();
+        assert_eq!(answers.len(), 1, "{record:#?}");
+        assert_eq!(answers[0]["result"], json!({ "action": "cancel" }));
+    }
+}
+
+#[test]
+fn a_form_that_a_login_or_a_session_waits_for_is_asked_before_the_session_is_there() {
+    let mut all = opened();
+    all[2]["save"] = json!({ "new": "/id" });
+    let question = json!({ "requestId": "${new}", "mode": "form", "message": "Which account?",
+        "requestedSchema": object(json!({ "who": { "type": "string" } }), json!(["who"])) });
+    let send = json!({ "send": { "id": "f", "method": "elicitation/create", "params": question } });
+    all.splice(3..3, [send, answered("f")]);
+    let mut chat = Scripted::new(&[], all);
+    answers(&mut chat.nvim, &["Ada"]);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("waiting for you");
+    seen_count(&mut chat.nvim, 2);
+    chat.nvim.exec_lua("_G.late('Send', 1)", []);
+    assert_eq!(chat.answer("f")["result"]["content"], json!({ "who": "Ada" }));
+    chat.nvim.wait_for_screen("Fake 1.0");
 }
 
 // Whose turn it is.
