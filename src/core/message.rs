@@ -34,7 +34,8 @@ pub struct JobId(pub u64);
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ToolCallId(pub String);
 
-/// A `terminalId`: made by this client for `terminal/create`, by the agent for `_meta` terminals.
+/// One run of a command in a terminal, of this client's or of the agent's own. It is never used again,
+/// unlike the names that agents give to their own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TerminalId(pub String);
 
@@ -69,6 +70,15 @@ pub struct Place {
     pub mcp_servers: Vec<McpServer>,
 }
 
+/// How to take up a stored session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reopen {
+    /// `session/load`: the agent sends all of it again, before it answers.
+    Load,
+    /// `session/resume`: the agent sends nothing of what was.
+    Resume,
+}
+
 /// What the editor's thread wants of the background.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
@@ -76,8 +86,8 @@ pub enum Command {
     Connect { agent: AgentId, launch: Launch },
     /// `session/new`. Answered by `Opened` or `OpenFailed`.
     Open { agent: AgentId, session: SessionKey, place: Place },
-    /// `session/load`, or `session/resume` where only that is offered.
-    Load { agent: AgentId, session: SessionKey, place: Place, acp_id: String },
+    /// Takes up a session that the agent has stored. Answered like `Open`.
+    Load { agent: AgentId, session: SessionKey, place: Place, acp_id: String, how: Reopen },
     /// `session/list`, one page. Answered by `Listed`.
     List { agent: AgentId, cwd: Option<PathBuf>, cursor: Option<String> },
     /// `session/delete` of a stored session.
@@ -187,6 +197,8 @@ pub enum Event {
         terminal: TerminalId,
         command: String,
         cwd: PathBuf,
+        /// What the user types reaches the command; not so where the agent runs it itself.
+        typing: bool,
     },
     /// New output, as raw as the program wrote it. `skipped` bytes before it were dropped because
     /// they came faster than anyone could read; the agent's own record is not concerned.

@@ -213,11 +213,11 @@ impl App {
                 app.put_aside(step.key, step.ask);
                 Ok(())
             }
-            Some(typed) => app.typed(step, &typed),
+            Some(typed) => app.filled_in(step, &typed),
         });
     }
 
-    fn typed(&mut self, step: Step, typed: &str) -> Result<()> {
+    fn filled_in(&mut self, step: Step, typed: &str) -> Result<()> {
         let Some(field) = self.filling(step.key, step.ask).and_then(|filling| filling.field(step.field))
         else {
             return Ok(());
