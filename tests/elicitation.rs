@@ -9,6 +9,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use support::Nvim;
+use support::process::wait_for;
 use support::script::{Scripted, asks, ends, opened, prompt, says};
 
 /// Answers pickers: each takes the next answer, a choice by how its text begins. Without one left it
@@ -576,18 +577,28 @@ fn an_agent_that_is_gone_asks_nothing_any_more() {
 }
 
 #[test]
-fn leaving_neovim_cancels_what_waits() {
+fn stopping_the_agent_cancels_what_waits() {
     let schema = object(json!({ "who": { "type": "string" } }), json!([]));
-    let parts = [form("f", "Tell me", schema), page("p", "https://example.com/"), answered("f")];
+    let parts =
+        [form("f", "Tell me", schema), page("p", "https://example.com/"), answered("f"), answered("p")];
     let mut chat = turn(parts, &[]);
     chat.wait_for("Host: example.com");
-    chat.nvim.quit();
-    let record = chat.record();
+    chat.nvim.command("Acp stop");
     for id in ["f", "p"] {
-        let answers: Vec<_> = record.iter().filter(|line| line["id"] == id).collect();
-        assert_eq!(answers.len(), 1, "{record:#?}");
-        assert_eq!(answers[0]["result"], json!({ "action": "cancel" }));
+        assert_eq!(chat.answer(id)["result"], json!({ "action": "cancel" }));
     }
+    chat.wait_for("⊘ Fake asked: Tell me");
+    let text = chat.transcript();
+    assert!(!text.contains(":Acp answer"), "{text}");
+}
+
+#[test]
+fn neovim_can_be_left_while_a_form_waits() {
+    let schema = object(json!({ "who": { "type": "string" } }), json!([]));
+    let mut chat = asked(schema, &[]);
+    chat.wait_for(":Acp answer");
+    assert!(chat.nvim.quit().success());
+    wait_for(|| chat.nvim.processes().is_empty(), "the agent to be gone");
 }
 
 #[test]
