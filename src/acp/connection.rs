@@ -29,7 +29,7 @@ use super::session::Sessions;
 use super::wire_log::AgentLog;
 use super::{stillborn, to_acp};
 use crate::core::message::{
-    AgentId, AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, SessionKey, Severity,
+    AgentId, AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, SessionKey, Severity, Steering,
     TerminalId, TurnEnd, Update,
 };
 
@@ -395,6 +395,10 @@ impl Connection {
                     if self.sessions.get_mut(session).is_some() {
                         self.post(Event::TurnEnded { session, end: TurnEnd::Failed(failed()) });
                     }
+                }
+                Call::Steer { session, content } => {
+                    let outcome = Steering::NotTaken(Some(failed()));
+                    self.post(Event::Steered { session, content, outcome });
                 }
                 Call::Wish { session, what, .. } => self.request_failed(session, what, failed()),
             }

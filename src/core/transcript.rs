@@ -105,10 +105,13 @@ pub fn draw(
     match &entry.body {
         Body::Greeting(greeting) => draw_greeting(&mut drawing, greeting),
         Body::User { text, attachments } => {
+            if entry.refused {
+                drawing.right.push((drawing.lines.len(), "refused, no longer in the context".to_owned()));
+            }
             drawing.line("You", Some("AcpUser"));
             drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
             for line in clean_lines(text.trim_end()) {
-                drawing.line(line, None);
+                drawing.line(line, entry.refused.then_some("AcpMeta"));
             }
             drawing.markdown = drawing.markdown.map(|rows| rows.start..drawing.lines.len());
             for attachment in attachments {
@@ -157,6 +160,12 @@ pub fn draw(
         Body::TurnFailed(failure) => {
             drawing.line(format!("The turn failed: {}", one_line(&failure.message)), Some("AcpError"));
             drawing.line(advice(failure), Some("AcpMeta"));
+        }
+    }
+    for line in &mut drawing.lines {
+        // A name or a path of the agent's may have them; a line of a buffer may not.
+        if line.contains('\n') {
+            *line = line.replace('\n', " ");
         }
     }
     drawing
