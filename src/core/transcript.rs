@@ -632,6 +632,14 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// Cuts a text to `width` characters, at its end.
+pub fn cut_end(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 #[path = "transcript_tests.rs"]
 mod tests;

@@ -400,7 +400,9 @@ impl App {
         let Some((key, open)) =
             waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {
-            return fail("nothing waits for your permission");
+            let other = self.sessions.values().any(|session| session.elicitation().is_some());
+            let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };
+            return fail(format!("nothing waits for your permission{more}"));
         };
         let option = match named {
             Some(named) => open.options().iter().find(|option| option.id == named || option.name == named),
