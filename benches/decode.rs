@@ -31,7 +31,7 @@ fn main() {
             let (per_second, rate) = (messages as f64 / seconds, bytes.len() as f64 / seconds / 1e6);
             format!("| {name} | {what} | {:.2} | {rate:.0} |", per_second / 1e6)
         };
-        say(&format!("\n| load | reader | million messages/s | MB/s |\n|---|---|---:|---:|"));
+        say("\n| load | reader | million messages/s | MB/s |\n|---|---|---:|---:|");
         say(&line("ours, to the core's types", ours));
         say(&line("serde_json, to a Value", bare));
         say(&format!("\nratio {:.2}, goal 1.5", ours / bare));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::core::message::{Content, Event, Update};
+use crate::core::message::{Content, Event, ToolCallPatch, ToolContent, Update};
 
 /// Above this many waiting bytes the background stops reading from agents until some are taken.
 const FULL: usize = 4 << 20;
@@ -47,16 +47,24 @@ impl Mailbox {
         })
     }
 
-    /// Adds an event; text that continues the last event's message or terminal is joined to it.
+    /// Adds an event; text that continues the last event's message or terminal is joined to it, and
+    /// what a call shows takes the place of what it showed before.
     pub fn post(&self, event: Event) {
         let wake = if is_stream(&event) { Wake::Frame } else { Wake::Now };
         {
             let mut inner = self.lock();
-            inner.bytes += size(&event);
+            let (mut before, mut after) = (0, 0);
             let rest = match inner.events.back_mut() {
-                Some(last) => join(last, event),
+                Some(last) => {
+                    before = size(last);
+                    let rest = join(last, event);
+                    after = size(last);
+                    rest
+                }
                 None => Some(event),
             };
+            after += rest.as_ref().map_or(0, size);
+            inner.bytes = (inner.bytes + after).saturating_sub(before);
             inner.events.extend(rest);
         }
         self.wake(wake);
@@ -92,6 +100,12 @@ impl Mailbox {
         }
     }
 
+    /// Wakes a reader that was woken and could not read then.
+    pub fn rouse_again(&self) {
+        self.woken.store(0, Ordering::Release);
+        self.rouse();
+    }
+
     /// Waits until the reader has caught up. Returns at once while there is room.
     pub async fn room(&self) {
         loop {
@@ -111,19 +125,40 @@ impl Mailbox {
 
 /// Whether an event only shows more of a text.
 fn is_stream(event: &Event) -> bool {
-    matches!(
-        event,
+    match event {
         Event::Updated { update: Update::Message { content: Content::Text(_), .. }, .. }
-            | Event::TerminalGrew { .. }
-    )
+        | Event::TerminalGrew { .. } => true,
+        Event::Updated { update: Update::ToolCall(call), .. } => only_content(call),
+        _ => false,
+    }
 }
 
+/// About how much memory an event holds on to; what is small anyway counts as if it were all alike.
 fn size(event: &Event) -> usize {
+    const SMALL: usize = 256;
     match event {
         Event::Updated { update: Update::Message { content: Content::Text(text), .. }, .. } => text.len(),
+        Event::Updated { update: Update::ToolCall(call), .. } => {
+            let content = call.content.iter().flatten().map(|content| match content {
+                ToolContent::Content(Content::Text(text)) => text.len(),
+                ToolContent::Diff(diff) => {
+                    diff.new_text.len() + diff.old_text.as_ref().map_or(0, String::len)
+                }
+                _ => SMALL,
+            });
+            SMALL + content.sum::<usize>()
+        }
         Event::TerminalGrew { bytes, .. } => bytes.len(),
-        _ => 0,
+        _ => SMALL,
     }
+}
+
+/// Whether an update says only what the call shows, as those do that stream a command's output.
+fn only_content(call: &ToolCallPatch) -> bool {
+    let ToolCallPatch { id: _, title, name, kind, status, content, locations, raw_input, raw_output } = call;
+    content.is_some()
+        && (title.is_none() && name.is_none() && kind.is_none() && status.is_none())
+        && (locations.is_none() && raw_input.is_none() && raw_output.is_none())
 }
 
 /// Joins `next` to `last` where both are one stream of text; else gives it back.
@@ -147,6 +182,13 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
             Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped: 0 },
         ) if *s1 == s2 && *t1 == t2 => {
             b1.extend_from_slice(&b2);
+            None
+        }
+        (
+            Event::Updated { session: s1, update: Update::ToolCall(c1) },
+            Event::Updated { session: s2, update: Update::ToolCall(c2) },
+        ) if *s1 == s2 && c1.id == c2.id && only_content(c1) && only_content(&c2) => {
+            *c1 = c2;
             None
         }
         (_, next) => Some(next),
@@ -182,15 +224,36 @@ mod tests {
     }
 
     #[test]
+    fn of_what_a_call_shows_only_the_last_counts() {
+        let shows = |id: &str, text: &str| {
+            let content = Some(vec![ToolContent::Content(Content::Text(text.into()))]);
+            let call = ToolCallPatch { content, ..ToolCallPatch::new(id) };
+            Event::Updated { session: SessionKey(1), update: Update::ToolCall(Box::new(call)) }
+        };
+        let mailbox = Mailbox::new(|_| {});
+        for text in ["a", "ab", "abc"] {
+            mailbox.post(shows("1", text));
+        }
+        mailbox.post(shows("2", "d"));
+        assert_eq!(mailbox.lock().bytes, size(&shows("1", "abc")) + size(&shows("2", "d")));
+        assert_eq!(mailbox.take(), Some(shows("1", "abc")));
+        assert_eq!(mailbox.take(), Some(shows("2", "d")));
+        assert_eq!((mailbox.take(), mailbox.lock().bytes), (None, 0));
+    }
+
+    #[test]
     fn a_burst_wakes_once_until_the_reader_looks() {
         let (mailbox, wakes) = listening();
         for _ in 0..5 {
             mailbox.post(chunk("m", "x"));
         }
         assert_eq!(*wakes.lock().unwrap(), [Wake::Frame]);
+        mailbox.rouse_again();
+        mailbox.rouse();
+        assert_eq!(std::mem::take(&mut *wakes.lock().unwrap()), [Wake::Frame, Wake::Now]);
         mailbox.take();
         mailbox.post(chunk("m", "y"));
-        assert_eq!(*wakes.lock().unwrap(), [Wake::Frame, Wake::Frame]);
+        assert_eq!(*wakes.lock().unwrap(), [Wake::Frame]);
     }
 
     #[test]

@@ -199,8 +199,11 @@ fn a_terminal_starts_before_it_grows_and_ends_after_its_last_bytes() {
     let mut stage = Stage::new();
     let id = stage.run("for n in 1 2 3 4 5; do echo $n; done; printf last");
     stage.until_ended(&id);
-    let [Event::TerminalStarted { session, terminal, command, cwd }, grew @ .., Event::TerminalEnded { .. }] =
-        stage.events.as_slice()
+    let [
+        Event::TerminalStarted { session, terminal, command, cwd, typing: true },
+        grew @ ..,
+        Event::TerminalEnded { .. },
+    ] = stage.events.as_slice()
     else {
         panic!("{:?}", stage.events);
     };

@@ -21,6 +21,12 @@ M.subcommands = {
   { name = "allow", about = "Allow what the agent asks for", takes = "[option]", completes = true },
   { name = "reject", about = "Reject what the agent asks for", takes = "[option]", completes = true },
   {
+    name = "answer",
+    about = "Answer what the agent wants to know",
+    takes = "[decline|cancel]",
+    words = { "decline", "cancel" },
+  },
+  {
     name = "follow",
     about = "Follow the agent through the files it works on",
     takes = "[on|off]",

@@ -29,8 +29,8 @@ use super::session::Sessions;
 use super::wire_log::AgentLog;
 use super::{stillborn, to_acp};
 use crate::core::message::{
-    AgentId, AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, SessionKey, Severity, TurnEnd,
-    Update,
+    AgentId, AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, SessionKey, Severity,
+    TerminalId, TurnEnd, Update,
 };
 
 /// How long the output of a process that is gone may still come, from a child that holds the pipe.
@@ -143,6 +143,7 @@ impl Connection {
                     Some(command) => self.command(command),
                 },
                 Some(request) = for_editor.recv() => self.ask_editor(request),
+                over = self.waits.next() => self.waits.answer(over),
                 () = sleep_until(deadline), if matches!(self.state, State::Starting(_)) => {
                     return End::Fault(self.too_slow());
                 }
@@ -258,33 +259,43 @@ impl Connection {
 
     fn fact(&mut self, session: SessionKey, fact: Fact) {
         let Some(known) = self.sessions.get_mut(session) else { return };
-        match fact {
-            Fact::Update(update) => {
+        // An agent may also tell of a command that this client runs for it, whose output is known better.
+        let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
+        let events = match fact {
+            Fact::Update(mut update) => {
+                let mut events = match &mut update {
+                    Update::ToolCall(call) => known.foreign.show(call, ours),
+                    _ => Vec::new(),
+                };
                 match &update {
                     Update::Options(options) => known.options.clone_from(options),
-                    Update::ToolCall(call) => {
-                        known.name_terminals(call.content.as_deref().unwrap_or_default())
-                    }
                     Update::Unknown { kind } => {
                         self.log.note(&format!("an update that can't be read: {kind:?}"))
                     }
                     _ => {}
                 }
-                self.post(Event::Updated { session, update });
+                events.push(Event::Updated { session, update });
+                events
             }
-            Fact::TerminalStarted { terminal, command, cwd } => {
-                let started = known.start_terminal(terminal, command, cwd);
-                self.post(started);
+            Fact::TerminalStarted { terminal, .. }
+            | Fact::TerminalGrew { terminal, .. }
+            | Fact::TerminalEnded { terminal, .. }
+                if ours(&terminal) =>
+            {
+                Vec::new()
             }
-            Fact::TerminalGrew { call, terminal, text } => {
-                let events = known.grow(call, terminal, &text);
-                events.into_iter().for_each(|event| self.post(event));
-            }
-            Fact::TerminalEnded { terminal, exit } => {
-                let ended = known.end_terminal(terminal, exit);
-                ended.into_iter().for_each(|event| self.post(event));
-            }
-        }
+            Fact::TerminalStarted { call, terminal, cwd } => known.foreign.announced(&call, terminal, cwd),
+            Fact::TerminalGrew { call, terminal, data } => known.foreign.grew(&call, &terminal, &data),
+            Fact::TerminalEnded { terminal, exit } => known.foreign.ended(&terminal, exit),
+            Fact::CallOver(call) => known.foreign.call_over(&call),
+        };
+        events.into_iter().for_each(|event| self.post(event));
+    }
+
+    /// The commands that the agent runs itself in a session are over, whether it says so or not.
+    fn end_foreign(&mut self, session: SessionKey) {
+        let ended = self.sessions.get_mut(session).map(|known| known.foreign.end_all());
+        ended.into_iter().flatten().for_each(|event| self.post(event));
     }
 
     /// The session that a message names, if it may be one whose opening is still to be answered.
@@ -315,8 +326,10 @@ impl Connection {
         mut leaving: watch::Receiver<Option<Duration>>,
     ) {
         self.withdraw(&Over::All);
+        self.waits.end();
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
+            self.end_foreign(session);
         }
         match end {
             End::Wanted => {
@@ -372,9 +385,16 @@ impl Connection {
                 Call::Open { session, .. } | Call::Load { session } => {
                     self.post(Event::OpenFailed { session, failure: failed() });
                 }
-                Call::Prompt { session } => self.fail_turns(session, failure),
+                Call::Prompt { session } => {
+                    if self.sessions.get_mut(session).is_some() {
+                        self.post(Event::TurnEnded { session, end: TurnEnd::Failed(failed()) });
+                    }
+                }
                 Call::Wish { session, what, .. } => self.request_failed(session, what, failed()),
             }
+        }
+        for session in self.sessions.keys() {
+            self.fail_waiting(session, failure);
         }
         if let State::Starting(waiting) = &mut self.state {
             for command in std::mem::take(waiting) {
@@ -383,10 +403,9 @@ impl Connection {
         }
     }
 
-    fn fail_turns(&mut self, session: SessionKey, failure: &Failure) {
-        let Some(known) = self.sessions.get_mut(session) else { return };
-        let turns = 1 + std::mem::take(&mut known.waiting).len();
-        for _ in 0..turns {
+    fn fail_waiting(&mut self, session: SessionKey, failure: &Failure) {
+        let waiting = self.sessions.get_mut(session).map(|known| std::mem::take(&mut known.waiting));
+        for _ in waiting.unwrap_or_default() {
             self.post(Event::TurnEnded { session, end: TurnEnd::Failed(failure.clone()) });
         }
     }

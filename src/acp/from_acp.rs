@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use requests::{AgentRequest, Scope, request};
-pub use updates::{Fact, update};
+pub use updates::{Data, Fact, command, update};
 
 use super::rpc::{self, RpcError};
 use crate::core::message::{
@@ -253,6 +253,13 @@ pub fn failure(error: RpcError) -> Failure {
     }
     let details = (!data.is_null()).then(|| format!("code {code}, data {}", shortened(&data)));
     Failure { kind, message, details }
+}
+
+/// Ways to log in that only the error tells which demands it.
+pub fn logins_in_error(error: &RpcError) -> Vec<AuthMethod> {
+    let methods =
+        error.data.as_ref().filter(|_| error.code == rpc::AUTH_REQUIRED).map(|data| &data["authMethods"]);
+    methods.map(|methods| each(methods, auth_method)).unwrap_or_default()
 }
 
 /// The session that a notification or request is about.

@@ -6,6 +6,7 @@ mod connection;
 pub mod disk;
 pub mod exit;
 mod files;
+mod foreign;
 mod framing;
 pub mod from_acp;
 pub mod guard;

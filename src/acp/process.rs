@@ -90,17 +90,16 @@ impl Process {
         let (batches, output) = mpsc::channel(BATCHES);
         let (ended, exit) = watch::channel(None);
         let tail = Stderr::default();
-        let name = |part: &str| format!("acp-{}-{part}", launch.name);
-        run(name("in"), move || write_lines(stdin, &queue));
-        run(name("out"), {
+        run("acp-in", move || write_lines(stdin, &queue));
+        run("acp-out", {
             let log = log.clone();
             move || read_messages(stdout, message_limit, &batches, &log)
         });
-        run(name("err"), {
+        run("acp-err", {
             let (log, tail) = (log.clone(), tail.clone());
             move || read_stderr(stderr, &tail, &log)
         });
-        run(name("wait"), move || wait(child, &ended));
+        run("acp-wait", move || wait(child, &ended));
         Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, group })
     }
 
@@ -220,9 +219,9 @@ impl Default for Stderr {
     }
 }
 
-fn run(name: String, body: impl FnOnce() + Send + 'static) {
-    // Without threads nothing works at all, and the agent's silence is noticed by its timeouts.
-    let _ = thread::Builder::new().name(name).spawn(body);
+fn run(name: &str, body: impl FnOnce() + Send + 'static) {
+    // A thread that can't be had drops its end of the channel, which reads as the end of the agent.
+    let _ = thread::Builder::new().name(name.to_owned()).spawn(body);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -159,6 +159,7 @@ impl Terminals {
                 terminal: id.clone(),
                 command: program::line(&spec),
                 cwd: spec.cwd,
+                typing: true,
             });
         }
         if let Err(error) = terminal.run(&self.shared, listener) {
@@ -170,6 +171,11 @@ impl Terminals {
             return Err(TerminalError::Leaving);
         }
         Ok(id)
+    }
+
+    /// Whether the terminal was made here, for this session.
+    pub fn has(&self, session: SessionKey, id: &TerminalId) -> bool {
+        self.shared.lock().named.contains_key(&(session, id.clone()))
     }
 
     /// What the command printed so far.

@@ -34,7 +34,8 @@ pub struct JobId(pub u64);
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ToolCallId(pub String);
 
-/// A `terminalId`: made by this client for `terminal/create`, by the agent for `_meta` terminals.
+/// One run of a command in a terminal, of this client's or of the agent's own. It is never used again,
+/// unlike the names that agents give to their own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TerminalId(pub String);
 
@@ -196,6 +197,8 @@ pub enum Event {
         terminal: TerminalId,
         command: String,
         cwd: PathBuf,
+        /// What the user types reaches the command; not so where the agent runs it itself.
+        typing: bool,
     },
     /// New output, as raw as the program wrote it. `skipped` bytes before it were dropped because
     /// they came faster than anyone could read; the agent's own record is not concerned.

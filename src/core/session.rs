@@ -2,14 +2,17 @@
 //! absorbed in whatever order an agent sends them; none of them can fail. What to send is handed
 //! back as [`Command`]s, what to draw as a set of touched entries.
 
+mod asks;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use crate::core::entry::{Body, Entry, EntryId, Greeting, display_name};
+pub use asks::{OpenAsk, Wanted};
+
+use crate::core::entry::{Body, Entry, EntryId, Greeting, Verdict, display_name};
 use crate::core::message::{
-    AgentId, AgentInfo, Answer, AskId, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending,
-    Failure, FailureKind, Models, Modes, Opened, PermissionKind, PermissionOption, Place, Reopen,
-    ResourceBody, Role, SessionKey, Severity, SlashCommand, StopReason, TerminalId, ToolCallId,
-    ToolCallPatch, TurnEnd, Update,
+    AgentId, AgentInfo, Answer, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending, Failure,
+    FailureKind, Models, Modes, Opened, Place, Reopen, ResourceBody, Role, SessionKey, Severity,
+    SlashCommand, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::tool_call::{Cause, ToolCall};
 
@@ -43,14 +46,6 @@ pub enum Phase {
     },
     /// The agent is gone; a restart opens a new session.
     Gone,
-}
-
-/// A permission question that waits for the user.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenAsk {
-    pub ask: AskId,
-    pub entry: EntryId,
-    pub options: Vec<PermissionOption>,
 }
 
 /// What a login leads to.
@@ -175,10 +170,6 @@ impl Session {
         })
     }
 
-    pub fn asks(&self) -> &[OpenAsk] {
-        &self.asks
-    }
-
     /// Prompts that wait for the turn to end, oldest first.
     pub fn queue(&self) -> &VecDeque<Queued> {
         &self.queue
@@ -196,6 +187,11 @@ impl Session {
             _ => None,
         });
         matches!(last, Some(Greeting::Stopped { .. } | Greeting::Gone { expected: true, .. }))
+    }
+
+    /// There is something that the user can stop.
+    pub fn is_busy(&self) -> bool {
+        self.is_working() || matches!(self.phase, Phase::Opening { .. })
     }
 
     pub fn is_working(&self) -> bool {
@@ -219,6 +215,12 @@ impl Session {
                 return;
             }
         }
+    }
+
+    /// The title of the tool call that shows a terminal.
+    pub fn title_of(&self, terminal: &TerminalId) -> Option<String> {
+        let calls = self.entries.iter().rev().filter_map(Entry::tool);
+        calls.filter(|call| call.terminals().any(|shown| shown == terminal)).map(ToolCall::headline).next()
     }
 
     pub fn toggle(&mut self, id: EntryId) {
@@ -318,7 +320,7 @@ impl Session {
     pub fn exited(&mut self, ending: Ending, now: Moment) {
         let was_open = self.acp_id.is_some();
         self.close_calls(&Cause::AgentGone, now);
-        self.asks.clear();
+        self.close_asks(&Verdict::Withdrawn);
         self.end_thought(now);
         self.phase = Phase::Gone;
         self.status_touched = true;
@@ -382,10 +384,9 @@ impl Session {
         self.close_calls(&Cause::TurnCancelled, now);
         self.end_thought(now);
         self.status_touched = true;
-        let mut commands: Vec<Command> = Vec::new();
-        for open in std::mem::take(&mut self.asks) {
-            commands.push(Command::Answer { ask: open.ask, answer: Answer::Cancelled });
-        }
+        let asks = self.close_asks(&Verdict::Cancelled);
+        let cancelled = |ask| Command::Answer { ask, answer: Answer::Cancelled };
+        let mut commands: Vec<Command> = asks.into_iter().map(cancelled).collect();
         commands.push(Command::Cancel { session: self.key });
         commands
     }
@@ -434,71 +435,6 @@ impl Session {
         self.phase = Phase::Idle;
         self.status_touched = true;
         self.next_prompt(now)
-    }
-
-    // Permission.
-
-    /// The agent asks; the call it is about is updated by what the question carries.
-    pub fn asked(
-        &mut self,
-        ask: AskId,
-        call: ToolCallPatch,
-        options: Vec<PermissionOption>,
-        now: Moment,
-    ) -> Vec<Command> {
-        let entry = self.upsert(call, now);
-        if options.is_empty() || matches!(self.phase, Phase::Cancelling { .. }) {
-            if options.is_empty() {
-                self.notice(
-                    Severity::Warning,
-                    "The agent asked for permission without any option to choose; answered as cancelled."
-                        .into(),
-                    now,
-                );
-            }
-            return vec![Command::Answer { ask, answer: Answer::Cancelled }];
-        }
-        self.advance(entry, &Cause::Asked, now);
-        self.asks.push(OpenAsk { ask, entry, options });
-        self.status_touched = true;
-        Vec::new()
-    }
-
-    /// The user chose. Nothing happens when the question is over already.
-    pub fn answer(&mut self, ask: AskId, option: &str, now: Moment) -> Vec<Command> {
-        let Some(index) = self.asks.iter().position(|open| open.ask == ask) else {
-            return Vec::new();
-        };
-        let Some(kind) = self.asks[index]
-            .options
-            .iter()
-            .find(|offered| offered.id == option)
-            .map(|offered| offered.kind.clone())
-        else {
-            return Vec::new();
-        };
-        let open = self.asks.remove(index);
-        match kind {
-            PermissionKind::AllowOnce | PermissionKind::AllowAlways => {
-                self.advance(open.entry, &Cause::Allowed, now)
-            }
-            PermissionKind::RejectOnce | PermissionKind::RejectAlways => {
-                self.advance(open.entry, &Cause::Rejected, now);
-            }
-            PermissionKind::Other(_) => self.advance(open.entry, &Cause::Withdrawn, now),
-        }
-        self.status_touched = true;
-        vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
-    }
-
-    pub fn withdrawn(&mut self, ask: AskId, now: Moment) -> bool {
-        let Some(index) = self.asks.iter().position(|open| open.ask == ask) else {
-            return false;
-        };
-        let open = self.asks.remove(index);
-        self.advance(open.entry, &Cause::Withdrawn, now);
-        self.status_touched = true;
-        true
     }
 
     // Updates.

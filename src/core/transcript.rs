@@ -2,11 +2,16 @@
 //! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
 //! with icons off: words come first.
 
+mod elicitation;
+
+use std::ops::Range;
+
 use crate::core::entry::{Body, Entry, Greeting};
 use crate::core::message::{
-    AuthKind, Failure, FailureKind, FileDiff, PlanItem, PlanStatus, ResourceBody, Severity, StopReason,
-    TerminalId, ToolContent, ToolKind, TurnUsage,
+    AuthKind, Content, Failure, FailureKind, FileDiff, PlanItem, PlanStatus, ResourceBody, Severity,
+    StopReason, TerminalId, ToolContent, ToolKind, TurnUsage,
 };
+use crate::core::output::Output;
 use crate::core::session::as_markdown;
 use crate::core::tool_call::{Status, ToolCall, kind_word};
 
@@ -38,8 +43,8 @@ pub struct Drawing {
     pub marks: Vec<Mark>,
     /// Virtual text at the right edge.
     pub right: Vec<(usize, String)>,
-    /// From this row on the entry is Markdown.
-    pub markdown: Option<usize>,
+    /// The rows that are Markdown.
+    pub markdown: Option<Range<usize>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +84,10 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
     !matches!(
         (before, body),
         (None | Some(Body::Speaker(_)), _)
-            | (Some(Body::Tool(_) | Body::Thought { .. }), Body::Tool(_) | Body::Thought { .. })
+            | (
+                Some(Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_)),
+                Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_)
+            )
     )
 }
 
@@ -98,9 +106,11 @@ pub fn draw(
         Body::Greeting(greeting) => draw_greeting(&mut drawing, greeting),
         Body::User { text, attachments } => {
             drawing.line("You", Some("AcpUser"));
+            drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
             for line in clean_lines(text.trim_end()) {
                 drawing.line(line, None);
             }
+            drawing.markdown = drawing.markdown.map(|rows| rows.start..drawing.lines.len());
             for attachment in attachments {
                 drawing.line(format!("+ {attachment}"), Some("AcpMeta"));
             }
@@ -109,11 +119,13 @@ pub fn draw(
             drawing.line(name.clone(), Some("AcpAgent"));
         }
         Body::Message { text } => {
-            drawing.markdown = Some(drawing.lines.len());
+            let first = drawing.lines.len();
             drawing.lines.extend(clean_lines(text.trim_end_matches(['\n', '\r'])).map(str::to_owned));
+            drawing.markdown = Some(first..drawing.lines.len());
         }
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
         Body::Tool(call) => draw_tool(&mut drawing, call, entry.open, style, tail),
+        Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
         Body::Notice { severity, text } => {
             let (word, group) = match severity {
@@ -305,14 +317,18 @@ fn draw_tool(
         drawing.line(format!("    {what}   :Acp allow   :Acp reject"), Some("AcpToolWaiting"));
     }
     let failed = call.status == Status::Failed;
+    // Agents that run commands without a terminal show what they put out as the call's text.
+    let live = call.kind == ToolKind::Execute && matches!(call.status, Status::Pending | Status::Running);
     let mut any = false;
     for content in &call.content {
         match content {
+            ToolContent::Content(Content::Text(text)) if live && !open => {
+                draw_tail(drawing, &live_tail(text), false, "<Tab> shows them");
+                any = true;
+            }
             ToolContent::Content(content) if open || failed => {
                 let text = match content {
-                    crate::core::message::Content::Resource { body: ResourceBody::Text(text), .. } => {
-                        text.clone()
-                    }
+                    Content::Resource { body: ResourceBody::Text(text), .. } => text.clone(),
                     other => as_markdown(other),
                 };
                 let limit = if open { usize::MAX } else { 5 };
@@ -331,7 +347,7 @@ fn draw_tool(
             }
             ToolContent::Terminal(terminal) => {
                 if let Some(tail) = tail(terminal) {
-                    draw_tail(drawing, &tail, open);
+                    draw_tail(drawing, &tail, open, "<CR> shows the terminal");
                     any = true;
                 }
             }
@@ -349,10 +365,36 @@ fn draw_tool(
     }
 }
 
-fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool) {
+/// How many of the last lines stand under a command that runs.
+const LIVE_LINES: usize = 3;
+/// How much of the end of a text is looked at for them.
+const LIVE_TEXT: usize = 4096;
+
+/// What a command has put out so far, where that comes as text, in a block of code or not.
+fn live_tail(text: &str) -> Tail {
+    let mut text = text.trim_end();
+    if text.starts_with("```") {
+        text = text.split_once('\n').map_or("", |(_, inside)| inside);
+        text = text.strip_suffix("```").unwrap_or(text).trim_end();
+    }
+    let end = (text.len().saturating_sub(LIVE_TEXT)..=text.len()).find(|at| text.is_char_boundary(*at));
+    let mut output = Output::new(LIVE_TEXT);
+    output.feed(&text.as_bytes()[end.unwrap_or(0)..]);
+    let plain = output.text();
+    let lines: Vec<&str> = plain.lines().collect();
+    let last = &lines[lines.len().saturating_sub(LIVE_LINES)..];
+    Tail {
+        lines: last.iter().map(|line| (*line).to_owned()).collect(),
+        total: text.lines().count().max(lines.len()),
+        running: true,
+        failed: false,
+    }
+}
+
+fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
     let shown = match (open, tail.running, tail.failed) {
         (true, ..) => tail.lines.len(),
-        (false, true, _) => 3,
+        (false, true, _) => LIVE_LINES,
         (false, false, true) => 5,
         (false, false, false) => 0,
     };
@@ -362,7 +404,7 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool) {
     }
     let hidden = tail.total.saturating_sub(tail.lines.len() - from);
     if hidden > 0 && shown > 0 {
-        drawing.line(format!("    ({} lines in all, <CR> shows the terminal)", tail.total), Some("AcpMeta"));
+        drawing.line(format!("    ({} lines in all, {more})", tail.total), Some("AcpMeta"));
     }
 }
 

@@ -141,6 +141,36 @@ fn an_opened_call_shows_its_diff() {
 }
 
 #[test]
+fn a_command_whose_output_is_text_shows_the_last_lines_while_it_runs() {
+    let mut session = tour();
+    let mut shown = |status, text: &str| {
+        let patch = ToolCallPatch {
+            title: Some("make".into()),
+            kind: Some(ToolKind::Execute),
+            status: Some(status),
+            content: Some(vec![ToolContent::Content(Content::Text(text.into()))]),
+            ..ToolCallPatch::new("4")
+        };
+        session.apply(Update::ToolCall(Box::new(patch)), Moment(6400));
+        let entry = session.entries().last().expect("an entry");
+        draw(None, entry, &style(true), &|_| None).lines.join("\n")
+    };
+    assert_eq!(shown(WireStatus::Pending, "one\n"), "○ run make\n    one");
+    assert_snapshot!(shown(WireStatus::InProgress, "1\n2\n\u{1b}[31m3\u{1b}[0m\n4\n10%\r99%\n"), @r"
+    ◐ run make
+        3
+        4
+        99%
+        (5 lines in all, <Tab> shows them)
+    ");
+    assert_eq!(shown(WireStatus::InProgress, "```sh\nlate\n```\n"), "◐ run make\n    late");
+    assert_eq!(shown(WireStatus::InProgress, "```sh\n"), "◐ run make");
+    let long = format!("{}\nend", "é".repeat(LIVE_TEXT));
+    assert!(shown(WireStatus::InProgress, &long).ends_with("\n    end"));
+    assert_eq!(shown(WireStatus::Completed, "all of it"), "✓ run make");
+}
+
+#[test]
 fn long_titles_are_cut_in_the_middle_and_times_are_short() {
     assert_eq!(cut_middle("src/a/very/long/path/to/file.rs", 15), "src/a/v…file.rs");
     assert_eq!(cut_middle("short", 15), "short");

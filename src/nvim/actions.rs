@@ -126,6 +126,7 @@ impl App {
             "reject" => {
                 self.decide(args.first(), &[PermissionKind::RejectOnce, PermissionKind::RejectAlways])
             }
+            "answer" => self.answer_question(args.first()),
             "follow" => self.set_follow(args.first()),
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
@@ -153,7 +154,7 @@ impl App {
         }
     }
 
-    fn key(&mut self, name: &str) -> Result<()> {
+    pub fn key(&mut self, name: &str) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
@@ -211,8 +212,8 @@ impl App {
                 .map(|session| session.options.iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),
             "allow" | "reject" => session
-                .and_then(|session| session.asks().first())
-                .map(|open| open.options.iter().map(|option| option.id.clone()).collect())
+                .and_then(|session| session.permission())
+                .map(|open| open.options().iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),
             "sessions" => self.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
@@ -380,15 +381,14 @@ impl App {
     fn decide(&mut self, named: Option<&str>, kinds: &[PermissionKind]) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         let waiting = self.sessions.get(&key).into_iter().chain(self.sessions.values());
-        let Some((key, open)) = waiting
-            .filter_map(|session| session.asks().first().map(|open| (session.key, open.clone())))
-            .next()
+        let Some((key, open)) =
+            waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {
             return fail("nothing waits for your permission");
         };
         let option = match named {
-            Some(named) => open.options.iter().find(|option| option.id == named || option.name == named),
-            None => kinds.iter().find_map(|kind| open.options.iter().find(|option| option.kind == *kind)),
+            Some(named) => open.options().iter().find(|option| option.id == named || option.name == named),
+            None => kinds.iter().find_map(|kind| open.options().iter().find(|option| option.kind == *kind)),
         };
         match option {
             Some(option) => self.answer(key, open.ask, &option.id.clone()),
@@ -781,18 +781,22 @@ impl App {
     fn go_to(&mut self, key: SessionKey) -> Result<()> {
         let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
-        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else {
-            return fail("this entry is about no file");
-        };
         let waiting = session.asks().iter().find(|open| open.entry == entry).map(|open| open.ask);
-        let terminal = call.terminals().next().cloned();
-        let place = call.places().first().map(|place| (session.place.cwd.join(&place.path), place.line));
         if let Some(ask) = waiting {
             self.put_up(key, ask);
             return Ok(());
         }
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else {
+            return fail("this entry is about no file");
+        };
+        let terminal = call.terminals().next().cloned();
+        let place = call.places().first().map(|place| (session.place.cwd.join(&place.path), place.line));
         if let Some(terminal) = terminal {
-            return self.enter_terminal(&(key, terminal));
+            let terminal = (key, terminal);
+            if self.terminals.get(&terminal).is_none() {
+                return fail("the agent has shown nothing of this command yet");
+            }
+            return self.enter_terminal(&terminal);
         }
         let Some((path, line)) = place else { return fail("this entry is about no file") };
         if !path.is_file() {

@@ -16,22 +16,23 @@ use crate::config::{AutoOpen, Config, DiffStyle, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     Access, AgentId, AgentInfo, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch,
-    Outcome, Place, Question, Reopen, SessionKey, Severity, StoredSession, TerminalId, TurnEnd, Update, Work,
+    Outcome, Place, Question, Reopen, SessionKey, Severity, StoredSession, TerminalId, ToolKind, TurnEnd,
+    Update, Work,
 };
 use crate::core::session::{LoggedIn, Moment, Phase, Session};
 use crate::core::tool_call::Status;
 use crate::core::transcript::Style;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
+use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
-use crate::nvim::picker::Asking;
 use crate::nvim::review::Review;
-use crate::nvim::terminal::{Key, Terminals};
+use crate::nvim::terminal::{Key, Program, Terminals};
 use crate::nvim::timer::Timer;
 use crate::nvim::winbar;
 use crate::nvim::{Background, Start};
@@ -167,7 +168,7 @@ impl App {
         Ok(())
     }
 
-    fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
+    pub fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
         commands.into_iter().try_for_each(|command| self.send(command))
     }
 
@@ -532,13 +533,18 @@ impl App {
             Event::Noted { agent, session, severity, text } => {
                 self.tell(agent, session, severity, text, now)?
             }
-            Event::TerminalStarted { session, terminal, command, cwd: _ } => {
-                self.terminal_started((session, terminal), command)?;
+            Event::TerminalStarted { session, terminal, command, cwd: _, typing } => {
+                self.terminal_started((session, terminal), command, typing)?;
             }
             Event::TerminalGrew { session: key, terminal, bytes, skipped } => {
                 let terminal = (key, terminal);
-                self.terminals.grew(&self.editor, &terminal, &bytes, skipped)?;
+                let first = self.terminals.grew(&self.editor, &terminal, &bytes, skipped)?;
                 self.touch_terminal(&terminal)?;
+                // Many agents tell of what they run themselves only in the end: until then there is
+                // nothing to see, and nothing to do.
+                if first && !self.terminals.takes_input(&terminal) {
+                    self.open_if_long(terminal)?;
+                }
             }
             Event::TerminalEnded { session: key, terminal, exit } => {
                 let terminal = (key, terminal);
@@ -598,13 +604,21 @@ impl App {
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let verb = match call.kind {
-            crate::core::message::ToolKind::Edit => "editing",
-            crate::core::message::ToolKind::Execute => "running",
+            ToolKind::Edit => "editing",
+            ToolKind::Execute => "running",
             _ => "reading",
         };
         let what = format!("{}: {verb}", session.name());
         let over = call.status.is_over();
+        let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+        let touched: Vec<PathBuf> = match over && changes {
+            true => call.diffs().map(|diff| session.place.cwd.join(&diff.path)).collect(),
+            false => Vec::new(),
+        };
         let place = call.places().last().map(|place| (session.place.cwd.join(&place.path), place.line));
+        for path in touched {
+            self.files.refresh(&self.editor, &path)?;
+        }
         if over {
             self.review.clear(&self.editor, (key, entry))?;
         } else if content || !self.review.is_drawn((key, entry)) {
@@ -656,9 +670,7 @@ impl App {
                 self.follow_to(key, &path, line, "reading")?;
             }
             Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
-            Question::Form { .. } | Question::Url { .. } => {
-                self.send(Command::Answer { ask, answer: Answer::Declined })?;
-            }
+            Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
         }
         self.after_change(key)
     }
@@ -703,7 +715,7 @@ impl App {
     }
 
     /// Says something outside the chat when no window of the tab page shows it.
-    fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
+    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
         let hidden = self.chats.get(&key).is_some_and(|chat| chat.window(&self.editor).is_none());
         if hidden && self.config.notify {
             let text = text.to_owned();
@@ -909,27 +921,47 @@ impl App {
 
     // Terminals.
 
-    fn terminal_started(&mut self, key: Key, command: String) -> Result<()> {
+    fn terminal_started(&mut self, key: Key, command: String, typing: bool) -> Result<()> {
         let typed = crate::nvim::typed(&self.editor.lua, key.clone())?;
-        let buf = self.terminals.start(&self.editor, key.clone(), command.clone(), typed)?;
+        let program = Program { command: command.clone(), typing };
+        let buf = self.terminals.start(&self.editor, key.clone(), program, typed)?;
         self.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
         match self.config.terminal.auto_open {
-            AutoOpen::Always => self.open_terminal(&key)?,
-            AutoOpen::Long => {
-                let later = crate::nvim::later(&self.editor.lua, LONG, move |app| {
-                    let runs = app.terminals.get(&key).is_some_and(|terminal| terminal.exit.is_none());
-                    if runs { app.open_terminal(&key) } else { Ok(()) }
-                });
-                later?;
-            }
-            AutoOpen::Never => {}
+            AutoOpen::Always => self.open_terminal(&key),
+            AutoOpen::Long if typing => self.open_if_long(key),
+            AutoOpen::Long | AutoOpen::Never => Ok(()),
+        }
+    }
+
+    /// Has the terminal's window opened where so configured, if the command still runs after a while.
+    fn open_if_long(&mut self, key: Key) -> Result<()> {
+        if self.config.terminal.auto_open != AutoOpen::Long {
+            return Ok(());
+        }
+        crate::nvim::later(&self.editor.lua, LONG, move |app| {
+            let runs = app.terminals.get(&key).is_some_and(|terminal| terminal.exit.is_none());
+            if runs { app.open_terminal(&key) } else { Ok(()) }
+        })
+    }
+
+    /// The user typed into a terminal, or the terminal itself answers what the program asks of it.
+    pub fn typed(&mut self, key: Key, bytes: Vec<u8>) -> Result<()> {
+        if self.terminals.takes_input(&key) {
+            let (session, terminal) = key;
+            return self.send(Command::Type { session, terminal, bytes });
+        }
+        if self.terminals.tell_once(&self.editor, &key)? {
+            let name = self.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
+            let text = format!("{name} runs this command itself: what you type does not reach it");
+            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
         }
         Ok(())
     }
 
     pub fn open_terminal(&mut self, key: &Key) -> Result<()> {
         let beside = follow::code_window(&self.editor)?;
-        self.terminals.open(&self.editor, key, &self.config.terminal, beside)?;
+        let title = self.sessions.get(&key.0).and_then(|session| session.title_of(&key.1));
+        self.terminals.open(&self.editor, key, &self.config.terminal, beside, title)?;
         self.resized()
     }
 
@@ -937,7 +969,8 @@ impl App {
         for ((session, terminal), rows, columns) in self.terminals.resized(&self.editor) {
             self.send(Command::Resize { session, terminal, rows, columns })?;
         }
-        Ok(())
+        // The bars are made to fit.
+        self.ticked()
     }
 
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
@@ -1050,8 +1083,10 @@ impl App {
         let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
             return Ok(());
         };
-        let bar = winbar::transcript(session, now);
         let wins = self.editor.wins_of(chat.transcript);
+        let width =
+            wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
+        let bar = winbar::transcript(session, now, width.map_or(80, usize::from));
         if self.bars.get(&key) != Some(&bar) && !wins.is_empty() {
             for win in wins {
                 self.editor.set_win_option(win, "winbar", bar.as_str())?;

@@ -85,6 +85,14 @@ impl Files {
         })
     }
 
+    /// The agent may have written the file itself: a buffer without unsaved edits takes the new text.
+    pub fn refresh(&self, editor: &Editor, path: &Path) -> Result<()> {
+        let Some(buf) = self.buf_of(editor, path) else { return Ok(()) };
+        let modified: bool = editor.buf_option(buf, "modified")?;
+        // Neovim would ask about unsaved edits, and so hold the editor (W12).
+        if modified || !path.is_file() { Ok(()) } else { editor.take_from_disk(buf) }
+    }
+
     pub fn snapshot(&self, editor: &Editor, path: &Path) -> std::result::Result<Snapshot, String> {
         let buf =
             self.buf_of(editor, path).ok_or_else(|| "its buffer was just closed; try again".to_owned())?;

@@ -1,6 +1,6 @@
 //! The commands that agents run, as Neovim terminal buffers. The program itself lives in the
-//! background; here its bytes are shown, what the user types is sent back, and the last lines are
-//! kept for the chat. A terminal that no window shows is fed only when one does.
+//! background, or in the agent; here its bytes are shown, what the user types is sent back, and the
+//! last lines are kept for the chat. A terminal that no window shows is fed only when one does.
 
 use std::collections::BTreeMap;
 
@@ -27,10 +27,22 @@ pub struct Terminals {
     open: BTreeMap<Key, Terminal>,
 }
 
+/// What runs in a terminal.
+pub struct Program {
+    pub command: String,
+    /// What the user types reaches it.
+    pub typing: bool,
+}
+
 pub struct Terminal {
     pub command: String,
     pub buf: Buf,
     pub exit: Option<Exit>,
+    typing: bool,
+    /// The user was told that typing does nothing here.
+    told: bool,
+    /// There has been output.
+    grew: bool,
     channel: i64,
     /// Raw output that no window has shown yet.
     kept: Vec<u8>,
@@ -43,7 +55,8 @@ pub struct Terminal {
 
 impl Terminals {
     /// Makes the buffer. `typed` is called with what the user types into it.
-    pub fn start(&mut self, editor: &Editor, key: Key, command: String, typed: Function) -> Result<Buf> {
+    pub fn start(&mut self, editor: &Editor, key: Key, program: Program, typed: Function) -> Result<Buf> {
+        let Program { command, typing } = program;
         let buf = editor.create_buf(false, true)?;
         editor.set_buf_option(buf, "bufhidden", "hide")?;
         let name = format!("acp://terminal/{}/{}/{}", key.0.0, key.1.0, one_line(&command));
@@ -57,6 +70,9 @@ impl Terminals {
             command,
             buf,
             exit: None,
+            typing,
+            told: false,
+            grew: false,
             channel,
             kept: Vec::new(),
             dropped: false,
@@ -76,9 +92,10 @@ impl Terminals {
         self.open.iter()
     }
 
-    /// Takes new output in, and shows it where a window does.
-    pub fn grew(&mut self, editor: &Editor, key: &Key, bytes: &[u8], skipped: usize) -> Result<()> {
-        let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
+    /// Takes new output in, and shows it where a window does. Says whether it is the first.
+    pub fn grew(&mut self, editor: &Editor, key: &Key, bytes: &[u8], skipped: usize) -> Result<bool> {
+        let Some(terminal) = self.open.get_mut(key) else { return Ok(false) };
+        let first = !std::mem::replace(&mut terminal.grew, true);
         terminal.record.feed(bytes);
         terminal.lines += bytes.iter().filter(|byte| **byte == b'\n').count();
         if skipped > 0 {
@@ -86,11 +103,17 @@ impl Terminals {
             terminal.keep(note.as_bytes());
         }
         terminal.keep(bytes);
-        terminal.show_kept(editor)
+        terminal.show_kept(editor)?;
+        Ok(first)
     }
 
     pub fn ended(&mut self, editor: &Editor, key: &Key, exit: Exit) -> Result<()> {
         let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
+        if terminal.exit.is_some() {
+            // It was taken for over; the agent says only now how it ended.
+            terminal.exit = Some(exit);
+            return Ok(());
+        }
         let text = format!("\x1b[0m\r\n\x1b[2m[The command {}]\x1b[0m\x1b[?25l", exit_text(Some(&exit)));
         terminal.keep(text.as_bytes());
         terminal.exit = Some(exit);
@@ -131,8 +154,24 @@ impl Terminals {
             lines: lines[from..].iter().map(|line| (*line).to_owned()).collect(),
             total: terminal.lines.max(lines.len()),
             running: terminal.exit.is_none(),
-            failed: terminal.exit.as_ref().is_some_and(|exit| exit.code != Some(0)),
+            failed: terminal.exit.as_ref().is_some_and(|exit| match exit.code {
+                Some(code) => code != 0,
+                // Of some commands nobody says how they ended.
+                None => exit.signal.is_some(),
+            }),
         })
+    }
+
+    pub fn takes_input(&self, key: &Key) -> bool {
+        self.open.get(key).is_none_or(|terminal| terminal.typing)
+    }
+
+    /// Whether it is time to say that typing does nothing: the first time that the user does it.
+    pub fn tell_once(&mut self, editor: &Editor, key: &Key) -> Result<bool> {
+        let Some(terminal) = self.open.get_mut(key) else { return Ok(false) };
+        // A terminal answers what programs ask of it, which nobody types.
+        let by_hand = editor.mode().0 == "t" && editor.current_buf()? == terminal.buf;
+        Ok(by_hand && !std::mem::replace(&mut terminal.told, true))
     }
 
     /// Opens a terminal's window without moving the cursor there, unless one is open already.
@@ -142,6 +181,7 @@ impl Terminals {
         key: &Key,
         options: &TerminalOptions,
         beside: Option<Win>,
+        title: Option<String>,
     ) -> Result<()> {
         let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
         if !editor.wins_of(terminal.buf).is_empty() {
@@ -174,7 +214,8 @@ impl Terminals {
             editor.set_win_option(win, name, false)?;
         }
         editor.set_win_option(win, "signcolumn", "no")?;
-        let bar = format!("%#AcpWinbar# {}%< ", terminal.command.replace('%', "%%").replace('\n', " "));
+        let label = one_line(&title.unwrap_or_else(|| terminal.command.clone()));
+        let bar = format!("%#AcpWinbar# {}%< ", label.replace('%', "%%"));
         editor.set_win_option(win, "winbar", bar)?;
         terminal.show_kept(editor)
     }

@@ -389,31 +389,106 @@ fn output_of_commands_that_the_agent_runs_itself_is_shown() {
     test.prompt("x");
     test.stop_reason();
     let project = test.project();
-    let id = |id: &str| TerminalId(id.into());
-    let started = |event: &Event| match event {
-        Event::TerminalStarted { terminal, command, cwd, .. } => {
-            Some((terminal.clone(), command.clone(), cwd.clone()))
-        }
-        _ => None,
-    };
     let events = test.events();
-    let started: Vec<_> = events.iter().filter_map(started).collect();
-    assert_eq!(started, [(id("t"), "ls".into(), project)]);
-    let output = |of: &str| -> Vec<u8> {
-        let bytes = |event: &Event| match event {
-            Event::TerminalGrew { terminal, bytes, .. } if terminal.0 == of => Some(bytes.clone()),
+    let started: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::TerminalStarted { terminal, command, cwd, typing, .. } => {
+                Some((terminal.clone(), command.clone(), cwd.clone(), *typing))
+            }
             _ => None,
-        };
-        events.iter().filter_map(bytes).flatten().collect()
-    };
-    assert_eq!((output("t"), output("u")), (b"a\r\nb\r\n".to_vec(), vec![]));
+        })
+        .collect();
+    let [(terminal, command, cwd, typing)] = &started[..] else { panic!("{started:?}") };
+    assert_eq!((command.as_str(), cwd, *typing), ("ls", &project, false));
+    let output: Vec<u8> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::TerminalGrew { terminal: grown, bytes, .. } => {
+                assert_eq!(grown, terminal);
+                Some(bytes.clone())
+            }
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    assert_eq!(output, b"a\r\nb\r\n");
+    let updates = test.updates();
+    let Update::ToolCall(first) = &updates[0] else { panic!("{updates:?}") };
+    assert_eq!(first.content, Some(vec![ToolContent::Terminal(terminal.clone())]), "the call shows it");
     let content = Some(vec![ToolContent::Content(Content::Text("of no terminal".into()))]);
     let patch = ToolCallPatch { content, ..ToolCallPatch::new("u") };
-    assert_eq!(test.updates().last(), Some(&Update::ToolCall(Box::new(patch))));
+    assert_eq!(updates.last(), Some(&Update::ToolCall(Box::new(patch))));
     let end = Event::TerminalEnded {
         session: SESSION,
-        terminal: id("t"),
+        terminal: terminal.clone(),
         exit: Exit { code: Some(0), signal: None },
     };
     assert!(events.contains(&end));
+}
+
+#[test]
+fn commands_whose_end_an_agent_does_not_tell_end_with_their_turn_or_their_agent() {
+    let runs = |id: &str| {
+        super::support::update(&json!({
+            "sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": "in_progress",
+            "content": [{"type": "terminal", "terminalId": id}], "_meta": {"terminal_info": {"terminal_id": id}},
+        }))
+    };
+    let mut test = Test::new();
+    test.open(&[expect("session/prompt"), runs("a"), end_turn(), runs("b"), json!({"exit": 0})]);
+    test.prompt("x");
+    test.exited();
+    let told: Vec<_> = test
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::TerminalStarted { command, .. } => Some(command),
+            Event::TerminalEnded { exit, .. } => Some(format!("ended {exit:?}")),
+            Event::TurnEnded { .. } => Some("turn".into()),
+            Event::Exited { .. } => Some("exited".into()),
+            _ => None,
+        })
+        .collect();
+    let ended = format!("ended {:?}", Exit::default());
+    assert_eq!(told, ["a", &ended, "turn", "b", &ended, "exited"]);
+}
+
+#[test]
+fn a_command_that_runs_here_is_not_told_twice() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        request(5, "terminal/create", &json!({"sessionId": "s1", "command": "echo", "args": ["once"]})),
+        json!({"answer": 5}),
+        request(6, "terminal/wait_for_exit", &json!({"sessionId": "s1", "terminalId": "terminal-1"})),
+        json!({"answer": 6}),
+        super::support::update(&json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
+            "content": [{"type": "terminal", "terminalId": "terminal-1"}],
+            "_meta": {
+                "terminal_output": {"terminal_id": "terminal-1", "data": "once\n"},
+                "terminal_exit": {"terminal_id": "terminal-1", "exit_code": 0},
+            },
+        })),
+        end_turn(),
+    ]);
+    test.prompt("x");
+    test.stop_reason();
+    let events = test.events();
+    let count = |wanted: fn(&Event) -> bool| events.iter().filter(|event| wanted(event)).count();
+    assert_eq!(count(|event| matches!(event, Event::TerminalStarted { .. })), 1);
+    assert_eq!(count(|event| matches!(event, Event::TerminalEnded { .. })), 1);
+    let mut output = Vec::new();
+    for event in &events {
+        if let Event::TerminalGrew { bytes, .. } = event {
+            output.extend_from_slice(bytes);
+        }
+    }
+    assert_eq!(output, b"once\r\n");
+    let shown = test.updates().into_iter().find_map(|update| match update {
+        Update::ToolCall(call) => call.content,
+        _ => None,
+    });
+    assert_eq!(shown, Some(vec![ToolContent::Terminal(TerminalId("terminal-1".into()))]));
 }

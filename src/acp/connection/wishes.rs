@@ -141,7 +141,9 @@ impl Connection {
         }
         self.tell_left_out(session, &place);
         // The agent shows the session before it answers, so it is known from here on.
-        self.sessions.insert(Session::new(session, acp_id.clone(), Arc::new(place.clone())));
+        let mut known = Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone()));
+        known.loading = true;
+        self.sessions.insert(known);
         let call = Call::Load { session };
         if can.load && (how == Reopen::Load || !can.resume) {
             self.request(call, to_acp::SESSION_LOAD, &to_acp::load_session(&acp_id, &place, can));
@@ -157,10 +159,11 @@ impl Connection {
             let end = TurnEnd::Failed(not_open());
             return self.post(Event::TurnEnded { session, end });
         };
-        if known.turn.is_some() {
+        if known.turn.is_some() || known.loading {
             return known.waiting.push_back(content);
         }
         known.turn = Some(Turn::default());
+        known.foreign.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);
         self.request(Call::Prompt { session }, to_acp::SESSION_PROMPT, &params);
     }
@@ -184,6 +187,7 @@ impl Connection {
     fn close(&mut self, session: SessionKey) {
         self.withdraw(&Over::Session(session));
         self.shared.terminals.end_session(session);
+        self.end_foreign(session);
         if self.give_up_opening(session) {
             return;
         }
@@ -204,10 +208,9 @@ impl Connection {
         });
         let Some((id, call)) = opening else { return false };
         *call = Call::Unwanted;
-        self.sessions.remove(session);
         self.outbox.notify(to_acp::CANCEL_REQUEST, &to_acp::cancel_request(id));
         let failure = Failure { kind: FailureKind::Cancelled, message: "given up".to_owned(), details: None };
-        self.post(Event::OpenFailed { session, failure });
+        self.not_opened(session, failure);
         self.let_go_of_held();
         true
     }

@@ -11,17 +11,40 @@ use super::content::{block, blocks, tool_content};
 use super::{count, each, id, options, text};
 use crate::core::message::{
     Content, Cost, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, TerminalId,
-    ToolCallId, ToolCallPatch, ToolKind, Update, WireStatus,
+    ToolCallId, ToolCallPatch, ToolContent, ToolKind, Update, WireStatus,
 };
+use crate::core::tool_call::{self, Cause, Status};
 
 /// What one update says. Agents that run commands themselves put the output into `_meta` of a tool
 /// call's updates, so that one update may say several things.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
     Update(Update),
-    TerminalStarted { terminal: TerminalId, command: String, cwd: Option<PathBuf> },
-    TerminalGrew { call: ToolCallId, terminal: TerminalId, text: String },
-    TerminalEnded { terminal: TerminalId, exit: Exit },
+    TerminalStarted {
+        call: ToolCallId,
+        terminal: TerminalId,
+        cwd: Option<PathBuf>,
+    },
+    TerminalGrew {
+        call: ToolCallId,
+        terminal: TerminalId,
+        data: Data,
+    },
+    TerminalEnded {
+        terminal: TerminalId,
+        exit: Exit,
+    },
+    /// Nothing more is expected of the call, nor of what it runs.
+    CallOver(ToolCallId),
+}
+
+/// Output as an agent tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// What is new.
+    Piece(String),
+    /// What is new by the custom, and all there is by the name.
+    PieceOrWhole(String),
 }
 
 /// Reads the `update` of a `session/update`.
@@ -163,6 +186,9 @@ fn notice(update: &Value) -> Option<Update> {
 
 fn tool_call(update: &Value) -> Option<Vec<Fact>> {
     let patch = patch(update)?;
+    let status =
+        patch.status.clone().map(|status| tool_call::next(Status::Running, &Cause::Reported(status)));
+    let over = status.is_some_and(Status::is_over).then(|| patch.id.clone());
     let mut facts = terminal(&update["_meta"], &patch);
     // An update that only carries output says nothing about the call itself.
     if facts.is_empty() || patch != ToolCallPatch::new(&*patch.id.0) {
@@ -170,7 +196,17 @@ fn tool_call(update: &Value) -> Option<Vec<Fact>> {
         let at = usize::from(matches!(facts.first(), Some(Fact::TerminalStarted { .. })));
         facts.insert(at, Fact::Update(Update::ToolCall(Box::new(patch))));
     }
+    facts.extend(over.map(Fact::CallOver));
     Some(facts)
+}
+
+/// The command line that a call is about, if its input has one.
+pub fn command(call: &ToolCallPatch) -> Option<String> {
+    let command = &call.raw_input.as_ref()?["command"];
+    text(command).or_else(|| {
+        let words = command.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?;
+        (!words.is_empty()).then(|| words.join(" "))
+    })
 }
 
 /// The fields of a tool call that are given; null is as good as absent.
@@ -224,28 +260,31 @@ fn location(location: &Value) -> Option<Location> {
 
 /// The convention by which agents show commands that they run themselves.
 fn terminal(meta: &Value, call: &ToolCallPatch) -> Vec<Fact> {
-    let terminal = |value: &Value| id(&value["terminal_id"]).map(TerminalId);
-    let started = terminal(&meta["terminal_info"]).map(|terminal| {
-        let command = call.raw_input.as_ref().and_then(|input| text(&input["command"]));
-        Fact::TerminalStarted {
-            terminal,
-            command: command.or_else(|| call.title.clone()).unwrap_or_default(),
-            cwd: text(&meta["terminal_info"]["cwd"]).map(PathBuf::from),
-        }
+    let given = |key: &str| meta.get(key).filter(|value| value.is_object());
+    // Where it has no name, it is the one that the call shows, which most agents name as the call.
+    let name = |value: &Value| {
+        let shown = call.content.iter().flatten().find_map(|item| match item {
+            ToolContent::Terminal(terminal) => Some(terminal.clone()),
+            _ => None,
+        });
+        id(&value["terminal_id"]).map(TerminalId).or(shown).unwrap_or_else(|| TerminalId(call.id.0.clone()))
+    };
+    let started = given("terminal_info").map(|info| Fact::TerminalStarted {
+        call: call.id.clone(),
+        terminal: name(info),
+        cwd: text(&info["cwd"]).map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
     });
-    let grew = ["terminal_output", "terminal_output_delta"].into_iter().filter_map(|key| {
-        Some(Fact::TerminalGrew {
-            call: call.id.clone(),
-            terminal: terminal(&meta[key])?,
-            text: text(&meta[key]["data"])?,
-        })
+    let grew = |key: &str, data: fn(String) -> Data| {
+        let output = given(key)?;
+        let data = data(text(&output["data"])?);
+        Some(Fact::TerminalGrew { call: call.id.clone(), terminal: name(output), data })
+    };
+    let grew = [grew("terminal_output", Data::PieceOrWhole), grew("terminal_output_delta", Data::Piece)];
+    let ended = given("terminal_exit").map(|exit| {
+        let code = count(&exit["exit_code"]).and_then(|code| u32::try_from(code).ok());
+        Fact::TerminalEnded { terminal: name(exit), exit: Exit { code, signal: id(&exit["signal"]) } }
     });
-    let ended = terminal(&meta["terminal_exit"]).map(|terminal| {
-        let exit = &meta["terminal_exit"];
-        let code = exit["exit_code"].as_i64().and_then(|code| u32::try_from(code).ok());
-        Fact::TerminalEnded { terminal, exit: Exit { code, signal: id(&exit["signal"]) } }
-    });
-    started.into_iter().chain(grew).chain(ended).collect()
+    started.into_iter().chain(grew.into_iter().flatten()).chain(ended).collect()
 }
 
 #[cfg(test)]
@@ -256,6 +295,7 @@ mod tests {
 
     fn only(value: Value) -> Update {
         let mut facts = update(&value);
+        facts.retain(|fact| !matches!(fact, Fact::CallOver(_)));
         match (facts.pop(), facts.is_empty()) {
             (Some(Fact::Update(update)), true) => update,
             other => panic!("not one update: {other:?}"),
@@ -482,7 +522,7 @@ mod tests {
 
     #[test]
     fn output_that_an_agent_reports_itself_is_a_terminal() {
-        let (call, id) = (ToolCallId("t".into()), TerminalId("t".into()));
+        let (call, terminal) = (ToolCallId("t".into()), TerminalId("t".into()));
         let facts = update(&json!({
             "sessionUpdate": "tool_call", "toolCallId": "t", "title": "ls", "rawInput": {"command": "ls -l"},
             "content": [{"type": "terminal", "terminalId": "t"}],
@@ -491,29 +531,88 @@ mod tests {
         assert_eq!(facts.len(), 3);
         assert_eq!(
             facts[0],
-            Fact::TerminalStarted { terminal: id.clone(), command: "ls -l".into(), cwd: Some("/p".into()) }
+            Fact::TerminalStarted { call: call.clone(), terminal: terminal.clone(), cwd: Some("/p".into()) }
         );
         assert!(matches!(&facts[1], Fact::Update(Update::ToolCall(_))));
-        assert_eq!(
-            facts[2],
-            Fact::TerminalGrew { call: call.clone(), terminal: id.clone(), text: "a\n".into() }
-        );
+        let grew = |data| Fact::TerminalGrew { call: call.clone(), terminal: terminal.clone(), data };
+        assert_eq!(facts[2], grew(Data::PieceOrWhole("a\n".into())));
 
         let delta = json!({"sessionUpdate": "tool_call_update", "toolCallId": "t",
                            "_meta": {"terminal_output_delta": {"terminal_id": "t", "data": "b"}}});
-        assert_eq!(update(&delta), [Fact::TerminalGrew { call, terminal: id.clone(), text: "b".into() }]);
+        assert_eq!(update(&delta), [grew(Data::Piece("b".into()))]);
 
         let end = update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "failed",
                                  "_meta": {"terminal_exit": {"terminal_id": "t", "exit_code": 3, "signal": null}}}));
         assert!(matches!(&end[0], Fact::Update(Update::ToolCall(_))));
-        assert_eq!(end[1], Fact::TerminalEnded { terminal: id, exit: Exit { code: Some(3), signal: None } });
+        let exit = Exit { code: Some(3), signal: None };
+        assert_eq!(end[1..], [Fact::TerminalEnded { terminal, exit }, Fact::CallOver(call)]);
+    }
+
+    #[test]
+    fn a_terminal_without_a_name_is_the_one_that_its_call_shows() {
+        let named = |fields: Value| {
+            let mut update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c",
+                                    "_meta": {"terminal_output": {"data": "x"}}});
+            for (key, value) in fields.as_object().unwrap() {
+                update[key] = value.clone();
+            }
+            super::update(&update).into_iter().find_map(|fact| match fact {
+                Fact::TerminalGrew { terminal, .. } => Some(terminal.0),
+                _ => None,
+            })
+        };
+        assert_eq!(named(json!({})), Some("c".into()));
+        let shown =
+            json!({"content": [{"type": "text", "text": "x"}, {"type": "terminal", "terminalId": "t"}]});
+        assert_eq!(named(shown), Some("t".into()));
+    }
+
+    #[test]
+    fn an_exit_is_read_as_far_as_it_can_be() {
+        let exit = |exit: Value| {
+            let facts = update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c",
+                                       "_meta": {"terminal_exit": exit}}));
+            match facts.last() {
+                Some(Fact::TerminalEnded { exit, .. }) => (exit.code, exit.signal.clone()),
+                other => panic!("no end: {other:?}"),
+            }
+        };
+        for (told, code, signal) in [
+            (json!({"exit_code": 1.0}), Some(1), None),
+            (json!({"exit_code": -1, "signal": "SIGKILL"}), None, Some("SIGKILL")),
+            (json!({"exit_code": null, "signal": 9}), None, Some("9")),
+            (json!({"exit_code": "x", "signal": {}}), None, None),
+            (json!({}), None, None),
+        ] {
+            assert_eq!(exit(told), (code, signal.map(str::to_owned)));
+        }
+    }
+
+    #[test]
+    fn a_call_is_over_by_any_word_for_it() {
+        for (status, over) in [
+            ("completed", true),
+            ("failed", true),
+            ("cancelled", true),
+            ("denied", true),
+            ("in_progress", false),
+            ("awaiting", false),
+        ] {
+            let facts =
+                update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": status}));
+            assert_eq!(matches!(facts.last(), Some(Fact::CallOver(_))), over, "{status}");
+        }
     }
 
     #[test]
     fn foreign_meta_of_any_type_is_harmless() {
-        for meta in
-            [json!(null), json!(5), json!("x"), json!([]), json!({"terminal_info": 5, "terminal_exit": []})]
-        {
+        for meta in [
+            json!(null),
+            json!(5),
+            json!("x"),
+            json!([]),
+            json!({"terminal_info": 5, "terminal_exit": [], "terminal_output": {"data": 5}}),
+        ] {
             assert!(call(json!({"_meta": meta, "title": "t"})).title.is_some());
         }
     }

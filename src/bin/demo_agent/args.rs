@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::flood::{self, Amount, Flood};
+use crate::recording::Selection;
 use crate::replay;
 
 pub const USAGE: &str = "\
@@ -14,7 +15,7 @@ usage:
   acp-demo-agent                                 the demo agent: /tour, /plan, /edit, /run, ...
   acp-demo-agent --script FILE [--record FILE]   play the steps of a JSON file
   acp-demo-agent --replay FILE [options]         play the agent's side of a recorded session
-  acp-demo-agent --prompts FILE [--part N]       print what the user typed in a recorded session
+  acp-demo-agent --prompts FILE [options]        print what the user typed in a recorded session
   acp-demo-agent --flood N [--size BYTES]        answer each prompt with N chunks of text, fast
   acp-demo-agent --paced RATE SECONDS [--size BYTES]
                                                  the same with RATE chunks a second
@@ -29,6 +30,8 @@ options of --replay:
                         working folder is mapped without it)
   --speed X             X times as fast as recorded; 0, the default, waits nowhere
   --part N              the Nth agent process of the recording, from 1
+  --session N           the Nth session of that process alone, from 1
+  --without METHOD      without what the client asked by this method (several times)
   --no-disk             leave the files alone that the recorded agent changed by itself
   --record FILE         write what comes in on stdin to a file
 
@@ -59,7 +62,7 @@ struct Given {
     fill: Option<usize>,
     folders: Vec<(String, String)>,
     speed: Option<f64>,
-    part: Option<usize>,
+    selection: Selection,
     no_disk: bool,
 }
 
@@ -84,7 +87,9 @@ pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
             "--fill" => given.fill = Some(number(&name, &value()?)?),
             "--map" => given.folders.push(folders(&value()?)?),
             "--speed" => given.speed = Some(positive(&name, &value()?)?),
-            "--part" => given.part = Some(number(&name, &value()?)?),
+            "--part" => given.selection.part = number(&name, &value()?)?,
+            "--session" => given.selection.session = Some(number(&name, &value()?)?),
+            "--without" => given.selection.without.push(text(&name, value()?)?),
             "--no-disk" => given.no_disk = true,
             _ => return Err(format!("unknown argument {name}")),
         }
@@ -117,7 +122,7 @@ impl Given {
         };
         let options = replay::Options {
             recording,
-            part: self.part.unwrap_or(1),
+            selection: self.selection,
             folders: self.folders,
             speed: self.speed.unwrap_or(0.0),
             write_disk: !self.no_disk,
@@ -130,6 +135,10 @@ impl Given {
 fn number<T: FromStr>(name: &str, value: &OsString) -> Result<T, String> {
     let text = value.to_string_lossy();
     text.parse().map_err(|_| format!("{name} wants a number, not {text}"))
+}
+
+fn text(name: &str, value: OsString) -> Result<String, String> {
+    value.into_string().map_err(|_| format!("{name} wants a text in UTF-8"))
 }
 
 fn positive(name: &str, value: &OsString) -> Result<f64, String> {
@@ -171,7 +180,14 @@ mod tests {
             panic!("a replay")
         };
         assert_eq!(options.folders, [("/project".to_owned(), "/real".to_owned())]);
-        assert_eq!((options.speed, options.write_disk, options.part), (2.0, false, 1));
+        assert_eq!((options.speed, options.write_disk), (2.0, false));
+        assert_eq!(options.selection, Selection::default());
+        let Ok(Task::Prompts(options)) = task("--prompts a --part 2 --session 3 --without x --without y")
+        else {
+            panic!("prompts")
+        };
+        let without = ["x", "y"].map(str::to_owned).to_vec();
+        assert_eq!(options.selection, Selection { part: 2, session: Some(3), without });
     }
 
     #[test]

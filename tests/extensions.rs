@@ -1,0 +1,184 @@
+//! What agents do beyond the protocol, in a real Neovim: they run commands themselves and show them
+//! all the same, let their turns be steered, and call methods that a user's Lua may serve.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::Nvim;
+use support::script::{Scripted, ends, opened_with, prompt, update};
+
+/// A session whose agent plays these steps. It has a mode to wait for; see [`pause`].
+fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mode = |id: &str| json!({ "id": id, "name": id });
+    let modes = json!({ "currentModeId": "ask", "availableModes": [mode("ask"), mode("go")] });
+    let mut all = opened_with(json!({ "modes": modes }));
+    for part in parts {
+        match part {
+            Value::Array(parts) => all.extend(parts),
+            part => all.push(part),
+        }
+    }
+    all
+}
+
+/// Holds the agent until [`go_on`].
+fn pause() -> Value {
+    json!([{ "expect": "session/set_mode" }, { "reply": "session/set_mode", "result": {} }])
+}
+
+fn go_on(nvim: &mut Nvim) {
+    nvim.command("Acp mode go");
+}
+
+// Commands that the agent runs itself.
+
+/// An update of the tool call `c`.
+fn call(fields: Value) -> Value {
+    let mut all = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c" });
+    for (key, value) in fields.as_object().expect("an object") {
+        all[key] = value.clone();
+    }
+    update(all)
+}
+
+fn runs(command: &str) -> Value {
+    call(json!({
+        "sessionUpdate": "tool_call", "title": command, "kind": "execute", "status": "in_progress",
+        "content": [{ "type": "terminal", "terminalId": "c" }],
+        "_meta": { "terminal_info": { "terminal_id": "c" } },
+    }))
+}
+
+fn output(text: &str) -> Value {
+    call(json!({ "_meta": { "terminal_output": { "terminal_id": "c", "data": text } } }))
+}
+
+fn over(code: u8) -> Value {
+    let status = if code == 0 { "completed" } else { "failed" };
+    call(json!({ "status": status, "_meta": { "terminal_exit": { "terminal_id": "c", "exit_code": code } } }))
+}
+
+/// The texts of all terminals, in the order they were made.
+fn terminals(nvim: &mut Nvim) -> Vec<String> {
+    let code = "
+        local texts = {}
+        for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+          if vim.bo[buf].filetype == 'acp-terminal' then
+            local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+            table.insert(texts, vim.trim(table.concat(lines, '\\n')))
+          end
+        end
+        return texts";
+    let texts = nvim.exec_lua(code, []);
+    let texts = texts.as_array().expect("a list");
+    texts.iter().map(|text| text.as_str().expect("a text").to_owned()).collect()
+}
+
+#[test]
+fn a_command_that_the_agent_runs_itself_is_seen_while_it_runs() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            runs("make"),
+            output("one\n\u{1b}[32mtwo\u{1b}[0m\n"),
+            pause(),
+            output("three\n"),
+            over(3),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("build it");
+    chat.wait_for("◐ run make\n    one\n    two");
+    chat.nvim.input("<Esc><C-w>k");
+    chat.nvim.exec_lua("vim.fn.search('run make', 'bw')", []);
+    chat.nvim.input("<CR>");
+    chat.nvim.wait_until(|nvim| terminals(nvim) == ["one\ntwo"], "the output in a terminal");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.bo.filetype", []) == "acp-terminal".into(),
+        "the cursor in the terminal",
+    );
+    go_on(&mut chat.nvim);
+    chat.nvim.wait_until(
+        |nvim| terminals(nvim) == ["one\ntwo\nthree\n\n[The command ended with exit code 3]"],
+        "the end of the command",
+    );
+    chat.wait_for("✗ run make\n    one\n    two\n    three");
+}
+
+#[test]
+fn typing_into_a_command_of_the_agents_own_says_once_that_it_is_in_vain() {
+    // The command asks the terminal what it is, which nobody types an answer to.
+    let asks = output("\u{1b}[c\u{1b}[6nname? ");
+    let mut chat = Scripted::new(&[], steps([prompt(), runs("ask"), asks, pause(), ends("end_turn")]));
+    chat.chat();
+    chat.send("ask me");
+    chat.wait_for("name?");
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua(
+        "_G.told = {}
+         vim.notify = function(text) table.insert(_G.told, text) end
+         vim.cmd('Acp terminals')",
+        [],
+    );
+    chat.nvim.wait_until(|nvim| terminals(nvim) == ["name?"], "the output in a terminal");
+    let told = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.told, '|')", []);
+    assert_eq!(told(&mut chat.nvim), "".into());
+    chat.nvim.input("ime<CR>again");
+    let text = "acp: Fake runs this command itself: what you type does not reach it";
+    chat.nvim.wait_until(|nvim| told(nvim) != "".into(), "to be told");
+    go_on(&mut chat.nvim);
+    chat.wait_for("Done");
+    assert_eq!(told(&mut chat.nvim), text.into());
+}
+
+#[test]
+fn a_name_that_the_agent_uses_again_is_another_terminal() {
+    let turn = |text: &str| vec![prompt(), runs("make"), output(text), over(0), ends("end_turn")];
+    let mut chat = Scripted::new(&[], steps([turn("old\n"), turn("new\n")].concat()));
+    chat.chat();
+    chat.send("first");
+    chat.wait_for("Done");
+    chat.send("second");
+    chat.nvim.wait_until(|nvim| terminals(nvim).len() == 2, "a terminal for each");
+    chat.nvim.input("<Esc>");
+    // The first call still leads to the first terminal.
+    chat.nvim.exec_lua(
+        "vim.fn.win_gotoid(vim.fn.bufwinid(require('acp').status().sessions[1].buffer))
+         vim.fn.cursor(1, 1)
+         vim.fn.search('run make')",
+        [],
+    );
+    chat.nvim.input("<CR>");
+    chat.nvim.wait_until(
+        |nvim| terminals(nvim)[0] == "old\n\n[The command ended with exit code 0]",
+        "the first terminal's text",
+    );
+}
+
+#[test]
+fn a_command_that_streams_its_output_as_text_shows_the_end_of_it() {
+    let text = |text: &str| json!([{ "type": "content", "content": { "type": "text", "text": text } }]);
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            call(
+                json!({ "sessionUpdate": "tool_call", "title": "make", "kind": "execute", "status": "pending" }),
+            ),
+            call(json!({ "status": "in_progress", "content": text("1\n2\n") })),
+            call(json!({ "content": text("1\n2\n3\n4\n") })),
+            pause(),
+            call(json!({ "status": "completed", "content": text("1\n2\n3\n4\n5\n") })),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("build it");
+    chat.wait_for("◐ run make\n    2\n    3\n    4\n    (4 lines in all, <Tab> shows them)");
+    go_on(&mut chat.nvim);
+    chat.wait_for("✓ run make\n\nDone");
+}
