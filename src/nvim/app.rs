@@ -29,6 +29,7 @@ use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
+use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::{Key, Program, Terminals};
@@ -36,9 +37,7 @@ use crate::nvim::timer::Timer;
 use crate::nvim::winbar;
 use crate::nvim::{Background, Start};
 
-/// Chats are drawn at most this often.
-const FRAME: Duration = Duration::from_millis(12);
-/// One frame draws for at most this long, then the editor has its turn.
+/// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
 /// How often the time of a running turn moves on.
 const TICK: Duration = Duration::from_millis(250);
@@ -80,8 +79,7 @@ pub struct App {
     review: Review,
     highlight: Highlight,
     jobs: HashMap<JobId, Job>,
-    last_frame: Option<Instant>,
-    frame: Timer,
+    frames: Rc<Frames>,
     tick: Timer,
     ticking: bool,
     bars: HashMap<SessionKey, String>,
@@ -115,7 +113,7 @@ impl App {
         editor: Rc<Editor>,
         mailbox: Arc<Mailbox>,
         start: Start,
-        frame: Timer,
+        frames: Rc<Frames>,
         tick: Timer,
         bundled: Option<PathBuf>,
     ) -> Result<Self> {
@@ -145,8 +143,7 @@ impl App {
             files: Files::default(),
             review: Review::default(),
             jobs: HashMap::new(),
-            last_frame: None,
-            frame,
+            frames,
             tick,
             ticking: false,
             bars: HashMap::new(),
@@ -1067,14 +1064,14 @@ impl App {
         if !self.chats.values().any(Chat::has_waiting) {
             return Ok(());
         }
-        let since = self.last_frame.map_or(FRAME, |last| last.elapsed());
-        if since < FRAME {
-            return self.frame.once(FRAME - since);
+        if !self.frames.is_due() {
+            return self.frames.wait();
         }
         self.draw(BUDGET)?;
         self.editor.flush();
         if self.chats.values().any(Chat::has_waiting) {
-            return self.frame.once(FRAME.saturating_sub(BUDGET));
+            self.frames.drawn_in_part(BUDGET)?;
+            return self.frames.wait();
         }
         Ok(())
     }
@@ -1107,8 +1104,7 @@ impl App {
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
             chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
         }
-        self.last_frame = Some(Instant::now());
-        Ok(())
+        self.frames.drawn()
     }
 
     fn update_bar(&mut self, key: SessionKey) -> Result<()> {
