@@ -11,8 +11,8 @@ mod agent {
     mod envelope;
     mod files;
     mod framing;
+    mod fuzz;
     mod lifecycle;
-    mod points;
     mod replay;
     mod safety;
     mod sessions;

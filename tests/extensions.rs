@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, opened_with, prompt, update};
+use support::script::{Scripted, ends, opened_with, prompt, says, update};
 
 /// A session whose agent plays these steps. It has a mode to wait for; see [`pause`].
 fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
@@ -181,4 +181,95 @@ fn a_command_that_streams_its_output_as_text_shows_the_end_of_it() {
     chat.wait_for("◐ run make\n    2\n    3\n    4\n    (4 lines in all, <Tab> shows them)");
     go_on(&mut chat.nvim);
     chat.wait_for("✓ run make\n\nDone");
+}
+
+// Steering.
+
+/// The same for an agent that says it can be steered.
+fn steerable(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut all = steps(parts);
+    all[1]["result"]["_meta"] = json!({ "steering": { "supported": true } });
+    all
+}
+
+fn steered(outcome: &str) -> Value {
+    json!([{ "expect": "_session/steering" }, { "reply": "_session/steering", "result": { "outcome": outcome } }])
+}
+
+#[test]
+fn a_running_turn_is_steered_by_a_key_and_by_a_command() {
+    let mut chat = Scripted::new(
+        &[],
+        steerable([
+            prompt(),
+            says("Going right."),
+            pause(),
+            steered("injected"),
+            says("Left it is."),
+            steered("injected"),
+            says("Faster."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Going right.");
+    chat.nvim.wait_for_screen("<C-x><C-s> steer");
+    chat.nvim.input("go left<C-x><C-s>");
+    // What the agent has not taken yet is not said yet.
+    chat.nvim.wait_for_screen("steering …");
+    assert!(!chat.transcript().contains("go left"), "{}", chat.transcript());
+    go_on(&mut chat.nvim);
+    chat.wait_for("Fake\nGoing right.\n\nYou\ngo left\n\nFake\nLeft it is.");
+    assert_eq!(
+        chat.got("_session/steering")["params"]["prompt"],
+        json!([{ "type": "text", "text": "go left" }])
+    );
+    chat.nvim.command("Acp send! and faster");
+    chat.wait_for("You\nand faster\n\nFake\nFaster.\n\nDone");
+    let prompts = chat.record().into_iter().filter(|message| message["method"] == "session/prompt");
+    assert_eq!(prompts.count(), 1);
+}
+
+#[test]
+fn what_the_agent_does_not_take_into_its_turn_is_its_next_prompt() {
+    let mut chat = Scripted::new(
+        &[],
+        steerable([
+            prompt(),
+            steered("failed"),
+            pause(),
+            ends("end_turn"),
+            prompt(),
+            says("Left it is."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.got("session/prompt");
+    chat.nvim.command("Acp send! go left");
+    chat.wait_for("Warning: Couldn't steer the turn: the agent didn't take it; the prompt waits in line.");
+    chat.nvim.wait_for_screen("1 waiting");
+    go_on(&mut chat.nvim);
+    chat.wait_for("You\ngo left\n\nFake\nLeft it is.\n\nDone");
+}
+
+#[test]
+fn an_agent_that_cannot_be_steered_is_not_tried_and_the_prompt_waits() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([prompt(), pause(), ends("end_turn"), prompt(), says("Left it is."), ends("end_turn")]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.got("session/prompt");
+    chat.nvim.input("go left<C-x><C-s>");
+    chat.nvim.wait_for_screen("1 waiting");
+    let told = chat.nvim.messages();
+    assert!(told.contains("Fake can't be steered: the prompt waits in line"), "{told}");
+    assert!(!chat.nvim.screen().contains("<C-x><C-s>"));
+    go_on(&mut chat.nvim);
+    chat.wait_for("You\ngo left\n\nFake\nLeft it is.\n\nDone");
+    assert!(chat.record().iter().all(|message| message["method"] != "_session/steering"));
 }

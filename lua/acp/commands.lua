@@ -10,13 +10,19 @@ local M = {}
 ---@field takes? string its arguments, as the help writes them
 ---@field words? string[] fixed words to complete its argument with
 ---@field completes? true the library knows what may follow
+---@field bang? true it means something else with a !
 
 --- All subcommands, in the order in which |:Acp| without arguments offers them.
 ---@type acp.Subcommand[]
 M.subcommands = {
   { name = "new", about = "Begin another session with an agent", takes = "[agent]", completes = true },
   { name = "toggle", about = "Show or hide the chat" },
-  { name = "send", about = "Send a prompt, with the selected lines if there is a range", takes = "{text}" },
+  {
+    name = "send",
+    about = "Send a prompt, with the selected lines if there is a range; with ! into the turn that runs",
+    takes = "{text}",
+    bang = true,
+  },
   { name = "cancel", about = "Stop the agent's turn" },
   { name = "allow", about = "Allow what the agent asks for", takes = "[option]", completes = true },
   { name = "reject", about = "Reject what the agent asks for", takes = "[option]", completes = true },
@@ -57,14 +63,18 @@ M.subcommands = {
   { name = "keys", about = "Show the chat's keys" },
 }
 
+--- The subcommand of this name, which may end in a ! if that means something, and whether it does.
 ---@param name string
 ---@return acp.Subcommand?
+---@return boolean bang
 function M.find(name)
   for _, subcommand in ipairs(M.subcommands) do
-    if subcommand.name == name then
-      return subcommand
+    local bang = subcommand.bang ~= nil and name == subcommand.name .. "!"
+    if bang or name == subcommand.name then
+      return subcommand, bang
     end
   end
+  return nil, false
 end
 
 --- The lines that a command was given, or nil without a range.
@@ -91,12 +101,13 @@ function M.run(command)
   if not name then
     return M.pick(range)
   end
-  if not M.find(name) then
+  local subcommand, bang = M.find(name)
+  if not subcommand then
     local message = ("acp: :Acp has no subcommand %q; `:Acp` alone lists them"):format(name)
     return vim.notify(message, vim.log.levels.ERROR, { title = "acp" })
   end
   local args = { unpack(command.fargs, 2) }
-  acp.call(name, { args = args, text = rest, bang = command.bang, range = range })
+  acp.call(subcommand.name, { args = args, text = rest, bang = bang or command.bang, range = range })
 end
 
 --- Offers all subcommands.

@@ -144,11 +144,12 @@ function M.chat(opts)
   end
 end
 
---- Sends a prompt in the current chat.
+--- Sends a prompt in the current chat; with `steer` into the turn that runs.
 ---@param text string
----@param opts? { range?: acp.Range }
+---@param opts? { range?: acp.Range, steer?: boolean }
 function M.send(text, opts)
-  M.call("send", { args = { text }, text = text, range = opts and opts.range })
+  opts = opts or {}
+  M.call("send", { args = { text }, text = text, range = opts.range, bang = opts.steer })
 end
 
 --- Stops the agent's turn in the current chat.

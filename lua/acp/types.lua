@@ -43,6 +43,7 @@
 ---@class acp.KeyOptions
 ---@field send? acp.Key
 ---@field send_insert? acp.Key
+---@field steer? acp.Key
 ---@field cancel? acp.Key
 ---@field prompt? acp.Key
 ---@field next_entry? acp.Key

@@ -18,7 +18,7 @@ pub use updates::{Data, Fact, command, update};
 use super::rpc::{self, RpcError};
 use crate::core::message::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Named,
-    Opened, OptionGroup, OptionKind, StopReason, StoredSession, TurnEnd, TurnUsage,
+    Opened, OptionGroup, OptionKind, Steering, StopReason, StoredSession, TurnEnd, TurnUsage,
 };
 
 /// The answer to `initialize`. Another version of the protocol is a failure.
@@ -219,15 +219,19 @@ pub fn turn_end(result: &Value) -> TurnEnd {
     TurnEnd::Stopped { reason, usage }
 }
 
-/// The answer to `_session/steering`: whether the text joined the running turn, or else why not.
-pub fn steered(result: &Value) -> Result<(), Failure> {
-    let message = match result["outcome"].as_str() {
-        Some("injected" | "startedNewTurn") => return Ok(()),
-        Some("promptRequired") => "no turn runs any more".to_owned(),
-        // Some agents answer methods they do not know with an empty success.
-        _ => text(&result["reason"]).unwrap_or_else(|| "the agent didn't take it".into()),
-    };
-    Err(Failure { kind: FailureKind::Agent, message, details: Some(shortened(result)) })
+/// The answer to `_session/steering`. Only what is said to be taken is taken: some agents answer
+/// methods that they do not know with an empty success.
+pub fn steered(result: &Value) -> Steering {
+    match result["outcome"].as_str() {
+        Some("injected") => Steering::Injected,
+        Some("startedNewTurn") => Steering::StartedNewTurn,
+        Some("promptRequired") => Steering::NotTaken(None),
+        _ => {
+            let message = text(&result["reason"]).unwrap_or_else(|| "the agent didn't take it".into());
+            let details = Some(shortened(result));
+            Steering::NotTaken(Some(Failure { kind: FailureKind::Agent, message, details }))
+        }
+    }
 }
 
 /// An error answer as a user may read it.

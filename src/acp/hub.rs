@@ -13,7 +13,7 @@ use super::guard::Guard;
 use super::terminals::Terminals;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, stillborn};
-use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, TurnEnd};
+use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, Steering, TurnEnd};
 use crate::mailbox::Mailbox;
 
 /// What the editor's thread sends.
@@ -189,6 +189,10 @@ pub fn refuse(mailbox: &Mailbox, agent: Option<AgentId>, command: Command, failu
         (Command::Prompt { session, .. }, _) => {
             return mailbox.post(Event::TurnEnded { session, end: TurnEnd::Failed(failure) });
         }
+        (Command::Steer { session, content }, _) => {
+            let outcome = Steering::NotTaken(Some(failure));
+            return mailbox.post(Event::Steered { session, content, outcome });
+        }
         (command, Some(agent)) => match wish(&command) {
             Some(what) => (agent, what, session_of(&command)),
             None => return,
@@ -205,7 +209,6 @@ pub fn wish(command: &Command) -> Option<&'static str> {
         Command::Delete { .. } => "delete the session",
         Command::Login { .. } => "log in",
         Command::Logout { .. } => "log out",
-        Command::Steer { .. } => "steer the turn",
         Command::SetMode { .. } => "change the mode",
         Command::SetModel { .. } => "change the model",
         Command::SetOption { .. } => "change the option",

@@ -14,6 +14,8 @@ pub struct Session {
     pub acp_id: String,
     pub place: Arc<Place>,
     pub turn: Option<Turn>,
+    /// The agent has begun a turn by itself.
+    pub detached: bool,
     /// The agent still shows what was said before; it takes no prompt until it is done.
     pub loading: bool,
     /// Prompts that came while a turn was running, or before the session was ready for one.
@@ -40,6 +42,7 @@ impl Session {
             place,
             turn: None,
             loading: false,
+            detached: false,
             waiting: VecDeque::new(),
             options: Vec::new(),
         }

@@ -48,6 +48,13 @@ pub const KEYS: &[KeySpec] = &[
         about: "Send the prompt while typing.",
     },
     KeySpec {
+        name: "steer",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-x><C-s>"],
+        about: "Send the prompt into the turn that runs; see |acp-steering|.",
+    },
+    KeySpec {
         name: "cancel",
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],

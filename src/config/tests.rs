@@ -281,6 +281,7 @@ mod sizes_and_keys {
         let expected = [
             ("send", "<CR>"),
             ("send_insert", "<C-s>"),
+            ("steer", "<C-x><C-s>"),
             ("cancel", "<C-c>"),
             ("next_mode", "<S-Tab>"),
             ("help", "g?"),

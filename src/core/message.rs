@@ -96,7 +96,8 @@ pub enum Command {
     Close { session: SessionKey },
     /// `session/prompt`. Answered by `TurnEnded`.
     Prompt { session: SessionKey, content: Vec<Content> },
-    /// Steer the running turn (`_session/steering`); only where the agent declared it.
+    /// Steer the running turn (`_session/steering`), where the agent declared that it can be. Answered
+    /// by `Steered`.
     Steer { session: SessionKey, content: Vec<Content> },
     /// `session/cancel`: also answers the session's open permission questions with `cancelled`.
     Cancel { session: SessionKey },
@@ -173,6 +174,12 @@ pub enum Event {
     TurnEnded {
         session: SessionKey,
         end: TurnEnd,
+    },
+    /// What became of a `Steer`, and of what for.
+    Steered {
+        session: SessionKey,
+        content: Vec<Content>,
+        outcome: Steering,
     },
     /// The agent took over a choice (mode, model, option).
     Chosen {
@@ -707,6 +714,16 @@ pub enum Answer {
 pub enum TurnEnd {
     Stopped { reason: StopReason, usage: Option<TurnUsage> },
     Failed(Failure),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Steering {
+    /// The running turn takes it in.
+    Injected,
+    /// The turn was over, so the agent works on it in a turn of its own, whose end it will not tell.
+    StartedNewTurn,
+    /// The agent does not have it; without a failure, because no turn ran any more.
+    NotTaken(Option<Failure>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use crate::core::entry::{Body, Entry, EntryId, Greeting, Verdict, display_name};
 use crate::core::message::{
     AgentId, AgentInfo, Answer, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending, Failure,
     FailureKind, Models, Modes, Opened, Place, Reopen, ResourceBody, Role, SessionKey, Severity,
-    SlashCommand, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
+    SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::tool_call::{Cause, ToolCall};
 
@@ -25,6 +25,9 @@ impl Moment {
         self.0.saturating_sub(earlier.0)
     }
 }
+
+/// How long an agent may take to confirm a cancel, in milliseconds.
+const GRACE: u64 = 10_000;
 
 /// What a session is doing.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +82,8 @@ pub struct Session {
     entries: Vec<Entry>,
     asks: Vec<OpenAsk>,
     queue: VecDeque<Queued>,
+    /// Sent into the running turn; whether the agent takes it is still to be told.
+    steering: Vec<Vec<Content>>,
     turn: Turn,
     touched: BTreeSet<EntryId>,
     /// Something outside the entries changed: phase, title, mode, usage, queue.
@@ -106,6 +111,12 @@ struct Turn {
     prompt: String,
     content: Vec<Content>,
     answered: bool,
+    /// It was over, and the agent went on by itself; nobody will say when that ends.
+    detached: bool,
+    /// Where the turn begins: at the prompt.
+    first: usize,
+    /// The user was told that the agent does not confirm the cancel.
+    stuck: bool,
 }
 
 impl Session {
@@ -137,6 +148,7 @@ impl Session {
             entries: Vec::new(),
             asks: Vec::new(),
             queue: VecDeque::new(),
+            steering: Vec::new(),
             turn: Turn::default(),
             touched: BTreeSet::new(),
             status_touched: true,
@@ -173,6 +185,16 @@ impl Session {
     /// Prompts that wait for the turn to end, oldest first.
     pub fn queue(&self) -> &VecDeque<Queued> {
         &self.queue
+    }
+
+    /// How many prompts were sent into the running turn and are not confirmed yet.
+    pub fn steering(&self) -> usize {
+        self.steering.len()
+    }
+
+    /// Whether prompts may be sent into a running turn.
+    pub fn can_be_steered(&self) -> bool {
+        self.info.as_ref().is_some_and(|info| info.can.steering)
     }
 
     /// What the agent is called on screen.
@@ -321,6 +343,8 @@ impl Session {
         let was_open = self.acp_id.is_some();
         self.close_calls(&Cause::AgentGone, now);
         self.close_asks(&Verdict::Withdrawn);
+        let unanswered = std::mem::take(&mut self.steering);
+        self.queue.extend(unanswered.into_iter().map(|content| Queued { content, again: false }));
         self.end_thought(now);
         self.phase = Phase::Gone;
         self.status_touched = true;
@@ -364,7 +388,12 @@ impl Session {
             return Vec::new();
         };
         let (text, attachments) = describe(&content);
-        self.turn = Turn { prompt: text.clone(), content: content.clone(), ..Turn::default() };
+        let asked = |entry: &Entry| matches!(entry.body, Body::User { .. });
+        let first = match again {
+            true => self.entries.iter().rposition(asked).unwrap_or_default(),
+            false => self.entries.len(),
+        };
+        self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
         if !again {
             self.add(Body::User { text, attachments }, now);
         }
@@ -374,10 +403,64 @@ impl Session {
         vec![Command::Prompt { session: self.key, content }]
     }
 
+    /// Sends a prompt into the running turn. Where that cannot be, it is a prompt like any other.
+    pub fn steer(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
+        if !matches!(self.phase, Phase::Working { .. }) || !self.can_be_steered() {
+            return self.prompt(content, now);
+        }
+        self.steering.push(content.clone());
+        self.status_touched = true;
+        vec![Command::Steer { session: self.key, content }]
+    }
+
+    /// What the agent took is shown as said; what it did not take is a prompt like any other.
+    pub fn steered(&mut self, content: Vec<Content>, outcome: Steering, now: Moment) -> Vec<Command> {
+        // One that is not waited for was put in line already.
+        let Some(index) = self.steering.iter().position(|sent| *sent == content) else { return Vec::new() };
+        self.steering.remove(index);
+        self.status_touched = true;
+        let failure = match outcome {
+            Steering::Injected => {
+                self.said_meanwhile(&content, now);
+                return Vec::new();
+            }
+            Steering::StartedNewTurn => {
+                self.said_meanwhile(&content, now);
+                self.turn.detached = true;
+                let text = "The turn was over by then: the agent works on this by itself, and does not say \
+                            when it is done; <C-c> stops it.";
+                self.notice(Severity::Info, text.into(), now);
+                return Vec::new();
+            }
+            Steering::NotTaken(failure) => failure,
+        };
+        // That the agent is gone is about to be told with its reason.
+        if let Some(failure) = failure.filter(|failure| failure.kind != FailureKind::Disconnected) {
+            let text = format!("Couldn't steer the turn: {}; the prompt waits in line.", failure.message);
+            self.notice(Severity::Warning, text, now);
+        }
+        self.prompt(content, now)
+    }
+
+    /// Shows what the user said while the agent was at work; agents do not send it back.
+    fn said_meanwhile(&mut self, content: &[Content], now: Moment) {
+        self.end_thought(now);
+        let (text, attachments) = describe(content);
+        // Should one do so after all, it is known by this.
+        self.turn.prompt.push('\n');
+        self.turn.prompt.push_str(&text);
+        self.add(Body::User { text, attachments }, now);
+        self.speaker_shown = false;
+    }
+
     /// Stops the turn. The calls that are not over look cancelled at once; the turn itself ends when
     /// the agent says so.
     pub fn cancel(&mut self, now: Moment) -> Vec<Command> {
         let Phase::Working { since } = self.phase else {
+            if self.phase == Phase::Idle && std::mem::take(&mut self.turn.detached) {
+                self.close_calls(&Cause::TurnCancelled, now);
+                return vec![Command::Cancel { session: self.key }];
+            }
             return Vec::new();
         };
         self.phase = Phase::Cancelling { since, asked: now };
@@ -389,6 +472,26 @@ impl Session {
         let mut commands: Vec<Command> = asks.into_iter().map(cancelled).collect();
         commands.push(Command::Cancel { session: self.key });
         commands
+    }
+
+    /// Time has passed: an agent that does not confirm a cancel is said to be stuck, once.
+    pub fn ticked(&mut self, now: Moment) {
+        let Phase::Cancelling { asked, .. } = self.phase else { return };
+        if self.turn.stuck || now.since(asked) < GRACE {
+            return;
+        }
+        self.turn.stuck = true;
+        let text = format!(
+            "{} did not stop within {} s\nR in here ends it and starts it again; what stands here stays",
+            self.name(),
+            GRACE / 1000
+        );
+        self.notice(Severity::Warning, text, now);
+    }
+
+    /// The agent was to stop and did not.
+    pub fn is_stuck(&self) -> bool {
+        matches!(self.phase, Phase::Cancelling { .. }) && self.turn.stuck
     }
 
     pub fn turn_ended(&mut self, end: TurnEnd, now: Moment) -> Vec<Command> {
@@ -426,6 +529,12 @@ impl Session {
             TurnEnd::Stopped { reason, usage } => {
                 if reason == StopReason::Cancelled {
                     self.close_calls(&Cause::TurnCancelled, now);
+                }
+                if reason == StopReason::Refusal {
+                    for index in self.turn.first..self.entries.len() {
+                        self.entries[index].refused = true;
+                        self.touched.insert(EntryId(index));
+                    }
                 }
                 Body::Stop { reason, silent: !self.turn.answered, took, usage }
             }
@@ -678,7 +787,7 @@ impl Session {
 
     fn add(&mut self, body: Body, now: Moment) -> EntryId {
         let id = EntryId(self.entries.len());
-        self.entries.push(Entry { at: now, body, open: false });
+        self.entries.push(Entry { at: now, body, open: false, refused: false });
         self.touched.insert(id);
         id
     }

@@ -96,6 +96,100 @@ fn a_second_prompt_waits_for_the_first_turn_to_end() {
     assert!(session.is_working());
 }
 
+/// A turn of an agent that can be steered, with this text sent into it.
+fn steering(text: &str) -> Session {
+    let mut session = working();
+    let mut info = session.info.clone().expect("connected");
+    info.can.steering = true;
+    session.info = Some(info);
+    let sent = session.steer(words(text), Moment(1));
+    assert_eq!(sent, [Command::Steer { session: SessionKey(1), content: words(text) }]);
+    session
+}
+
+fn words(text: &str) -> Vec<Content> {
+    vec![Content::Text(text.into())]
+}
+
+fn said(session: &Session) -> Vec<&str> {
+    let mut said = Vec::new();
+    for entry in session.entries() {
+        if let Body::User { text, .. } = &entry.body {
+            said.push(text.as_str());
+        }
+    }
+    said
+}
+
+#[test]
+fn what_is_sent_into_a_turn_is_shown_once_the_agent_has_taken_it() {
+    let mut session = steering("go left");
+    assert_eq!((said(&session), session.steering()), (vec!["hello there"], 1));
+    assert_eq!(session.steered(words("go left"), Steering::Injected, Moment(2)), []);
+    assert_eq!((said(&session), session.steering()), (vec!["hello there", "go left"], 0));
+    let echo = Update::Message { role: Role::User, message: None, content: Content::Text("go left".into()) };
+    session.apply(echo, Moment(3));
+    say(&mut session, None, "left it is");
+    assert_eq!(said(&session).len(), 2);
+    let speakers = session.entries().iter().filter(|entry| matches!(entry.body, Body::Speaker(_))).count();
+    assert_eq!(speakers, 1, "the agent's name stands over what it says next");
+    assert_eq!(session.steered(words("go left"), Steering::Injected, Moment(4)), [], "once is enough");
+    assert_eq!(said(&session).len(), 2);
+}
+
+#[test]
+fn what_the_agent_did_not_take_waits_in_line() {
+    let failure = Failure { kind: FailureKind::Agent, message: "no".into(), details: None };
+    for outcome in [Steering::NotTaken(None), Steering::NotTaken(Some(failure))] {
+        let mut session = steering("go left");
+        assert_eq!(session.steered(words("go left"), outcome, Moment(2)), []);
+        assert_eq!((session.queue().len(), said(&session).len()), (1, 1));
+        let commands = session.turn_ended(stopped(StopReason::EndTurn), Moment(3));
+        assert_eq!(commands, [Command::Prompt { session: SessionKey(1), content: words("go left") }]);
+    }
+}
+
+#[test]
+fn what_came_too_late_for_the_turn_is_the_next_prompt() {
+    let mut session = steering("go left");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    let commands = session.steered(words("go left"), Steering::NotTaken(None), Moment(3));
+    assert_eq!(commands, [Command::Prompt { session: SessionKey(1), content: words("go left") }]);
+}
+
+#[test]
+fn what_the_agent_took_into_a_turn_of_its_own_is_not_sent_twice_and_can_be_stopped() {
+    let mut session = steering("go left");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert_eq!(session.steered(words("go left"), Steering::StartedNewTurn, Moment(3)), []);
+    assert_eq!((said(&session).len(), session.queue().len()), (2, 0));
+    assert_eq!(session.cancel(Moment(4)), [Command::Cancel { session: SessionKey(1) }]);
+    assert_eq!(session.cancel(Moment(5)), [], "once is enough");
+}
+
+#[test]
+fn where_nothing_can_be_steered_it_is_a_prompt() {
+    let mut session = working();
+    assert_eq!(session.steer(words("go left"), Moment(1)), []);
+    assert_eq!(session.queue().len(), 1);
+    let mut session = steering("x");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert_eq!(
+        session.steer(words("go left"), Moment(3)),
+        [Command::Prompt { session: SessionKey(1), content: words("go left") }]
+    );
+}
+
+#[test]
+fn what_was_sent_into_a_turn_outlives_the_agent() {
+    let mut session = steering("go left");
+    let ending = Ending { failure: None, exit: None, stderr: Vec::new(), expected: false };
+    session.exited(ending, Moment(2));
+    let gone = Failure { kind: FailureKind::Disconnected, message: "gone".into(), details: None };
+    assert_eq!(session.steered(words("go left"), Steering::NotTaken(Some(gone)), Moment(3)), []);
+    assert_eq!(session.queue().len(), 1);
+}
+
 #[test]
 fn chunks_join_by_message_id_even_around_a_tool_call() {
     let mut session = working();
@@ -282,4 +376,60 @@ fn the_same_text_comes_out_whether_drawn_step_by_step_or_at_once() {
     }
     say(&mut at_once, None, "# Heading\n\nsome *text*\n");
     assert_eq!(stepwise.entries(), at_once.entries());
+}
+
+#[test]
+fn a_call_that_is_told_twice_is_one_with_the_later_values() {
+    let mut session = working();
+    let told = |title: &str, kind| {
+        let title = Some(title.to_owned());
+        Update::ToolCall(Box::new(ToolCallPatch { title, kind, ..ToolCallPatch::new("c") }))
+    };
+    session.apply(told("Terminal", Some(ToolKind::Execute)), Moment(1));
+    session.apply(status(WireStatus::InProgress), Moment(2));
+    session.apply(told("ls -l", None), Moment(3));
+    assert_eq!(session.entries().iter().filter_map(Entry::tool).count(), 1);
+    let call = call(&session);
+    assert_eq!((call.title.as_str(), call.kind, call.status), ("ls -l", ToolKind::Execute, Status::Running));
+}
+
+#[test]
+fn what_was_refused_is_marked_from_its_prompt_on_and_nothing_before() {
+    let mut session = working();
+    say(&mut session, None, "fine");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    let before = session.entries().len();
+    session.prompt(vec![Content::Text("bad".into())], Moment(3));
+    say(&mut session, None, "hm");
+    session.turn_ended(stopped(StopReason::Refusal), Moment(4));
+    let refused: Vec<bool> = session.entries().iter().map(|entry| entry.refused).collect();
+    let stop = refused.len() - 1;
+    assert!(refused[..before].iter().all(|refused| !refused), "{refused:?}");
+    assert!(refused[before..stop].iter().all(|refused| *refused), "{refused:?}");
+    assert!(!refused[stop], "that it was refused is news of this client's");
+}
+
+#[test]
+fn an_agent_that_does_not_confirm_a_cancel_is_said_to_be_stuck_once() {
+    let mut session = working();
+    session.ticked(Moment(60_000));
+    assert!(!session.is_stuck(), "a turn may take as long as it takes");
+    session.cancel(Moment(100_000));
+    session.ticked(Moment(109_999));
+    assert!(!session.is_stuck());
+    session.ticked(Moment(110_000));
+    session.ticked(Moment(111_000));
+    assert!(session.is_stuck());
+    let notices = session.entries().iter().filter(|entry| matches!(entry.body, Body::Notice { .. }));
+    assert_eq!(notices.count(), 1);
+    session.turn_ended(stopped(StopReason::Cancelled), Moment(112_000));
+    assert!(!session.is_stuck(), "late is better than never");
+}
+
+#[test]
+fn a_turn_without_an_answer_says_so() {
+    let mut session = working();
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    let last = session.entries().last().map(|entry| &entry.body);
+    assert!(matches!(last, Some(Body::Stop { silent: true, .. })), "{last:?}");
 }

@@ -106,10 +106,13 @@ pub fn draw(
     match &entry.body {
         Body::Greeting(greeting) => draw_greeting(&mut drawing, greeting),
         Body::User { text, attachments } => {
+            if entry.refused {
+                drawing.right.push((drawing.lines.len(), "refused, no longer in the context".to_owned()));
+            }
             drawing.line("You", Some("AcpUser"));
             drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
             for line in clean_lines(text.trim_end()) {
-                drawing.line(line, None);
+                drawing.line(line, entry.refused.then_some("AcpMeta"));
             }
             drawing.markdown = drawing.markdown.map(|rows| rows.start..drawing.lines.len());
             for attachment in attachments {
@@ -158,6 +161,12 @@ pub fn draw(
         Body::TurnFailed(failure) => {
             drawing.line(format!("The turn failed: {}", readable(&failure.message)), Some("AcpError"));
             drawing.line(advice(failure), Some("AcpMeta"));
+        }
+    }
+    for line in &mut drawing.lines {
+        // A name or a path of the agent's may have them; a line of a buffer may not.
+        if line.contains('\n') {
+            *line = line.replace('\n', " ");
         }
     }
     drawing
@@ -621,6 +630,14 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(count - tail).collect();
     format!("{start}…{end}")
+}
+
+/// Cuts a text to `width` characters, at its end.
+pub fn cut_end(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]

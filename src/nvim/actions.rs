@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::config::{Choice, Config, Pane};
 use crate::core::message::{
-    AgentId, AskId, AuthKind, AuthMethod, Command, Content, OptionKind, OptionValue, PermissionKind,
-    SessionKey, StoredSession,
+    AgentId, AskId, AuthKind, AuthMethod, Command, ConfigOption, Content, OptionKind, OptionValue,
+    PermissionKind, SessionKey, StoredSession,
 };
-use crate::core::session::Phase;
+use crate::core::session::{Phase, Session};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::terminal::Key;
@@ -158,6 +158,7 @@ impl App {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
+            "steer" => self.steer_prompt(key),
             "cancel" => {
                 if !self.cancel(key)? {
                     self.editor.command("stopinsert")?;
@@ -179,8 +180,8 @@ impl App {
             }
             "next_mode" => self.next_mode(),
             "restart" => {
-                if self.is_dead(key) || self.sessions.get(&key).is_some_and(|s| s.phase == Phase::LoginNeeded)
-                {
+                let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
+                if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {
                     self.restart(key)
                 } else {
                     fail("the agent is running; :Acp restart starts it again all the same")
@@ -346,24 +347,38 @@ impl App {
     // Prompts.
 
     fn send_prompt(&mut self, key: SessionKey) -> Result<()> {
-        let Some(chat) = self.chats.get(&key) else { return Ok(()) };
+        if let Some(content) = self.take_prompt(key)? {
+            self.prompt(key, content)?;
+        }
+        self.frame_due()
+    }
+
+    fn steer_prompt(&mut self, key: SessionKey) -> Result<()> {
+        if let Some(content) = self.take_prompt(key)? {
+            self.steer(key, content)?;
+        }
+        self.frame_due()
+    }
+
+    /// What stands in the prompt, which is empty from here on.
+    fn take_prompt(&mut self, key: SessionKey) -> Result<Option<Vec<Content>>> {
+        let Some(chat) = self.chats.get(&key) else { return Ok(None) };
         let text = chat.prompt_text(&self.editor)?;
         if text.trim().is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         if self.is_dead(key) {
             return fail("the agent is gone; R in the chat starts it again, and the prompt stays as it is");
         }
         chat.set_prompt_text(&self.editor, "")?;
-        self.prompt(key, vec![Content::Text(text.trim_end().to_owned())])?;
-        self.frame_due()
+        Ok(Some(vec![Content::Text(text.trim_end().to_owned())]))
     }
 
     fn send_text(&mut self, args: Args) -> Result<()> {
         let quote = args.range.map(|range| quote(&self.editor, range)).transpose()?;
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         if args.text.trim().is_empty() && quote.is_none() {
-            return self.send_prompt(key);
+            return if args.bang { self.steer_prompt(key) } else { self.send_prompt(key) };
         }
         if self.is_dead(key) {
             return fail("the agent is gone; :Acp restart starts it again");
@@ -372,7 +387,8 @@ impl App {
             Some(quote) => format!("{}\n\n{quote}", args.text),
             None => args.text,
         };
-        self.prompt(key, vec![Content::Text(text.trim().to_owned())])
+        let content = vec![Content::Text(text.trim().to_owned())];
+        if args.bang { self.steer(key, content) } else { self.prompt(key, content) }
     }
 
     // Permission.
@@ -384,7 +400,9 @@ impl App {
         let Some((key, open)) =
             waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {
-            return fail("nothing waits for your permission");
+            let other = self.sessions.values().any(|session| session.elicitation().is_some());
+            let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };
+            return fail(format!("nothing waits for your permission{more}"));
         };
         let option = match named {
             Some(named) => open.options().iter().find(|option| option.id == named || option.name == named),
@@ -520,9 +538,9 @@ impl App {
         if let Some(id) = words.first() {
             return self.choose_value(key, id.clone(), words.get(1).map(String::as_str));
         }
-        let ids: Vec<String> = session.options.iter().map(|option| option.id.clone()).collect();
-        let items = session
-            .options
+        let options = in_order(&session.options);
+        let ids: Vec<String> = options.iter().map(|option| option.id.clone()).collect();
+        let items = options
             .iter()
             .map(|option| match &option.kind {
                 OptionKind::Select { current, .. } => format!("{}: {current}", option.name),
@@ -849,6 +867,17 @@ impl App {
         lines.push(" :Acp lists the commands · :help acp · q closes this".to_owned());
         float(&self.editor, &lines)
     }
+}
+
+/// Options as the agent orders them, but what belongs to the model right after it.
+fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
+    let is = |option: &ConfigOption, category| option.category.as_deref() == Some(category);
+    let Some(model) = options.iter().position(|option| is(option, "model")) else {
+        return options.iter().collect();
+    };
+    let (own, others): (Vec<_>, Vec<_>) = options.iter().partition(|option| is(option, "model_config"));
+    let before = options[..=model].iter().filter(|option| !is(option, "model_config")).count();
+    [&others[..before], &own, &others[before..]].concat()
 }
 
 fn describe_stored(stored: &StoredSession) -> String {

@@ -16,8 +16,8 @@ use crate::config::{AutoOpen, Config, DiffStyle, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     Access, AgentId, AgentInfo, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch,
-    Outcome, Place, Question, Reopen, SessionKey, Severity, StoredSession, TerminalId, ToolKind, TurnEnd,
-    Update, Work,
+    Outcome, Place, Question, Reopen, SessionKey, Severity, Steering, StoredSession, TerminalId, ToolKind,
+    TurnEnd, Update, Work,
 };
 use crate::core::session::{LoggedIn, Moment, Phase, Session};
 use crate::core::tool_call::Status;
@@ -29,6 +29,7 @@ use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
+use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::{Key, Program, Terminals};
@@ -36,9 +37,7 @@ use crate::nvim::timer::Timer;
 use crate::nvim::winbar;
 use crate::nvim::{Background, Start};
 
-/// Chats are drawn at most this often.
-const FRAME: Duration = Duration::from_millis(12);
-/// One frame draws for at most this long, then the editor has its turn.
+/// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
 /// How often the time of a running turn moves on.
 const TICK: Duration = Duration::from_millis(250);
@@ -80,8 +79,7 @@ pub struct App {
     review: Review,
     highlight: Highlight,
     jobs: HashMap<JobId, Job>,
-    last_frame: Option<Instant>,
-    frame: Timer,
+    frames: Rc<Frames>,
     tick: Timer,
     ticking: bool,
     bars: HashMap<SessionKey, String>,
@@ -115,7 +113,7 @@ impl App {
         editor: Rc<Editor>,
         mailbox: Arc<Mailbox>,
         start: Start,
-        frame: Timer,
+        frames: Rc<Frames>,
         tick: Timer,
         bundled: Option<PathBuf>,
     ) -> Result<Self> {
@@ -145,8 +143,7 @@ impl App {
             files: Files::default(),
             review: Review::default(),
             jobs: HashMap::new(),
-            last_frame: None,
-            frame,
+            frames,
             tick,
             ticking: false,
             bars: HashMap::new(),
@@ -313,6 +310,21 @@ impl App {
             self.editor.set_cursor(win, last, 0)?;
         }
         self.after_change(key)
+    }
+
+    /// Sends a prompt into the turn that runs, or says that it has to wait.
+    pub fn steer(&mut self, key: SessionKey, content: Vec<Block>) -> Result<()> {
+        let now = self.now();
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        if session.is_working() && !session.can_be_steered() {
+            let text = format!("{} can't be steered: the prompt waits in line", session.name());
+            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+        } else if session.is_working() {
+            let commands = session.steer(content, now);
+            self.send_all(commands)?;
+            return self.after_change(key);
+        }
+        self.prompt(key, content)
     }
 
     pub fn cancel(&mut self, key: SessionKey) -> Result<bool> {
@@ -509,6 +521,20 @@ impl App {
                 self.after_change(key)?;
             }
             Event::TurnEnded { session: key, end } => self.turn_ended(key, end, now)?,
+            Event::Steered { session: key, content, outcome } => {
+                let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+                let taken = !matches!(outcome, Steering::NotTaken(_));
+                let commands = session.steered(content, outcome, now);
+                if taken || !commands.is_empty() {
+                    self.emit(
+                        "AcpPromptSent",
+                        key,
+                        if taken { json!({ "steered": true }) } else { json!({}) },
+                    );
+                }
+                self.send_all(commands)?;
+                self.after_change(key)?;
+            }
             Event::Chosen { session: key, chosen } => {
                 if let Some(session) = self.sessions.get_mut(&key) {
                     session.chosen(chosen);
@@ -1038,14 +1064,14 @@ impl App {
         if !self.chats.values().any(Chat::has_waiting) {
             return Ok(());
         }
-        let since = self.last_frame.map_or(FRAME, |last| last.elapsed());
-        if since < FRAME {
-            return self.frame.once(FRAME - since);
+        if !self.frames.is_due() {
+            return self.frames.wait();
         }
         self.draw(BUDGET)?;
         self.editor.flush();
         if self.chats.values().any(Chat::has_waiting) {
-            return self.frame.once(FRAME.saturating_sub(BUDGET));
+            self.frames.drawn_in_part(BUDGET)?;
+            return self.frames.wait();
         }
         Ok(())
     }
@@ -1078,8 +1104,7 @@ impl App {
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
             chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
         }
-        self.last_frame = Some(Instant::now());
-        Ok(())
+        self.frames.drawn()
     }
 
     fn update_bar(&mut self, key: SessionKey) -> Result<()> {
@@ -1091,15 +1116,16 @@ impl App {
         let width =
             wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
         let bar = winbar::transcript(session, now, width.map_or(80, usize::from));
-        if self.bars.get(&key) != Some(&bar) && !wins.is_empty() {
+        let hints = winbar::prompt(session);
+        let both = format!("{bar}\n{hints}");
+        if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
             for win in wins {
                 self.editor.set_win_option(win, "winbar", bar.as_str())?;
             }
-            let hints = winbar::prompt(session);
             for win in self.editor.wins_of(chat.prompt) {
                 self.editor.set_win_option(win, "winbar", hints.as_str())?;
             }
-            self.bars.insert(key, bar);
+            self.bars.insert(key, both);
         }
         let busy = self
             .sessions
@@ -1118,8 +1144,16 @@ impl App {
 
     /// The time of running turns moves on.
     pub fn ticked(&mut self) -> Result<()> {
+        let now = self.now();
         let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        keys.into_iter().try_for_each(|key| self.update_bar(key))
+        keys.into_iter().try_for_each(|key| {
+            if let Some(session) = self.sessions.get_mut(&key) {
+                session.ticked(now);
+            }
+            self.after_change(key)?;
+            self.update_bar(key)
+        })?;
+        self.frame_due()
     }
 
     // Effects.

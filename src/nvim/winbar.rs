@@ -81,12 +81,19 @@ pub fn prompt(session: &Session) -> String {
         0 => {}
         waiting => parts.push(format!("%#AcpToolWaiting#{waiting} waiting%#AcpMeta#")),
     }
+    if session.steering() > 0 {
+        parts.push("%#AcpToolRunning#steering …%#AcpMeta#".to_owned());
+    }
     parts.push(if session.is_working() { "<C-c> stop".to_owned() } else { "<C-s> send".to_owned() });
     if session.is_working() {
         parts.push("<C-s> send next".to_owned());
+        if session.can_be_steered() {
+            parts.push("<C-x><C-s> steer".to_owned());
+        }
     }
     parts.push("g? keys".to_owned());
-    format!("%#AcpMeta# {}", parts.join(" · "))
+    // Where it is too narrow, the last parts are those to miss.
+    format!("%#AcpMeta# {}%<", parts.join(" · "))
 }
 
 /// The name of the mode the session is in.
@@ -123,8 +130,9 @@ fn clock(ms: u64) -> String {
     }
 }
 
+/// A text of the agent's, in which 'winbar' finds nothing to evaluate and the screen nothing to obey.
 fn escape(text: &str) -> String {
-    text.replace('%', "%%")
+    text.replace('%', "%%").replace(char::is_control, " ")
 }
 
 #[cfg(test)]

@@ -239,9 +239,16 @@ fn a_wish_to_a_session_whose_agent_is_gone_is_answered() {
     let mut test = Test::new();
     test.open(&[json!({"exit": 0})]);
     test.exited();
-    test.send(Command::Steer { session: SESSION, content: vec![Content::Text("typed with care".into())] });
-    let (what, failure) = test.failed();
-    assert_eq!((what.as_str(), failure.kind), ("steer the turn", FailureKind::Disconnected));
+    let typed = vec![Content::Text("typed with care".into())];
+    test.send(Command::Steer { session: SESSION, content: typed.clone() });
+    let steered = test.wait("Steered", |event| match event {
+        Event::Steered { content, outcome, .. } => Some((content.clone(), outcome.clone())),
+        _ => None,
+    });
+    let (content, Steering::NotTaken(Some(failure))) = steered else { panic!("{steered:?}") };
+    assert_eq!((content, failure.kind), (typed, FailureKind::Disconnected));
+    test.send(Command::SetMode { session: SESSION, mode: "ask".into() });
+    assert_eq!(test.failed().0, "change the mode");
     test.prompt("x");
     assert!(matches!(test.turn_end(), TurnEnd::Failed(_)));
 }

@@ -86,6 +86,39 @@ fn a_prompt_has_all_that_the_agent_takes() {
 }
 
 #[test]
+fn a_path_is_sent_as_the_uri_of_its_file() {
+    let mut test = Test::new();
+    test.open_with(
+        &json!({"agentCapabilities": {"promptCapabilities": {"embeddedContext": true}}}),
+        &[expect("session/prompt"), end_turn()],
+    );
+    let link =
+        |uri: &str| Content::Link { uri: uri.into(), name: "n".into(), title: None, mime: None, size: None };
+    let content = vec![
+        link("/a b/c#d?e%f.rs"),
+        link("/\u{e9}/\u{1F600}~[x].md"),
+        link("file:///a%20b"),
+        link("nvim://quickfix"),
+        Content::Resource { uri: "/a b".into(), mime: None, body: ResourceBody::Text("t".into()) },
+    ];
+    test.send(Command::Prompt { session: SESSION, content });
+    test.stop_reason();
+    let received = test.finish();
+    let sent = &received.params("session/prompt")["prompt"];
+    let uris: Vec<&str> = (0..4).map(|at| sent[at]["uri"].as_str().unwrap()).collect();
+    assert_eq!(
+        uris,
+        [
+            "file:///a%20b/c%23d%3Fe%25f.rs",
+            "file:///%C3%A9/%F0%9F%98%80~%5Bx%5D.md",
+            "file:///a%20b",
+            "nvim://quickfix",
+        ]
+    );
+    assert_eq!(sent[4]["resource"]["uri"], "file:///a%20b");
+}
+
+#[test]
 fn a_turn_ends_with_its_answer_and_not_before() {
     let mut test = Test::new();
     test.open(&[
@@ -452,35 +485,123 @@ fn cancelling_ends_the_prompts_that_wait_too() {
 fn a_running_turn_can_be_steered_where_that_is_declared() {
     let mut test = Test::new();
     let answers = [
-        (json!({"outcome": "injected"}), None),
-        (json!({"outcome": "promptRequired", "reason": "noRunningTurn"}), Some("no turn runs any more")),
-        (json!({}), Some("the agent didn't take it")),
+        (json!({"outcome": "injected"}), "Injected"),
+        (json!({"outcome": "startedNewTurn"}), "StartedNewTurn"),
+        (json!({"outcome": "promptRequired", "reason": "noRunningTurn"}), "NotTaken"),
+        (json!({"outcome": "failed", "reason": "too many"}), "NotTaken: too many"),
+        (json!({}), "NotTaken: the agent didn't take it"),
+        (json!(null), "NotTaken: the agent didn't take it"),
     ];
     let mut steps = vec![expect("session/prompt")];
     for (answer, _) in &answers {
         steps.extend([expect("_session/steering"), answer_to("_session/steering", answer)]);
     }
-    steps.push(end_turn());
-    test.open_with(&json!({"_meta": {"steering": {"supported": true}}}), &steps);
+    steps.extend([
+        expect("_session/steering"),
+        fail("_session/steering", &json!({"code": -32603, "message": "broken"})),
+        end_turn(),
+    ]);
+    test.open_with(&steerable(), &steps);
     test.prompt("x");
-    for _ in &answers {
-        test.send(Command::Steer { session: SESSION, content: vec![Content::Text("left".into())] });
+    for number in 0..=answers.len() {
+        test.send(steer(&number.to_string()));
     }
     test.stop_reason();
-    for message in answers.iter().filter_map(|(_, message)| *message) {
-        let (what, failure) = test.failed();
-        assert_eq!((what.as_str(), failure.message.as_str()), ("steer the turn", message));
+    let expected = answers.iter().map(|(_, outcome)| *outcome).chain(["NotTaken: broken"]);
+    for (number, outcome) in expected.enumerate() {
+        assert_eq!(steered(&mut test), (number.to_string(), outcome.to_owned()));
     }
     let received = test.finish();
     let steered = received.all("_session/steering");
-    assert_eq!(steered.len(), 3);
+    assert_eq!(steered.len(), answers.len() + 1);
     assert_eq!(
         steered[0],
-        &json!({"sessionId": "s1", "prompt": [{"type": "text", "text": "left"}], "_meta": {"steering": {"idleBehavior": "promptRequired"}}})
+        &json!({"sessionId": "s1", "prompt": [{"type": "text", "text": "0"}], "_meta": {"steering": {"idleBehavior": "promptRequired"}}})
     );
+}
+
+#[test]
+fn an_agent_is_steered_only_where_it_said_so_and_while_a_turn_runs() {
+    let mut test = Test::new();
+    test.open(&[expect("session/prompt"), end_turn()]);
+    test.prompt("x");
+    test.send(steer("left"));
+    let not_offered = "NotTaken: agent doesn't offer to be steered";
+    assert_eq!(steered(&mut test), ("left".into(), not_offered.into()));
+    test.stop_reason();
+    assert_eq!(test.finish().methods(), ["initialize", "session/new", "session/prompt"]);
 
     let mut test = Test::new();
-    test.open(&[]);
-    test.send(Command::Steer { session: SESSION, content: vec![] });
-    assert_eq!(test.failed().0, "steer the turn");
+    test.open_with(&steerable(), &[expect("session/prompt"), end_turn(), expect("session/prompt")]);
+    test.prompt("x");
+    test.stop_reason();
+    test.send(steer("too late"));
+    assert_eq!(steered(&mut test), ("too late".into(), "NotTaken".into()));
+    test.prompt("y");
+    test.send(Command::Cancel { session: SESSION });
+    test.send(steer("cancelled"));
+    assert_eq!(steered(&mut test), ("cancelled".into(), "NotTaken".into()));
+    assert!(test.finish().all("_session/steering").is_empty());
+}
+
+#[test]
+fn what_an_agent_leaves_unanswered_comes_back_when_it_ends() {
+    let mut test = Test::new();
+    let steps = [expect("session/prompt"), expect("_session/steering"), json!({"exit": 3})];
+    test.open_with(&steerable(), &steps);
+    test.prompt("x");
+    test.send(steer("left"));
+    let (content, outcome) = steered(&mut test);
+    assert!(content == "left" && outcome.starts_with("NotTaken: "), "{outcome}");
+    test.exited();
+    test.send(steer("right"));
+    let (content, outcome) = steered(&mut test);
+    assert!(content == "right" && outcome.starts_with("NotTaken: "), "{outcome}");
+}
+
+#[test]
+fn a_turn_that_the_agent_began_by_itself_can_be_cancelled() {
+    let mut test = Test::new();
+    let answer = json!({"outcome": "startedNewTurn"});
+    test.open_with(
+        &steerable(),
+        &[
+            expect("session/prompt"),
+            expect("_session/steering"),
+            end_turn(),
+            answer_to("_session/steering", &answer),
+        ],
+    );
+    test.prompt("x");
+    test.send(steer("left"));
+    assert_eq!(steered(&mut test).1, "StartedNewTurn");
+    test.send(Command::Cancel { session: SESSION });
+    test.send(Command::Cancel { session: SESSION });
+    test.wait_received("the turn to be cancelled", |received| !received.all("session/cancel").is_empty());
+    assert_eq!(test.finish().all("session/cancel").len(), 1);
+}
+
+fn steerable() -> Value {
+    json!({"_meta": {"steering": {"supported": true}}})
+}
+
+fn steer(text: &str) -> Command {
+    Command::Steer { session: SESSION, content: vec![Content::Text(text.into())] }
+}
+
+/// What became of the next one that was sent, and which it was.
+fn steered(test: &mut Test) -> (String, String) {
+    test.wait("Steered", |event| match event {
+        Event::Steered { content, outcome, .. } => {
+            let [Content::Text(text)] = &content[..] else { panic!("{content:?}") };
+            let outcome = match outcome {
+                Steering::Injected => "Injected".into(),
+                Steering::StartedNewTurn => "StartedNewTurn".into(),
+                Steering::NotTaken(None) => "NotTaken".into(),
+                Steering::NotTaken(Some(failure)) => format!("NotTaken: {}", failure.message),
+            };
+            Some((text.clone(), outcome))
+        }
+        _ => None,
+    })
 }

@@ -61,10 +61,17 @@ eq(":AcpChat gives agent, bang and range", asked(), {
 vim.cmd("Acp send fix  the | bug")
 vim.cmd("2Acp send")
 vim.cmd("Acp! stop")
+vim.cmd("Acp send! go left")
 eq(":Acp gives words, text, bang and range", asked(), {
   { "send", { args = { "fix", "the", "|", "bug" }, text = "fix  the | bug", bang = false } },
   { "send", { args = {}, text = "", bang = false, range = { buffer = buffer, first = 2, last = 2 } } },
   { "stop", { args = {}, text = "", bang = true } },
+  { "send", { args = { "go", "left" }, text = "go left", bang = true } },
+})
+vim.cmd("Acp stop!")
+eq("an exclamation mark is passed on only where it means something", asked(), {})
+eq("a subcommand that takes none is unknown with it", notified(), {
+  { levels.ERROR, 'acp: :Acp has no subcommand "stop!"; `:Acp` alone lists them' },
 })
 vim.cmd("Acp nonsense")
 eq("an unknown subcommand is not passed on", asked(), {})
@@ -111,6 +118,7 @@ acp.chat()
 acp.chat("claude")
 acp.chat({ agent = "codex", new = true })
 acp.send("hello", { range = { buffer = 1, first = 1, last = 2 } })
+acp.send("hello", { steer = true })
 acp.cancel()
 acp.follow()
 acp.follow(false)
@@ -119,6 +127,7 @@ eq("functions ask what the commands ask", asked(), {
   { "chat", { args = { "claude" }, bang = false } },
   { "chat", { args = { "codex" }, bang = true } },
   { "send", { args = { "hello" }, text = "hello", range = { buffer = 1, first = 1, last = 2 } } },
+  { "send", { args = { "hello" }, text = "hello", bang = true } },
   { "cancel", {} },
   { "follow", { args = {} } },
   { "follow", { args = { "off" } } },

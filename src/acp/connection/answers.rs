@@ -11,7 +11,7 @@ use crate::acp::from_acp;
 use crate::acp::rpc::RpcError;
 use crate::acp::session::Session;
 use crate::acp::to_acp;
-use crate::core::message::{Chosen, Event, Failure, SessionKey, StopReason, TurnEnd};
+use crate::core::message::{Chosen, Event, Failure, SessionKey, Steering, StopReason, TurnEnd};
 
 impl Connection {
     pub(super) fn answered(&mut self, call: Call, result: Result<Value, RpcError>) -> ControlFlow<Failure> {
@@ -53,11 +53,20 @@ impl Connection {
             (Call::Close { session }, Err(failure)) => {
                 self.request_failed(Some(session), "close the session", failure)
             }
-            (Call::Wish { session, what, then }, result) => {
-                if let Err(failure) = result.and_then(|answer| self.granted(session, then, &answer)) {
-                    self.request_failed(session, what, failure);
+            (Call::Steer { session, content }, result) => {
+                let outcome = match result {
+                    Ok(answer) => from_acp::steered(&answer),
+                    Err(failure) => Steering::NotTaken(Some(failure)),
+                };
+                if let Some(known) = self.sessions.get_mut(session) {
+                    known.detached |= outcome == Steering::StartedNewTurn;
                 }
+                self.post(Event::Steered { session, content, outcome });
             }
+            (Call::Wish { session, what, then }, result) => match result {
+                Ok(answer) => self.granted(session, then, &answer),
+                Err(failure) => self.request_failed(session, what, failure),
+            },
             (Call::Close { .. }, Ok(_)) | (Call::Prompt { .. }, _) => {}
         }
         ControlFlow::Continue(())
@@ -140,7 +149,7 @@ impl Connection {
         }
     }
 
-    fn granted(&mut self, session: Option<SessionKey>, then: Then, answer: &Value) -> Result<(), Failure> {
+    fn granted(&mut self, session: Option<SessionKey>, then: Then, answer: &Value) {
         let agent = self.agent;
         match then {
             Then::Nothing => {}
@@ -150,20 +159,16 @@ impl Connection {
             }
             Then::LoggedIn => self.post(Event::LoggedIn { agent }),
             Then::LoggedOut => self.post(Event::LoggedOut { agent }),
-            Then::Steered => from_acp::steered(answer)?,
             Then::Mode(mode) => self.chosen(session, Chosen::Mode(mode)),
             Then::Model(model) => self.chosen(session, Chosen::Model(model)),
             Then::Option(option, value) => {
-                let Some(known) = session.and_then(|session| self.sessions.get_mut(session)) else {
-                    return Ok(());
-                };
+                let Some(known) = session.and_then(|session| self.sessions.get_mut(session)) else { return };
                 let options = from_acp::changed_options(answer);
                 known.options = options.unwrap_or_else(|| known.options_with(&option, &value));
                 let chosen = Chosen::Options(known.options.clone());
                 self.chosen(session, chosen);
             }
         }
-        Ok(())
     }
 
     fn chosen(&mut self, session: Option<SessionKey>, chosen: Chosen) {

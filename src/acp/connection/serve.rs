@@ -7,18 +7,16 @@ use tokio::sync::mpsc;
 
 use super::wishes::Call;
 use super::{Connection, State};
-use crate::acp::asks::Over;
+use crate::acp::asks::{During, Over};
 use crate::acp::files::{FileRequest, FileWork, ForEditor};
 use crate::acp::from_acp::{self, AgentRequest, Scope};
+use crate::acp::quirks::{self, Special};
 use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, RpcError};
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::to_acp;
 use crate::core::message::{
     Event, Exit, PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch,
 };
-
-/// An agent that wants the error for a missing file as no error at all.
-const WANTS_EMPTY: &str = "gemini-cli";
 
 /// Requests that wait for a command's end.
 pub struct Waits {
@@ -116,16 +114,18 @@ impl Connection {
         })
     }
 
-    /// The session that a request of ours is about; one about none is shown in any.
+    /// The session that a request of ours is about. One about none, such as a login, is shown in any;
+    /// there may be none open yet.
     fn session_of_call(&self, request: &RequestId) -> Result<SessionKey, RpcError> {
         let of_call = match self.calls.get(request) {
             Some(
                 Call::Open { session, .. }
                 | Call::Load { session }
                 | Call::Prompt { session }
+                | Call::Steer { session, .. }
                 | Call::Wish { session: Some(session), .. },
             ) => Some(*session),
-            Some(_) => self.sessions.any().map(|session| session.key),
+            Some(_) => self.sessions.any().map(|session| session.key).or(self.home),
             None => None,
         };
         of_call.ok_or_else(|| RpcError::invalid("requestId", "must be that of a request that still runs"))
@@ -135,7 +135,7 @@ impl Connection {
         match request {
             AgentRequest::Permission { call, options, .. } => self.permission(session, call, options, reply),
             AgentRequest::Read { path, line, limit, .. } => {
-                let missing_is_empty = self.agent_is(WANTS_EMPTY);
+                let missing_is_empty = self.needs(Special::MissingFileIsEmpty);
                 self.file(session, FileWork::Read { path, line, limit, missing_is_empty }, reply);
             }
             AgentRequest::Write { path, content, .. } => {
@@ -179,11 +179,11 @@ impl Connection {
                     turn.terminals.retain(|id| *id != terminal);
                 }
             }
-            AgentRequest::Form { message, schema, call, .. } => {
-                self.ask(session, Question::Form { message, schema, call }, reply);
+            AgentRequest::Form { scope, message, schema, call } => {
+                self.ask_within(scope, session, Question::Form { message, schema, call }, reply);
             }
-            AgentRequest::Url { message, url, elicitation, .. } => {
-                self.ask(session, Question::Url { message, url, elicitation }, reply);
+            AgentRequest::Url { scope, message, url, elicitation } => {
+                self.ask_within(scope, session, Question::Url { message, url, elicitation }, reply);
             }
         }
     }
@@ -214,7 +214,18 @@ impl Connection {
 
     fn ask(&mut self, session: SessionKey, question: Question, reply: Reply) {
         let in_turn = self.sessions.get_mut(session).is_some_and(|known| known.turn.is_some());
-        let ask = self.asks.open(session, in_turn, &question, reply);
+        self.ask_during(if in_turn { During::Turn } else { During::Nothing }, session, question, reply);
+    }
+
+    fn ask_within(&mut self, scope: Scope, session: SessionKey, question: Question, reply: Reply) {
+        match scope {
+            Scope::Session(_) => self.ask(session, question, reply),
+            Scope::Request(request) => self.ask_during(During::Request(request), session, question, reply),
+        }
+    }
+
+    fn ask_during(&mut self, during: During, session: SessionKey, question: Question, reply: Reply) {
+        let ask = self.asks.open(session, during, &question, reply);
         self.post(Event::Asked { session, ask, question });
     }
 
@@ -248,8 +259,8 @@ impl Connection {
         }
     }
 
-    fn agent_is(&self, name: &str) -> bool {
-        matches!(&self.state, State::Ready(info) if info.name.as_deref() == Some(name))
+    fn needs(&self, special: Special) -> bool {
+        matches!(&self.state, State::Ready(info) if quirks::has(info.name.as_deref(), special))
     }
 }
 

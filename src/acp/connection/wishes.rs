@@ -12,7 +12,7 @@ use crate::acp::session::{Session, Turn};
 use crate::acp::to_acp;
 use crate::core::message::{
     AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, Reopen, SessionKey,
-    Severity, StopReason, TurnEnd,
+    Severity, Steering, StopReason, TurnEnd,
 };
 
 /// A request of ours, and what its answer is for.
@@ -27,6 +27,10 @@ pub(super) enum Call {
     },
     Prompt {
         session: SessionKey,
+    },
+    Steer {
+        session: SessionKey,
+        content: Vec<Content>,
     },
     Close {
         session: SessionKey,
@@ -47,7 +51,6 @@ pub(super) enum Then {
     List,
     LoggedIn,
     LoggedOut,
-    Steered,
     Mode(String),
     Model(String),
     Option(String, OptionValue),
@@ -62,6 +65,7 @@ impl Connection {
         let what = hub::wish(&command).unwrap_or_default();
         match command {
             Command::Open { session, place, .. } => {
+                self.home = Some(session);
                 let params = to_acp::new_session(&place, can);
                 self.tell_left_out(session, &place);
                 let place = Arc::new(place);
@@ -96,11 +100,7 @@ impl Connection {
                 let call = Call::Wish { session: None, what, then: Then::LoggedOut };
                 self.request_if(can.logout, call, to_acp::LOGOUT, &to_acp::logout());
             }
-            Command::Steer { session, content } => {
-                let Some(acp_id) = self.open_session(session, what) else { return };
-                let call = Call::Wish { session: Some(session), what, then: Then::Steered };
-                self.request_if(can.steering, call, to_acp::STEER, &to_acp::steer(&acp_id, content, can));
-            }
+            Command::Steer { session, content } => self.steer(session, content),
             Command::SetMode { session, mode } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_mode(&acp_id, &mode);
@@ -133,6 +133,7 @@ impl Connection {
     }
 
     fn load(&mut self, session: SessionKey, place: Place, acp_id: String, how: Reopen) {
+        self.home = Some(session);
         let State::Ready(info) = &self.state else { return };
         let can = info.can;
         if !can.load && !can.resume {
@@ -163,9 +164,29 @@ impl Connection {
             return known.waiting.push_back(content);
         }
         known.turn = Some(Turn::default());
+        known.detached = false;
         known.foreign.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);
         self.request(Call::Prompt { session }, to_acp::SESSION_PROMPT, &params);
+    }
+
+    /// Agents are never asked whether they can be steered by trying it: some say yes to anything.
+    fn steer(&mut self, session: SessionKey, content: Vec<Content>) {
+        let State::Ready(info) = &self.state else { return };
+        let can = info.can;
+        let not_taken =
+            |why| Event::Steered { session, content: content.clone(), outcome: Steering::NotTaken(why) };
+        if !can.steering {
+            return self.post(not_taken(Some(self.not_offered("be steered"))));
+        }
+        match self.sessions.get_mut(session) {
+            None => self.post(not_taken(Some(not_open()))),
+            Some(known) if known.turn.as_ref().is_some_and(|turn| !turn.cancelled) => {
+                let params = to_acp::steer(&known.acp_id, content.clone(), can);
+                self.request(Call::Steer { session, content }, to_acp::STEER, &params);
+            }
+            Some(_) => self.post(not_taken(None)),
+        }
     }
 
     fn cancel(&mut self, session: SessionKey) {
@@ -174,7 +195,9 @@ impl Connection {
         }
         let Some(known) = self.sessions.get_mut(session) else { return };
         let waiting = std::mem::take(&mut known.waiting).len();
-        if known.turn.as_mut().is_some_and(|turn| !std::mem::replace(&mut turn.cancelled, true)) {
+        let ours = known.turn.as_mut().is_some_and(|turn| !std::mem::replace(&mut turn.cancelled, true));
+        let detached = std::mem::take(&mut known.detached);
+        if ours || detached {
             self.outbox.notify(to_acp::SESSION_CANCEL, &to_acp::cancel(&known.acp_id));
         }
         self.withdraw(&Over::TurnCancelled(session));
