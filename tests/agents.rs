@@ -12,6 +12,8 @@ use support::process::wait_for;
 use support::project::TempProject;
 use support::{Nvim, Options};
 
+const UNKNOWN: &str = "not tried: where the agent is was not said; scripts/test-agents does";
+
 const PREPARE: &str = r"
     local agent = vim.json.decode(...)
     _G.asked = {}
@@ -28,8 +30,12 @@ const TRANSCRIPT: &str = r"
 #[test]
 #[ignore = "needs the network and node"]
 fn the_example_of_the_typescript_sdk_works_a_turn() {
-    let Some(program) = fetched("ACP_TYPESCRIPT_AGENT") else { return };
+    let Some(program) = fetched("ACP_TYPESCRIPT_AGENT") else {
+        println!("{UNKNOWN}");
+        return;
+    };
     let seen = turn(&json!({ "command": "node", "args": [program] }), "Have a look around.");
+    println!("\n{seen}\n");
     for part in [
         "You\nHave a look around.\n\nexample\n",
         "✓ Reading project files",
@@ -45,26 +51,24 @@ fn the_example_of_the_typescript_sdk_works_a_turn() {
 #[test]
 #[ignore = "needs the network and python3"]
 fn the_example_of_the_python_sdk_works_a_turn() {
-    let (Some(program), Some(packages)) = (fetched("ACP_PYTHON_AGENT"), fetched("ACP_PYTHON_PACKAGES"))
-    else {
+    let (program, packages) = (fetched("ACP_PYTHON_AGENT"), fetched("ACP_PYTHON_PACKAGES"));
+    let (Some(program), Some(packages)) = (program, packages) else {
+        println!("{UNKNOWN}");
         return;
     };
     let agent = json!({ "command": "python3", "args": [program], "env": { "PYTHONPATH": packages } });
     let seen = turn(&agent, "Say that again.");
+    println!("\n{seen}\n");
     assert!(seen.contains("Client sent:"), "no answer");
     assert!(seen.matches("Say that again.").count() == 2, "no echo");
     assert!(seen.contains("\n\nDone · "), "no end");
 }
 
 fn fetched(variable: &str) -> Option<PathBuf> {
-    let path = std::env::var_os(variable).map(PathBuf::from);
-    if path.is_none() {
-        println!("not tried, since {variable} is not set; scripts/test-agents sets it");
-    }
-    path
+    std::env::var_os(variable).map(PathBuf::from)
 }
 
-/// All that a user sees of one turn, which is printed besides.
+/// All that a user sees of one turn.
 fn turn(agent: &Value, prompt: &str) -> String {
     let project = TempProject::new(&[("README.md", "# A project\n")]);
     let cwd = Some(project.path().to_owned());
@@ -79,7 +83,6 @@ fn turn(agent: &Value, prompt: &str) -> String {
     nvim.wait_until(ends, "the end to be shown");
     let asked = nvim.exec_lua("return table.concat(_G.asked, '\\n')", []);
     let seen = format!("{}\n{}", transcript(&mut nvim), asked.as_str().expect("a text"));
-    println!("\n{seen}\n");
     assert_eq!(nvim.messages(), "");
     assert!(nvim.quit().success());
     wait_for(|| nvim.processes().is_empty(), "every process to be gone");
