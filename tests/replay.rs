@@ -22,7 +22,7 @@ use replay::player::{Played, play};
 use replay::recording::{Recording, Step, come_back};
 use support::project::TempProject;
 
-/// How many Neovims run at the same time.
+/// How many [`Nvim`](support::Nvim) run at the same time.
 const THREADS: usize = 4;
 
 macro_rules! recordings {
