@@ -62,7 +62,9 @@ vim.ui.select = function(items, opts, on_choice)
   local choice = 1
   for index = #items, 1, -1 do
     local kind = type(items[index]) == "table" and items[index].kind
-    if (type(kind) == "string" and kind:find("^allow")) or label(items[index]):lower():find("allow", 1, true) then
+    if
+      (type(kind) == "string" and kind:find("^allow")) or label(items[index]):lower():find("allow", 1, true)
+    then
       choice = index
     end
   end
@@ -157,9 +159,12 @@ local function run()
 
   check("the turn ends", ended and #seen.AcpTurnEnded > 0, vim.inspect(seen.AcpFailed))
   check("the prompt is in the transcript", has("/tour"))
-  check("a thought is shown or folded", transcript:lower():find("thought", 1, true) or has("quick and honest"))
+  check(
+    "a thought is shown or folded",
+    transcript:lower():find("thought", 1, true) or has("quick and honest")
+  )
   check("a plan is shown", has("Read a file", "Run a command", "Look at a test"))
-  check("Markdown is shown", has("The tour", "| this table |", "require(\"greeting\")", "fn greet("))
+  check("Markdown is shown", has("The tour", "| this table |", 'require("greeting")', "fn greet("))
   check("the text streams", changes >= 5, changes .. " changes")
   check("the unsaved line is seen", has('Your unsaved line 3 says `M.word = "Good evening"`'))
   check("permission is asked", selects > 0 and #seen.AcpPermissionAsked > 0)
@@ -169,7 +174,10 @@ local function run()
   local greeting = text(project.buf)
   check("the edit is in the buffer", greeting:find('name or "world"', 1, true), greeting)
   check("the unsaved line is kept", greeting:find('M.word = "Good evening"', 1, true), greeting)
-  check("saving it is left to the user", not on_disk(project.cwd .. "/src/greeting.lua"):find('name or "world"', 1, true))
+  check(
+    "saving it is left to the user",
+    not on_disk(project.cwd .. "/src/greeting.lua"):find('name or "world"', 1, true)
+  )
   check("the chat says so", has("had unsaved edits"))
   local changed = find("AcpFileChanged", function(data)
     return ends_with(data.path, "/src/greeting.lua")
@@ -180,7 +188,11 @@ local function run()
   vim.wait(5000, function()
     return text(terminal.buf):find("2 passed", 1, true) ~= nil
   end, 20)
-  check("the command's output is in a terminal", text(terminal.buf):find("2 passed", 1, true), text(terminal.buf))
+  check(
+    "the command's output is in a terminal",
+    text(terminal.buf):find("2 passed", 1, true),
+    text(terminal.buf)
+  )
   check("its progress line ends at the end", text(terminal.buf):find("greets by name", 1, true))
 
   local location = find("AcpLocation", function(data)

@@ -36,6 +36,8 @@ pub struct Config {
     pub mcp_servers: Vec<McpServer>,
     /// As written: a relative one is meant from the session's root.
     pub additional_directories: Vec<PathBuf>,
+    /// By folder, as written with `~` resolved.
+    pub projects: BTreeMap<PathBuf, ProjectOptions>,
     pub log: Log,
     pub notify: bool,
     pub timeouts: Timeouts,
@@ -53,6 +55,13 @@ pub struct AgentOptions {
     /// In place of the servers given for all agents.
     pub mcp_servers: Option<Vec<McpServer>>,
     pub enabled: bool,
+}
+
+/// What one project, and all below its folder, has beside what all have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectOptions {
+    pub mcp_servers: Vec<McpServer>,
+    pub additional_directories: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +191,7 @@ impl Default for Config {
             diff: DiffOptions { style: DiffStyle::Inline },
             mcp_servers: Vec::new(),
             additional_directories: Vec::new(),
+            projects: BTreeMap::new(),
             log: Log::Off,
             notify: true,
             timeouts: Timeouts { initialize: Duration::from_secs(300) },
@@ -250,10 +260,17 @@ impl Config {
         report.into_result(config)
     }
 
-    /// The servers that a session with this agent gets. ACP wants their programs as absolute paths.
-    pub fn mcp_servers(&self, agent: &str, find: impl Fn(&str) -> Option<PathBuf>) -> Vec<McpServer> {
+    /// The servers that a session with this agent in `cwd` gets: those of the agent, or of all, and
+    /// those of the projects that `cwd` is in. ACP wants their programs as absolute paths.
+    pub fn mcp_servers(
+        &self,
+        agent: &str,
+        cwd: &Path,
+        find: impl Fn(&str) -> Option<PathBuf>,
+    ) -> Vec<McpServer> {
         let own = self.agents.get(agent).and_then(|options| options.mcp_servers.as_ref());
         let mut servers = own.unwrap_or(&self.mcp_servers).clone();
+        servers.extend(self.projects_of(cwd).flat_map(|project| project.mcp_servers.clone()));
         for server in &mut servers {
             if let McpServer::Stdio { command, .. } = server
                 && let Some(found) = command.to_str().and_then(&find)
@@ -266,7 +283,19 @@ impl Config {
 
     /// The further roots of a session that works in `cwd`.
     pub fn additional_directories(&self, cwd: &Path) -> Vec<PathBuf> {
-        self.additional_directories.iter().map(|folder| cwd.join(folder)).collect()
+        let of_projects = self.projects_of(cwd).flat_map(|project| &project.additional_directories);
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for folder in self.additional_directories.iter().chain(of_projects) {
+            let folder = cwd.join(folder);
+            if folder != cwd && !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        folders
+    }
+
+    fn projects_of<'a>(&'a self, cwd: &'a Path) -> impl Iterator<Item = &'a ProjectOptions> {
+        self.projects.iter().filter(|(folder, _)| cwd.starts_with(folder)).map(|(_, options)| options)
     }
 
     fn read(&mut self, table: &Table<'_>) {
@@ -306,6 +335,14 @@ impl Config {
         }
         table.set("mcp_servers", &mut self.mcp_servers, |field| field.mcp_servers());
         table.set("additional_directories", &mut self.additional_directories, |field| field.paths());
+        if let Some(projects) = table.get("projects").and_then(|field| field.map()) {
+            self.projects = projects
+                .into_iter()
+                .filter_map(|(folder, field)| {
+                    Some((PathBuf::from(field.expanded(folder)?), ProjectOptions::read(&field)?))
+                })
+                .collect();
+        }
         table.set("log", &mut self.log, |field| field.log());
         table.set("notify", &mut self.notify, |field| field.bool());
         if let Some(timeouts) = table.group("timeouts") {
@@ -355,6 +392,17 @@ impl AgentOptions {
         options.title = table.get("title").and_then(|field| field.string());
         options.mcp_servers = table.get("mcp_servers").and_then(|field| field.mcp_servers());
         table.set("enabled", &mut options.enabled, |field| field.bool());
+        table.close();
+        Some(options)
+    }
+}
+
+impl ProjectOptions {
+    fn read(field: &Field<'_>) -> Option<Self> {
+        let table = field.table("projects.{folder}")?;
+        let mut options = Self::default();
+        table.set("mcp_servers", &mut options.mcp_servers, |field| field.mcp_servers());
+        table.set("additional_directories", &mut options.additional_directories, |field| field.paths());
         table.close();
         Some(options)
     }

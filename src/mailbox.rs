@@ -86,6 +86,12 @@ impl Mailbox {
         }
     }
 
+    /// Wakes a reader that was woken and could not read then.
+    pub fn rouse_again(&self) {
+        self.woken.store(false, Ordering::Release);
+        self.rouse();
+    }
+
     /// Waits until the reader has caught up. Returns at once while there is room.
     pub async fn room(&self) {
         loop {
@@ -103,21 +109,23 @@ impl Mailbox {
     }
 }
 
+/// About how much memory an event holds on to; what is small anyway counts as if it were all alike.
 fn size(event: &Event) -> usize {
+    const SMALL: usize = 256;
     match event {
         Event::Updated { update: Update::Message { content: Content::Text(text), .. }, .. } => text.len(),
         Event::Updated { update: Update::ToolCall(call), .. } => {
-            let text = |item: &ToolContent| match item {
+            let content = call.content.iter().flatten().map(|content| match content {
                 ToolContent::Content(Content::Text(text)) => text.len(),
                 ToolContent::Diff(diff) => {
-                    diff.old_text.as_ref().map_or(0, String::len) + diff.new_text.len()
+                    diff.new_text.len() + diff.old_text.as_ref().map_or(0, String::len)
                 }
-                _ => 0,
-            };
-            call.content.iter().flatten().map(text).sum()
+                _ => SMALL,
+            });
+            SMALL + content.sum::<usize>()
         }
         Event::TerminalGrew { bytes, .. } => bytes.len(),
-        _ => 0,
+        _ => SMALL,
     }
 }
 
@@ -205,7 +213,7 @@ mod tests {
             mailbox.post(shows("1", text));
         }
         mailbox.post(shows("2", "d"));
-        assert_eq!(mailbox.lock().bytes, 4);
+        assert_eq!(mailbox.lock().bytes, size(&shows("1", "abc")) + size(&shows("2", "d")));
         assert_eq!(mailbox.take(), Some(shows("1", "abc")));
         assert_eq!(mailbox.take(), Some(shows("2", "d")));
         assert_eq!((mailbox.take(), mailbox.lock().bytes), (None, 0));
@@ -222,6 +230,9 @@ mod tests {
             mailbox.post(chunk("m", "x"));
         }
         assert_eq!(count.load(Ordering::SeqCst), 1);
+        mailbox.rouse_again();
+        mailbox.rouse();
+        assert_eq!(count.swap(1, Ordering::SeqCst), 2);
         mailbox.take();
         mailbox.post(chunk("m", "y"));
         assert_eq!(count.load(Ordering::SeqCst), 2);

@@ -12,6 +12,7 @@ mod agent {
     mod files;
     mod framing;
     mod lifecycle;
+    mod points;
     mod replay;
     mod safety;
     mod sessions;

@@ -1087,6 +1087,20 @@ fn a_paced_flood_takes_its_time() {
 }
 
 #[test]
+fn a_flood_tells_when_it_was_written() {
+    let (chunks, last, _) = flood(&["--flood", "1000", "--stamps"]);
+    assert_eq!(chunks, 1002, "one for the prompt's arrival, and one at the end");
+    assert_eq!(last["params"]["update"]["content"]["text"], "END-OF-FLOOD");
+}
+
+#[test]
+fn the_first_prompt_is_answered_with_what_fills_the_session() {
+    let (chunks, last, _) = flood(&["--flood", "5", "--fill", "40960"]);
+    assert_eq!(chunks, 11);
+    assert_eq!(last["params"]["update"]["content"]["text"], "END-OF-FLOOD");
+}
+
+#[test]
 fn a_flood_is_cancelled_like_any_turn() {
     let folder = Folder::new("flood-cancel");
     let mut agent = Agent::start(&["--flood", "1000000000"]);

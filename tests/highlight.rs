@@ -11,6 +11,8 @@ fn a_streamed_answer_is_coloured_as_neovim_would_colour_it() {
     let output = Command::new(&nvim)
         .args(["-u", "NONE", "-i", "NONE", "-n", "--headless", "-S"])
         .arg(spec)
+        // Reached only when the spec could not be run to its end.
+        .arg("+cquit 2")
         .output()
         .unwrap_or_else(|error| panic!("couldn't start {}: {error}", nvim.display()));
     let lines = String::from_utf8_lossy(&output.stdout);

@@ -24,7 +24,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "core",
         parts: &[],
-        crates: &["serde", "serde_json", "similar", "vte"],
+        crates: &["regex_lite", "serde", "serde_json", "similar", "vte"],
         // Neither files nor processes nor a clock: the same data gives the same conversation.
         never: &[
             "std::env",

@@ -126,8 +126,9 @@ fn markdown_in_the_transcript_is_coloured() {
         ]),
     );
     chat.chat();
-    chat.send("go");
+    chat.send("see **bold words** here");
     chat.wait_for("Done");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("**bold words**"), "the user's words to be coloured");
     chat.nvim.wait_until(
         |nvim| nvim.groups_of("A heading").iter().any(|group| group == "Title"),
         "the heading to be coloured",
@@ -303,6 +304,82 @@ fn cancel_answers_the_open_question_and_ends_the_turn() {
     chat.wait_for("Cancelled · ");
     assert!(chat.got("session/cancel").get("id").is_none());
     assert!(chat.transcript().contains("⊘ Edit a.txt"), "{}", chat.transcript());
+}
+
+/// Neovim takes a <C-c> that it finds after it was busy for an interrupt, and passes mappings by.
+#[test]
+fn a_stop_that_comes_while_the_editor_is_busy_is_not_lost() {
+    for pane in ["", "<Esc><C-w>k"] {
+        let mut chat = Scripted::new(
+            &[],
+            steps([prompt(), says("On it."), json!({ "expect": "session/cancel" }), ends("cancelled")]),
+        );
+        chat.chat();
+        chat.send("go");
+        chat.wait_for("On it.");
+        chat.nvim.input(pane);
+        let busy = "local till = vim.uv.hrtime() + 2e8; while vim.uv.hrtime() < till do end";
+        chat.nvim.exec_lua(&format!("vim.schedule(function() {busy} end)"), []);
+        let mode = chat.nvim.mode();
+        chat.nvim.input("<C-c>");
+        chat.wait_for("Cancelled");
+        chat.nvim.wait_until(|nvim| nvim.mode() == mode, "the mode from before");
+    }
+}
+
+/// Whoever waits in an autocommand has all run that is due, the plugin's own work among it.
+#[test]
+fn an_autocommand_that_waits_loses_no_message() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit", "content": [
+        { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "two", "newText": "TWO" },
+    ] });
+    let mut all = steps([prompt(), permission("p", call)]);
+    all.extend((0..20).flat_map(|number| [says(&format!("word{number} ")), json!({ "delay_ms": 10 })]));
+    all.extend([json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], all);
+    chat.nvim.exec_lua(
+        "_G.said = {}
+         vim.notify = function(text) table.insert(_G.said, text) end
+         vim.api.nvim_create_autocmd('BufReadPre', { callback = function() vim.wait(300) end })",
+        [],
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 1);
+    chat.send("go");
+    chat.nvim.wait_for_screen("Done");
+    let words: String = (0..20).map(|number| format!("word{number} ")).collect();
+    assert!(chat.transcript().contains(words.trim_end()), "{}", chat.transcript());
+    assert_eq!(chat.nvim.exec_lua("return vim.inspect(_G.said)", []).as_str(), Some("{}"));
+}
+
+#[test]
+fn a_stop_that_interrupts_the_opening_of_a_file_stops_the_turn() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit", "content": [
+        { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "two", "newText": "TWO" },
+    ] });
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\ntwo\n")],
+        steps([prompt(), permission("p", call), json!({ "expect": "session/cancel" }), ends("cancelled")]),
+    );
+    // A Neovim that sleeps tells nobody so.
+    let opening = chat.project.file("opening");
+    chat.nvim.exec_lua(
+        "local opening = ...
+         _G.said = {}
+         vim.notify = function(text) table.insert(_G.said, text) end
+         vim.api.nvim_create_autocmd('BufReadPre', { callback = function()
+           vim.fn.writefile({}, opening)
+           vim.cmd('sleep 1')
+         end })",
+        [opening.to_str().expect("a path").into()],
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 0);
+    chat.send("go");
+    wait_for(|| opening.exists(), "the file to be opened");
+    chat.nvim.input("<C-c>");
+    chat.nvim.wait_for_screen("Cancelled");
+    assert_eq!(chat.nvim.exec_lua("return vim.inspect(_G.said)", []).as_str(), Some("{}"));
 }
 
 // Agents that fail.
@@ -760,4 +837,30 @@ fn a_mode_is_chosen_and_shown() {
     chat.nvim.command("Acp mode auto");
     chat.nvim.wait_for_screen("Go ahead");
     assert_eq!(chat.got("session/set_mode")["params"]["modeId"], "auto");
+}
+
+#[test]
+fn a_file_that_the_agent_wrote_itself_is_fresh_in_its_buffer() {
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.txt", "kind": "edit",
+        "status": "in_progress", "content": [
+            { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one", "newText": "two" },
+        ] });
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\n")],
+        steps([
+            prompt(),
+            update(call),
+            json!({ "expect": "session/cancel" }),
+            update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" })),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Edit a.txt");
+    chat.project.write("a.txt", "two\nand more\n");
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("and more");
 }

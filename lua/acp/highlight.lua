@@ -14,7 +14,9 @@
 --- Rows are counted from a region's first row; `base` is where that stands in the buffer just now.
 
 local api, ts, uv = vim.api, vim.treesitter, vim.uv
+local cut = require("acp.highlight.cut")
 local fences = require("acp.highlight.fence")
+local look = require("acp.highlight.look")
 local marks = require("acp.highlight.marks")
 local pieces = require("acp.highlight.pieces")
 local spans = require("acp.highlight.spans")
@@ -26,25 +28,17 @@ local M = {}
 ---@type fun(message: string)?
 M.on_error = nil
 
---- What tests and measurements may change.
-M.tune = {
-  --- Milliseconds after which a growing block is read again ...
-  pace = 50,
-  --- ... or this many times what the last reading took.
-  pace_by_cost = 10,
-  --- When more rows than this are painted, those far from every window are forgotten.
-  painted_rows = 20000,
-}
+spans.on_error = function(message)
+  if M.on_error then
+    M.on_error(message)
+  end
+end
+
+--- When more rows than this are painted, those far from every window are forgotten.
+M.painted_rows = 20000
 
 --- One slice of work, and the pause that lets keys and redraws through before the next.
 local SLICE_NS, PAUSE = 2e6, 5
---- Bytes of a growing block that are read in one go.
-local AT_ONCE = 1200
---- When more bytes than this have not been looked at, they are cut into blocks first.
-local BACKLOG = 4096
---- Rows of a long growing block that are painted in one go.
-local ROWS = 24
-
 ---@class acp.highlight.Region
 ---@field anchor integer extmark at the first row
 ---@field firm boolean whether the region holds text
@@ -58,13 +52,9 @@ local ROWS = 24
 ---@field fence acp.highlight.Fence? when the rows from the cut on are one that is open
 ---@field grown boolean whether there is text that was not looked at
 ---@field look acp.highlight.Look? that is not done
+---@field spent number ms, on that look
 ---@field next_look number ms
 ---@field uncut integer bytes in which no cut was found
-
----@class acp.highlight.Look Text from the cut on, as it was when the look began.
----@field reading acp.highlight.Reading
----@field painted integer rows
----@field began number ms
 
 ---@class acp.highlight.Chat
 ---@field buf integer
@@ -77,7 +67,7 @@ local ROWS = 24
 ---@field drawn table<integer, acp.highlight.Drawn> by window
 ---@field waiting boolean whether the next redraw is to wake us, whatever it shows
 ---@field painted_rows integer
----@field long {block: acp.highlight.Block, reading: acp.highlight.Reading}? the last long block
+---@field long {block: acp.highlight.Block, text: acp.highlight.Text}? the last long block
 
 ---@class acp.highlight.Drawn What the last redraw of a window showed.
 ---@field top integer
@@ -90,21 +80,9 @@ local chats = {}
 local anchors = api.nvim_create_namespace("acp.highlight.regions")
 local no_parser = false
 local warm = false
----@type table<string, true>
-local reported = {}
 
 local function now()
   return uv.hrtime() / 1e6
-end
-
-local function report(message)
-  message = tostring(message)
-  if not reported[message] then
-    reported[message] = true
-    if M.on_error then
-      pcall(M.on_error, message)
-    end
-  end
 end
 
 ---@param chat acp.highlight.Chat
@@ -117,7 +95,7 @@ local function arm(chat, delay)
   end
 end
 
--- Where things stand ------------------------------------------------------------------------------------
+-- Where things stand ------------------------------------------------------------------------------
 
 ---@return integer
 local function base_of(chat, region)
@@ -126,7 +104,7 @@ local function base_of(chat, region)
 end
 
 local function lines_of(chat, base, from, to)
-  return api.nvim_buf_get_lines(chat.buf, base + from, base + to, false)
+  return spans.lines(chat.buf, base + from, base + to)
 end
 
 --- The place of the first region that begins below a row of the buffer. (Asking Neovim for the anchors in
@@ -170,77 +148,7 @@ local function in_view(views, from, to)
   return false
 end
 
--- Closed text -------------------------------------------------------------------------------------------
-
---- The lines from the cut on, up to some bytes, and whether they reach the region's end.
----@return string[] lines
----@return boolean whole
-local function read(chat, region, base, limit)
-  local lines, bytes = {}, 0
-  while region.cut + #lines < region.rows and bytes < limit do
-    local from = region.cut + #lines
-    for _, line in ipairs(lines_of(chat, base, from, math.min(from + 32, region.rows))) do
-      lines[#lines + 1] = line
-      bytes = bytes + #line + 1
-    end
-  end
-  return lines, region.cut + #lines >= region.rows
-end
-
-local function cut_fence(chat, region, base, stop)
-  local fence = region.fence
-  fences.free(fence)
-  region.fence = nil
-  local lines = lines_of(chat, base, fence.row, stop)
-  pieces.add(region, fence.row, lines, 1, #lines)
-  region.cut = stop
-end
-
---- Cuts off some blocks that can no longer change, without a look inside.
----@return boolean progress
-local function cut(chat, region, base)
-  local fence = region.fence
-  if fence then
-    local upto = region.closed and region.rows or region.rows - 1
-    local searched = fence.searched
-    local stop = fences.stop(chat.buf, base, fence, upto)
-    if not stop and region.closed and fence.searched >= region.rows then
-      stop = region.rows
-    end
-    if stop then
-      cut_fence(chat, region, base, stop)
-    end
-    return stop ~= nil or fence.searched > searched
-  end
-  local limit = BACKLOG
-  while true do
-    local lines, whole = read(chat, region, base, limit)
-    if #lines == 0 then
-      return false
-    end
-    local text = spans.text(lines)
-    text.parser:parse()
-    local starts = spans.starts(text)
-    local last = starts[#starts] or 0
-    -- Half a line does not open a fence for good.
-    local opens = starts.kind == "fenced_code_block" and last + 1 < #lines
-    fence = opens and fences.at(region.cut + last, lines[last + 1]) or nil
-    if whole and region.closed and not fence then
-      pieces.cut(region, lines, starts, #lines)
-      return true
-    elseif last > 0 and last + 1 < #lines then
-      pieces.cut(region, lines, starts, last)
-      region.fence = fence
-      return true
-    elseif fence then
-      region.fence = fence
-      return true
-    elseif whole then
-      return false
-    end
-    limit = limit * 4
-  end
-end
+-- Closed text -------------------------------------------------------------------------------------
 
 --- One small piece of work on the closed text in some rows of a region.
 ---@return boolean worked
@@ -251,25 +159,20 @@ local function advance_region(chat, region, base, from, to)
       if piece.from >= to then
         break
       elseif not piece.painted then
-        local painted, failed = pieces.paint(chat, region, base, piece)
-        if failed then
-          report(failed)
-        end
-        if painted then
-          return true
-        end
+        pieces.paint(chat, region, base, piece)
+        return true
       end
     end
   end
   if region.closed then
-    return region.cut < math.min(to, region.rows) and cut(chat, region, base)
+    return region.cut < math.min(to, region.rows) and cut.step(chat.buf, region, base)
   end
   return region.fence ~= nil and fences.more(chat.buf, base, region)
 end
 
 --- The region stays as it is.
 local function give_up(region, message)
-  report(message)
+  spans.report(message)
   fences.free(region.fence)
   region.fence, region.look, region.broken = nil, nil, true
 end
@@ -311,133 +214,7 @@ local function forget_far(chat, views)
   end
 end
 
--- Growing text ------------------------------------------------------------------------------------------
-
---- Looks at an open fence. Once it is closed it becomes pieces, whose marks stand already.
----@return boolean open
-local function look_at_fence(chat, region, base)
-  local fence = region.fence
-  local stop, closing = fences.stop(chat.buf, base, fence, region.rows - 1)
-  if not stop and fence.searched < region.rows - 1 then
-    return true
-  end
-  fences.look(chat.buf, base, region, stop, closing)
-  if not stop then
-    return true
-  end
-  local unfinished, n = fences.unfinished(fence), #region.pieces
-  cut_fence(chat, region, base, stop)
-  for i = n + 1, #region.pieces do
-    local piece = region.pieces[i]
-    if not unfinished(piece.from, piece.to) then
-      pieces.settle(chat, region, piece)
-    end
-  end
-  return false
-end
-
-local function begin_look(chat, region, base)
-  local lines = lines_of(chat, base, region.cut, region.rows)
-  local bytes = 0
-  for _, line in ipairs(lines) do
-    bytes = bytes + #line
-  end
-  local look = { painted = 0, began = now() }
-  region.look = look
-  if bytes <= AT_ONCE then
-    look.reading = { text = spans.text(lines), ready = true }
-    look.reading.text.parser:parse(true)
-  else
-    look.reading = pieces.read(lines, chat.wake)
-  end
-end
-
---- Paints some rows of a look. With the last of them, what turned out to be closed is painted for good.
----@return boolean done
-local function continue_look(chat, region, base, stop)
-  local look = region.look
-  if not look.reading.ready then
-    return false
-  elseif look.reading.failed then
-    error(look.reading.failed, 0)
-  end
-  local text = look.reading.text
-  local count = #text.lines
-  while look.painted < count do
-    local from = look.painted
-    local to = math.min(from + ROWS, count)
-    local rows = spans.rows(text, from, to, region.cut)
-    marks.paint(chat.buf, base, region.marks, rows, region.cut + from, region.cut + to)
-    look.painted = to
-    if to < count and uv.hrtime() > stop then
-      arm(chat, PAUSE)
-      return false
-    end
-  end
-  region.look = nil
-  -- A block is closed by the first line of the next, once that line is whole. Half of it may still become
-  -- part of the block before (`-` an underline), or something else (`#` a `#tag`).
-  local starts = spans.starts(text)
-  local last = starts[#starts] or 0
-  if last + 1 < count then
-    local n = #region.pieces
-    if last > 0 then
-      pieces.cut(region, text.lines, starts, last)
-    end
-    for i = n + 1, #region.pieces do
-      pieces.settle(chat, region, region.pieces[i])
-    end
-    if starts.kind == "fenced_code_block" then
-      region.fence = fences.at(region.cut, text.lines[last + 1])
-    end
-  end
-  return true
-end
-
---- Looks at the text from the cut on.
----@param stop integer when a look that is not done is to pause, in ns
-local function look(chat, region, base, stop)
-  if not region.look then
-    if region.fence then
-      if not fences.prepare(region.fence) then
-        arm(chat, PAUSE)
-        return
-      end
-      local began = now()
-      region.grown = false
-      if look_at_fence(chat, region, base) then
-        if region.fence.searched < region.rows - 1 then
-          region.grown = true
-          arm(chat, PAUSE)
-        else
-          local cost = now() - began
-          region.next_look = began + math.max(M.tune.pace, M.tune.pace_by_cost * cost)
-        end
-        return
-      end
-    end
-    local bytes = api.nvim_buf_get_offset(chat.buf, base + region.rows)
-      - api.nvim_buf_get_offset(chat.buf, base + region.cut)
-    if bytes > BACKLOG and bytes > 2 * region.uncut then
-      if cut(chat, region, base) then
-        region.grown, region.uncut = true, 0
-        arm(chat, PAUSE)
-        return
-      end
-      region.uncut = bytes
-    end
-    region.grown = false
-    begin_look(chat, region, base)
-  end
-  local began = region.look.began
-  if continue_look(chat, region, base, stop) then
-    local cost = now() - began
-    region.next_look = began + math.max(M.tune.pace, M.tune.pace_by_cost * cost)
-    if region.grown then
-      arm(chat, region.next_look - now())
-    end
-  end
-end
+-- Growing text ------------------------------------------------------------------------------------
 
 --- Looks at a growing region when it is on screen and its turn has come.
 local function look_if_due(chat, region, views, stop)
@@ -456,9 +233,11 @@ local function look_if_due(chat, region, views, stop)
     chat.waiting = true
     return
   end
-  local ok, err = pcall(look, chat, region, base, stop)
+  local ok, wait = pcall(look.step, chat, region, base, stop)
   if not ok then
-    give_up(region, err)
+    give_up(region, wait)
+  elseif wait then
+    arm(chat, wait)
   end
 end
 
@@ -466,7 +245,6 @@ end
 local function run(chat)
   chat.due = nil
   if not api.nvim_buf_is_loaded(chat.buf) then
-    M.detach(chat.buf)
     return
   end
   local views = views_of(chat)
@@ -484,12 +262,12 @@ local function run(chat)
       return
     end
   until not advance(chat, views)
-  if chat.painted_rows > M.tune.painted_rows then
+  if chat.painted_rows > M.painted_rows then
     forget_far(chat, views)
   end
 end
 
--- What the caller says ----------------------------------------------------------------------------------
+-- What the caller says ----------------------------------------------------------------------------
 
 --- The first use of a parser and of a query costs some 10 ms each: one to a tick.
 local function warm_up()
@@ -503,7 +281,7 @@ local function warm_up()
       ts.get_string_parser("", lang):parse()
     end
     steps[#steps + 1] = function()
-      ts.query.get(lang, "highlights")
+      spans.query(lang)
     end
   end
   local function step()
@@ -511,7 +289,7 @@ local function warm_up()
     if first then
       local ok, err = pcall(first)
       if not ok then
-        report(err)
+        spans.report(err)
       end
       vim.defer_fn(step, PAUSE)
     end
@@ -526,7 +304,7 @@ local function for_chat(f)
     if chat and api.nvim_buf_is_loaded(buf) then
       local ok, err = pcall(f, chat, ...)
       if not ok then
-        report(err)
+        spans.report(err)
       end
     end
   end
@@ -572,7 +350,7 @@ function M.attach(buf)
       if chats[buf] == chat then
         local ok, err = pcall(run, chat)
         if not ok then
-          report(err)
+          spans.report(err)
         end
       end
     end),
@@ -581,6 +359,15 @@ function M.attach(buf)
     painted_rows = 0,
   }
   chats[buf] = chat
+  api.nvim_create_autocmd({ "BufUnload", "BufWipeout" }, {
+    buffer = buf,
+    desc = "forget what was to be coloured in a chat that is gone",
+    callback = vim.schedule_wrap(function()
+      if chats[buf] == chat then
+        M.detach(buf)
+      end
+    end),
+  })
   warm_up()
 end
 
@@ -591,7 +378,10 @@ end
 M.open = for_chat(function(chat, id, row)
   M.drop(chat.buf, id)
   local region = {
-    anchor = api.nvim_buf_set_extmark(chat.buf, anchors, row, 0, { right_gravity = false, undo_restore = false }),
+    anchor = api.nvim_buf_set_extmark(chat.buf, anchors, row, 0, {
+      right_gravity = false,
+      undo_restore = false,
+    }),
     firm = false,
     rows = 0,
     cut = 0,
@@ -601,6 +391,7 @@ M.open = for_chat(function(chat, id, row)
     unpainted = 0,
     marks = {},
     grown = false,
+    spent = 0,
     next_look = 0,
     uncut = 0,
   }

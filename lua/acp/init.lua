@@ -10,6 +10,8 @@ M.events = {
   "AcpTurnEnded",
   "AcpPermissionAsked",
   "AcpPermissionAnswered",
+  "AcpQuestionAsked",
+  "AcpQuestionAnswered",
   "AcpFileChanged",
   "AcpTerminalStarted",
   "AcpLocation",

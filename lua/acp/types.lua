@@ -13,9 +13,14 @@
 ---@field diff? acp.DiffOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
+---@field projects? table<string, acp.ProjectOptions>
 ---@field log? boolean|string
 ---@field notify? boolean
 ---@field timeouts? acp.TimeoutOptions
+
+---@class acp.ProjectOptions
+---@field mcp_servers? acp.McpServer[]
+---@field additional_directories? string[]
 
 ---@class acp.AgentOptions
 ---@field command? string
@@ -45,6 +50,7 @@
 ---@field previous_entry? acp.Key
 ---@field go_to? acp.Key
 ---@field toggle? acp.Key
+---@field next_mode? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key
 ---@field help? acp.Key

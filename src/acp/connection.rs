@@ -143,6 +143,7 @@ impl Connection {
                     Some(command) => self.command(command),
                 },
                 Some(request) = for_editor.recv() => self.ask_editor(request),
+                over = self.waits.next() => self.waits.answer(over),
                 () = sleep_until(deadline), if matches!(self.state, State::Starting(_)) => {
                     return End::Fault(self.too_slow());
                 }
@@ -325,6 +326,7 @@ impl Connection {
         mut leaving: watch::Receiver<Option<Duration>>,
     ) {
         self.withdraw(&Over::All);
+        self.waits.end();
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
             self.end_foreign(session);
@@ -383,13 +385,20 @@ impl Connection {
                 Call::Open { session, .. } | Call::Load { session } => {
                     self.post(Event::OpenFailed { session, failure: failed() });
                 }
-                Call::Prompt { session } => self.fail_turns(session, failure),
+                Call::Prompt { session } => {
+                    if self.sessions.get_mut(session).is_some() {
+                        self.post(Event::TurnEnded { session, end: TurnEnd::Failed(failed()) });
+                    }
+                }
                 Call::Steer { session, content } => {
                     let outcome = Steering::NotTaken(Some(failed()));
                     self.post(Event::Steered { session, content, outcome });
                 }
                 Call::Wish { session, what, .. } => self.request_failed(session, what, failed()),
             }
+        }
+        for session in self.sessions.keys() {
+            self.fail_waiting(session, failure);
         }
         if let State::Starting(waiting) = &mut self.state {
             for command in std::mem::take(waiting) {
@@ -398,10 +407,9 @@ impl Connection {
         }
     }
 
-    fn fail_turns(&mut self, session: SessionKey, failure: &Failure) {
-        let Some(known) = self.sessions.get_mut(session) else { return };
-        let turns = 1 + std::mem::take(&mut known.waiting).len();
-        for _ in 0..turns {
+    fn fail_waiting(&mut self, session: SessionKey, failure: &Failure) {
+        let waiting = self.sessions.get_mut(session).map(|known| std::mem::take(&mut known.waiting));
+        for _ in waiting.unwrap_or_default() {
             self.post(Event::TurnEnded { session, end: TurnEnd::Failed(failure.clone()) });
         }
     }

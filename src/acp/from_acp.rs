@@ -259,6 +259,13 @@ pub fn failure(error: RpcError) -> Failure {
     Failure { kind, message, details }
 }
 
+/// Ways to log in that only the error tells which demands it.
+pub fn logins_in_error(error: &RpcError) -> Vec<AuthMethod> {
+    let methods =
+        error.data.as_ref().filter(|_| error.code == rpc::AUTH_REQUIRED).map(|data| &data["authMethods"]);
+    methods.map(|methods| each(methods, auth_method)).unwrap_or_default()
+}
+
 /// The session that a notification or request is about.
 pub fn session_of(params: &Value) -> Option<String> {
     id(&params["sessionId"])

@@ -156,6 +156,19 @@ impl Drop for Tell {
     }
 }
 
+/// What the updates in an agent's bytes say, read as they are read from its process; for benchmarks.
+#[doc(hidden)]
+pub fn updates_in(bytes: &[u8]) -> impl Iterator<Item = from_acp::Fact> {
+    let log = wire_log::WireLog::start(None).agent("", &[]);
+    let mut hearing = process::Hearing::new(Settings::default().message_limit, log);
+    bytes.chunks(64 << 10).flat_map(move |read| hearing.hear(read)).flat_map(|output| match output {
+        process::Output::Message(rpc::Message::Notification { params, .. }) => {
+            from_acp::update(&params["update"])
+        }
+        _ => Vec::new(),
+    })
+}
+
 /// Says why an agent that never came to life is gone.
 fn stillborn(failure: Failure) -> Ending {
     Ending { failure: Some(failure), exit: None, stderr: Vec::new(), expected: false }

@@ -90,17 +90,16 @@ impl Process {
         let (batches, output) = mpsc::channel(BATCHES);
         let (ended, exit) = watch::channel(None);
         let tail = Stderr::default();
-        let name = |part: &str| format!("acp-{}-{part}", launch.name);
-        run(name("in"), move || write_lines(stdin, &queue));
-        run(name("out"), {
+        run("acp-in", move || write_lines(stdin, &queue));
+        run("acp-out", {
             let log = log.clone();
             move || read_messages(stdout, message_limit, &batches, &log)
         });
-        run(name("err"), {
+        run("acp-err", {
             let (log, tail) = (log.clone(), tail.clone());
             move || read_stderr(stderr, &tail, &log)
         });
-        run(name("wait"), move || wait(child, &ended));
+        run("acp-wait", move || wait(child, &ended));
         Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, group })
     }
 
@@ -220,9 +219,9 @@ impl Default for Stderr {
     }
 }
 
-fn run(name: String, body: impl FnOnce() + Send + 'static) {
-    // Without threads nothing works at all, and the agent's silence is noticed by its timeouts.
-    let _ = thread::Builder::new().name(name).spawn(body);
+fn run(name: &str, body: impl FnOnce() + Send + 'static) {
+    // A thread that can't be had drops its end of the channel, which reads as the end of the agent.
+    let _ = thread::Builder::new().name(name.to_owned()).spawn(body);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -238,9 +237,8 @@ fn write_lines(mut stdin: ChildStdin, queue: &blocking::Receiver<Vec<u8>>) {
 }
 
 fn read_messages(mut stdout: ChildStdout, limit: usize, batches: &mpsc::Sender<Vec<Output>>, log: &AgentLog) {
-    let mut framer = Framer::new(limit);
+    let mut hearing = Hearing::new(limit, log.clone());
     let mut block = vec![0; 64 * 1024];
-    let mut heard = false;
     loop {
         let read = match stdout.read(&mut block) {
             Ok(0) => break,
@@ -251,19 +249,44 @@ fn read_messages(mut stdout: ChildStdout, limit: usize, batches: &mpsc::Sender<V
                 break;
             }
         };
-        let mut batch = Vec::new();
-        let pushed = framer.push(&block[..read], |line| batch.extend(read_line(line, &mut heard, log)));
-        if pushed == Err(TooLong) {
-            batch.push(Output::TooLong);
-        }
+        let batch = hearing.hear(&block[..read]);
         let over = matches!(batch.last(), Some(Output::TooLong | Output::LengthHeader));
         if !batch.is_empty() && batches.blocking_send(batch).is_err() || over {
             return;
         }
     }
-    if let Some(output) = framer.finish().and_then(|line| read_line(&line, &mut heard, log)) {
+    if let Some(output) = hearing.end() {
         // The other end is gone only when nobody wants to know.
         let _ = batches.blocking_send(vec![output]);
+    }
+}
+
+/// From the bytes of an agent's stdout, in whatever pieces they come, to messages.
+pub struct Hearing {
+    framer: Framer,
+    /// A message has come.
+    heard: bool,
+    log: AgentLog,
+}
+
+impl Hearing {
+    pub fn new(limit: usize, log: AgentLog) -> Self {
+        Self { framer: Framer::new(limit), heard: false, log }
+    }
+
+    pub fn hear(&mut self, bytes: &[u8]) -> Vec<Output> {
+        let mut batch = Vec::new();
+        let (heard, log) = (&mut self.heard, &self.log);
+        let pushed = self.framer.push(bytes, |line| batch.extend(read_line(line, heard, log)));
+        if pushed == Err(TooLong) {
+            batch.push(Output::TooLong);
+        }
+        batch
+    }
+
+    /// The last line, if it had no end.
+    fn end(mut self) -> Option<Output> {
+        self.framer.finish().and_then(|line| read_line(&line, &mut self.heard, &self.log))
     }
 }
 

@@ -332,6 +332,7 @@ impl Drop for Reply {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -433,6 +434,22 @@ mod tests {
     fn half_a_surrogate_pair_does_not_cost_the_message() {
         let params = params_of(r#"{"method":"m","params":["a\ud83d","\ude00b","\ud83d\ude00","\\ud83d\n"]}"#);
         assert_eq!(params, json!(["a\u{fffd}", "\u{fffd}b", "\u{1F600}", "\\ud83d\n"]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_odd_to_be_told_what_it_is(line in r#"[\[\]{}":,\\ud8e0-9a-z \u{1F600}-]{0,60}"#) {
+            // Neither reading nor mending may panic, whatever comes of it.
+            drop(read(&line));
+            drop(read(&format!(r#"{{"method":"m","params":{line}}}"#)));
+            drop(read(&format!(r#"{{"id":{line},"result":"{line}"}}"#)));
+        }
+
+        #[test]
+        fn mending_leaves_what_is_well_formed_alone(text in ".{0,40}", number in any::<f64>()) {
+            let json = json!({"a": [text, {"b": number}], text.clone(): null}).to_string();
+            prop_assert_eq!(mend(&json), json);
+        }
     }
 
     #[test]

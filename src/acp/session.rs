@@ -16,7 +16,9 @@ pub struct Session {
     pub turn: Option<Turn>,
     /// The agent has begun a turn by itself.
     pub detached: bool,
-    /// Prompts that came while a turn was running.
+    /// The agent still shows what was said before; it takes no prompt until it is done.
+    pub loading: bool,
+    /// Prompts that came while a turn was running, or before the session was ready for one.
     pub waiting: VecDeque<Vec<Content>>,
     /// As last heard, for agents that confirm a choice without the list.
     pub options: Vec<ConfigOption>,
@@ -40,6 +42,7 @@ impl Session {
             place,
             turn: None,
             detached: false,
+            loading: false,
             waiting: VecDeque::new(),
             options: Vec::new(),
         }
@@ -64,10 +67,13 @@ impl Session {
 pub struct Sessions {
     by_key: HashMap<SessionKey, Session>,
     by_acp_id: HashMap<String, SessionKey>,
+    count: u32,
 }
 
 impl Sessions {
-    pub fn insert(&mut self, session: Session) {
+    pub fn insert(&mut self, mut session: Session) {
+        self.count += 1;
+        session.foreign.generation = self.count;
         self.by_acp_id.insert(session.acp_id.clone(), session.key);
         self.by_key.insert(session.key, session);
     }

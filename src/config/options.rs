@@ -97,6 +97,13 @@ pub const KEYS: &[KeySpec] = &[
         about: "Open or fold the entry under the cursor.",
     },
     KeySpec {
+        name: "next_mode",
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n", "i"],
+        default: &["<S-Tab>"],
+        about: "Put the agent into the next of its modes.",
+    },
+    KeySpec {
         name: "restart",
         panes: &[Pane::Transcript],
         modes: &["n"],
@@ -271,6 +278,25 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "{}",
         about: "Folders beside the session's root that agents may work in. A relative one is meant from the \
                 root.",
+    },
+    OptionSpec {
+        key: "projects",
+        takes: "table by folder",
+        default: "{}",
+        about: "What single projects have beside what all have, by their folders: `[\"~/src/shop\"] = { .. }` \
+                counts for sessions in that folder and below it.",
+    },
+    OptionSpec {
+        key: "projects.{folder}.mcp_servers",
+        takes: "list of servers",
+        default: "{}",
+        about: "MCP servers for the project, beside those that every session or the agent gets.",
+    },
+    OptionSpec {
+        key: "projects.{folder}.additional_directories",
+        takes: "list of paths",
+        default: "{}",
+        about: "Folders that agents may work in beside the project's root.",
     },
     OptionSpec {
         key: "log",

@@ -171,10 +171,14 @@ impl<'a> Field<'a> {
 
     /// A program's name, or a path in which `~` is the user's home.
     pub fn program(&self) -> Option<String> {
-        let text = self.string()?;
+        self.expanded(&self.string()?)
+    }
+
+    /// A path in which `~` is the user's home.
+    pub fn expanded(&self, text: &str) -> Option<String> {
         let home = match text.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with(['/', '\\']) => std::env::home_dir(),
-            _ => return Some(text),
+            _ => return Some(text.to_owned()),
         };
         match home.as_deref().map(|home| home.to_str()) {
             Some(Some(home)) => Some(format!("{home}{}", &text[1..])),

@@ -83,6 +83,9 @@ mod reading {
             "diff": { "style": "off" },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
+            "projects": { "{folder}": {
+                "mcp_servers": [{ "name": "p", "command": "/p" }], "additional_directories": ["/more"],
+            } },
             "log": true,
             "notify": false,
             "timeouts": { "initialize": 1.5 },
@@ -112,6 +115,8 @@ mod reading {
         );
         assert_eq!(config.diff.style, DiffStyle::Off);
         assert_eq!(config.additional_directories, [PathBuf::from("/lib")]);
+        let project = &config.projects[Path::new("{folder}")];
+        assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));
         assert_eq!(config.log, Log::On);
         assert_eq!(config.timeouts.initialize, Duration::from_millis(1500));
 
@@ -273,16 +278,15 @@ mod sizes_and_keys {
     fn a_buffer_gets_its_own_keys_only() {
         let keys = Keys::default();
         let prompt: Vec<_> = keys.of(Pane::Prompt).map(|(key, lhs)| (key.name, lhs)).collect();
-        assert_eq!(
-            prompt,
-            [
-                ("send", "<CR>"),
-                ("send_insert", "<C-s>"),
-                ("steer", "<C-x><C-s>"),
-                ("cancel", "<C-c>"),
-                ("help", "g?")
-            ]
-        );
+        let expected = [
+            ("send", "<CR>"),
+            ("send_insert", "<C-s>"),
+            ("steer", "<C-x><C-s>"),
+            ("cancel", "<C-c>"),
+            ("next_mode", "<S-Tab>"),
+            ("help", "g?"),
+        ];
+        assert_eq!(prompt, expected);
         assert!(keys.of(Pane::Transcript).any(|(key, lhs)| (key.name, lhs) == ("go_to", "<CR>")));
     }
 
@@ -313,7 +317,7 @@ mod servers {
         ] }));
         let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
         assert_eq!(
-            config.mcp_servers("claude", installed(&["mcp-files"])),
+            config.mcp_servers("claude", Path::new("/work"), installed(&["mcp-files"])),
             [
                 McpServer::Stdio {
                     name: "files".into(),
@@ -337,7 +341,7 @@ mod servers {
             "mcp_servers": [{ "name": "common", "command": "/c" }],
             "agents": { "claude": { "mcp_servers": [] }, "codex": {} },
         }));
-        let count = |agent| config.mcp_servers(agent, installed(&[])).len();
+        let count = |agent| config.mcp_servers(agent, Path::new("/work"), installed(&[])).len();
         assert_eq!((count("claude"), count("codex"), count("gemini")), (0, 1, 1));
     }
 
@@ -359,6 +363,29 @@ mod servers {
                 r#"mcp_servers[4].type: expected one of "stdio", "http", "sse", got "pipe""#.to_owned(),
                 "mcp_servers[5].cwd: unknown key, see :help acp-config".to_owned(),
             ]
+        );
+    }
+
+    #[test]
+    fn a_project_adds_its_servers_and_folders_for_sessions_in_it_and_below() {
+        let config = read(json!({
+            "mcp_servers": [{ "name": "common", "command": "/c" }],
+            "additional_directories": ["/lib", "/work/shop"],
+            "projects": { "/work/shop": {
+                "mcp_servers": [{ "name": "shop", "command": "/s" }],
+                "additional_directories": ["/lib", "../shared"],
+            } },
+        }));
+        let servers = |cwd: &str| config.mcp_servers("claude", Path::new(cwd), installed(&[])).len();
+        assert_eq!((servers("/work/shop/api"), servers("/work/shop"), servers("/work/shopping")), (2, 2, 1));
+        let folders = config.additional_directories(Path::new("/work/shop"));
+        assert_eq!(folders, ["/lib", "/work/shop/../shared"].map(PathBuf::from));
+        let [mistake] = &mistakes(json!({ "projects": { "/work": { "mcp_server": [] } } }))[..] else {
+            panic!("one mistake");
+        };
+        assert!(
+            mistake.contains("projects./work.mcp_server") && mistake.contains("mcp_servers"),
+            "{mistake}"
         );
     }
 }

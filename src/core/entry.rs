@@ -1,6 +1,8 @@
 //! The entries of a transcript: what was said, thought and done, one after the other. An entry
 //! never moves; what may change is its body. How it looks is `transcript`'s business.
 
+use crate::core::address::Address;
+use crate::core::form::Form;
 use crate::core::message::{AgentInfo, AuthMethod, Failure, PlanItem, Severity, StopReason, TurnUsage};
 use crate::core::session::Moment;
 use crate::core::tool_call::ToolCall;
@@ -37,6 +39,8 @@ pub enum Body {
         ended: Option<Moment>,
     },
     Tool(Box<ToolCall>),
+    /// The agent wants to know something of the user.
+    Elicitation(Box<Elicitation>),
     Plan(Vec<PlanItem>),
     Notice {
         severity: Severity,
@@ -95,6 +99,38 @@ pub enum Greeting {
         stderr: Vec<String>,
         expected: bool,
     },
+}
+
+/// A form to fill in or a page to open. What the user filled in is not part of it: it is for the
+/// agent alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elicitation {
+    /// What the agent is called.
+    pub asker: String,
+    pub message: String,
+    pub subject: Subject,
+    pub verdict: Verdict,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    Form(Form),
+    Page(Address),
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It waits for the user.
+    Open,
+    /// The form was sent with values in the fields of these names.
+    Answered(Vec<String>),
+    /// The user wanted the page opened.
+    Agreed,
+    Declined,
+    Cancelled,
+    /// It went away without the user.
+    Withdrawn,
 }
 
 impl Entry {

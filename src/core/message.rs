@@ -70,6 +70,15 @@ pub struct Place {
     pub mcp_servers: Vec<McpServer>,
 }
 
+/// How to take up a stored session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reopen {
+    /// `session/load`: the agent sends all of it again, before it answers.
+    Load,
+    /// `session/resume`: the agent sends nothing of what was.
+    Resume,
+}
+
 /// What the editor's thread wants of the background.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
@@ -77,8 +86,8 @@ pub enum Command {
     Connect { agent: AgentId, launch: Launch },
     /// `session/new`. Answered by `Opened` or `OpenFailed`.
     Open { agent: AgentId, session: SessionKey, place: Place },
-    /// `session/load`, or `session/resume` where only that is offered.
-    Load { agent: AgentId, session: SessionKey, place: Place, acp_id: String },
+    /// Takes up a session that the agent has stored. Answered like `Open`.
+    Load { agent: AgentId, session: SessionKey, place: Place, acp_id: String, how: Reopen },
     /// `session/list`, one page. Answered by `Listed`.
     List { agent: AgentId, cwd: Option<PathBuf>, cursor: Option<String> },
     /// `session/delete` of a stored session.

@@ -1,12 +1,15 @@
 //! What happened, what is open, what may be done, and what it looks like as lines. Nothing in here
 //! knows Neovim, tokio, a clock or the disk.
 
+pub mod address;
 pub mod changes;
 pub mod diff;
 pub mod entry;
+pub mod form;
 pub mod merge;
 pub mod message;
 pub mod output;
+pub mod pattern;
 pub mod review;
 pub mod session;
 pub mod slice;

@@ -2,14 +2,17 @@
 //! absorbed in whatever order an agent sends them; none of them can fail. What to send is handed
 //! back as [`Command`]s, what to draw as a set of touched entries.
 
+mod asks;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use crate::core::entry::{Body, Entry, EntryId, Greeting, display_name};
+pub use asks::{OpenAsk, Wanted};
+
+use crate::core::entry::{Body, Entry, EntryId, Greeting, Verdict, display_name};
 use crate::core::message::{
-    AgentId, AgentInfo, Answer, AskId, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending,
-    Failure, FailureKind, Models, Modes, Opened, PermissionKind, PermissionOption, Place, ResourceBody, Role,
-    SessionKey, Severity, SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd,
-    Update,
+    AgentId, AgentInfo, Answer, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending, Failure,
+    FailureKind, Models, Modes, Opened, Place, Reopen, ResourceBody, Role, SessionKey, Severity,
+    SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::tool_call::{Cause, ToolCall};
 
@@ -45,12 +48,12 @@ pub enum Phase {
     Gone,
 }
 
-/// A permission question that waits for the user.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenAsk {
-    pub ask: AskId,
-    pub entry: EntryId,
-    pub options: Vec<PermissionOption>,
+/// What a login leads to.
+#[derive(Debug, PartialEq)]
+pub enum LoggedIn {
+    Nothing,
+    Open,
+    Send(Vec<Command>),
 }
 
 pub struct Session {
@@ -61,6 +64,8 @@ pub struct Session {
     pub place: Place,
     pub info: Option<AgentInfo>,
     pub acp_id: Option<String>,
+    /// The stored session that is being taken up, until it is open.
+    pub taking_up: Option<(String, Reopen)>,
     pub phase: Phase,
     pub title: Option<String>,
     pub modes: Option<Modes>,
@@ -73,7 +78,7 @@ pub struct Session {
     pub unknown: BTreeMap<String, u32>,
     entries: Vec<Entry>,
     asks: Vec<OpenAsk>,
-    queue: VecDeque<Vec<Content>>,
+    queue: VecDeque<Queued>,
     /// Sent into the running turn; whether the agent takes it is still to be told.
     steering: Vec<Vec<Content>>,
     turn: Turn,
@@ -81,6 +86,14 @@ pub struct Session {
     /// Something outside the entries changed: phase, title, mode, usage, queue.
     status_touched: bool,
     speaker_shown: bool,
+}
+
+/// A prompt that waits to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    pub content: Vec<Content>,
+    /// It was sent before and stands in the transcript; the agent wanted a login first.
+    again: bool,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -93,6 +106,7 @@ struct Turn {
     compactions: HashMap<String, EntryId>,
     /// The text sent, to know an echo by.
     prompt: String,
+    content: Vec<Content>,
     answered: bool,
     /// It was over, and the agent went on by itself; nobody will say when that ends.
     detached: bool,
@@ -114,6 +128,7 @@ impl Session {
             place,
             info: None,
             acp_id: None,
+            taking_up: None,
             phase: Phase::Opening { since: now },
             title: None,
             modes: None,
@@ -160,12 +175,8 @@ impl Session {
         })
     }
 
-    pub fn asks(&self) -> &[OpenAsk] {
-        &self.asks
-    }
-
     /// Prompts that wait for the turn to end, oldest first.
-    pub fn queue(&self) -> &VecDeque<Vec<Content>> {
+    pub fn queue(&self) -> &VecDeque<Queued> {
         &self.queue
     }
 
@@ -193,6 +204,11 @@ impl Session {
         matches!(last, Some(Greeting::Stopped { .. } | Greeting::Gone { expected: true, .. }))
     }
 
+    /// There is something that the user can stop.
+    pub fn is_busy(&self) -> bool {
+        self.is_working() || matches!(self.phase, Phase::Opening { .. })
+    }
+
     pub fn is_working(&self) -> bool {
         matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
     }
@@ -216,6 +232,12 @@ impl Session {
         }
     }
 
+    /// The title of the tool call that shows a terminal.
+    pub fn title_of(&self, terminal: &TerminalId) -> Option<String> {
+        let calls = self.entries.iter().rev().filter_map(Entry::tool);
+        calls.filter(|call| call.terminals().any(|shown| shown == terminal)).map(ToolCall::headline).next()
+    }
+
     pub fn toggle(&mut self, id: EntryId) {
         if let Some(entry) = self.entries.get_mut(id.0) {
             entry.open = !entry.open;
@@ -235,6 +257,10 @@ impl Session {
     pub fn opened(&mut self, opened: Opened, now: Moment) -> Vec<Command> {
         let Opened { acp_id, modes, models, options } = opened;
         self.acp_id = Some(acp_id);
+        self.taking_up = None;
+        self.end_thought(now);
+        self.speaker_shown = false;
+        self.turn = Turn::default();
         self.modes = modes;
         self.models = models;
         self.options = options;
@@ -252,21 +278,39 @@ impl Session {
             self.greet(Greeting::LoginNeeded { title: self.name(), methods, message: failure.message });
         } else {
             self.phase = Phase::Gone;
-            self.greet(Greeting::Failed { name: self.name(), failure, stderr: Vec::new() });
+            let name = self.name();
+            self.greet(match failure.kind {
+                FailureKind::Cancelled => Greeting::Stopped { name },
+                _ => Greeting::Failed { name, failure, stderr: Vec::new() },
+            });
         }
     }
 
-    /// The user logged in, or wants to try again: the session is being opened once more.
-    pub fn reopening(&mut self, now: Moment) {
+    /// Logged in: what waited for it goes on. A session that was never opened has to be opened by the
+    /// caller, who is told so.
+    pub fn logged_in(&mut self, now: Moment) -> LoggedIn {
+        if self.phase != Phase::LoginNeeded {
+            return LoggedIn::Nothing;
+        }
+        if self.acp_id.is_some() {
+            self.phase = Phase::Idle;
+            self.status_touched = true;
+            return LoggedIn::Send(self.next_prompt(now));
+        }
         self.phase = Phase::Opening { since: now };
         self.greet(Greeting::Opening { title: self.name() });
+        LoggedIn::Open
     }
 
     /// A new process takes the place of a dead one; the transcript stays.
     pub fn restarted(&mut self, agent: AgentId, command: &str, now: Moment) {
         self.agent = agent;
+        // A resumed session goes on where it was; else what the agent knew is gone.
+        self.taking_up = match (self.acp_id.take(), &self.info) {
+            (Some(id), Some(info)) if info.can.resume => Some((id, Reopen::Resume)),
+            _ => self.taking_up.take(),
+        };
         self.info = None;
-        self.acp_id = None;
         self.phase = Phase::Opening { since: now };
         self.turn = Turn::default();
         self.speaker_shown = false;
@@ -291,8 +335,9 @@ impl Session {
     pub fn exited(&mut self, ending: Ending, now: Moment) {
         let was_open = self.acp_id.is_some();
         self.close_calls(&Cause::AgentGone, now);
-        self.asks.clear();
-        self.queue.extend(std::mem::take(&mut self.steering));
+        self.close_asks(&Verdict::Withdrawn);
+        let unanswered = std::mem::take(&mut self.steering).into_iter();
+        self.queue.extend(unanswered.map(|content| Queued { content, again: false }));
         self.end_thought(now);
         self.phase = Phase::Gone;
         self.status_touched = true;
@@ -323,27 +368,23 @@ impl Session {
 
     /// Sends a prompt, or keeps it until it can be sent.
     pub fn prompt(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
-        self.queue.push_back(content);
+        self.queue.push_back(Queued { content, again: false });
         self.status_touched = true;
         self.next_prompt(now)
-    }
-
-    /// Takes the newest waiting prompt back, so that the user can change it.
-    pub fn unqueue(&mut self) -> Option<Vec<Content>> {
-        self.status_touched = true;
-        self.queue.pop_back()
     }
 
     fn next_prompt(&mut self, now: Moment) -> Vec<Command> {
         if self.phase != Phase::Idle {
             return Vec::new();
         }
-        let Some(content) = self.queue.pop_front() else {
+        let Some(Queued { content, again }) = self.queue.pop_front() else {
             return Vec::new();
         };
         let (text, attachments) = describe(&content);
-        self.turn = Turn { prompt: text.clone(), ..Turn::default() };
-        self.add(Body::User { text, attachments }, now);
+        self.turn = Turn { prompt: text.clone(), content: content.clone(), ..Turn::default() };
+        if !again {
+            self.add(Body::User { text, attachments }, now);
+        }
         self.speaker_shown = false;
         self.phase = Phase::Working { since: now };
         self.status_touched = true;
@@ -414,10 +455,9 @@ impl Session {
         self.close_calls(&Cause::TurnCancelled, now);
         self.end_thought(now);
         self.status_touched = true;
-        let mut commands: Vec<Command> = Vec::new();
-        for open in std::mem::take(&mut self.asks) {
-            commands.push(Command::Answer { ask: open.ask, answer: Answer::Cancelled });
-        }
+        let asks = self.close_asks(&Verdict::Cancelled);
+        let cancelled = |ask| Command::Answer { ask, answer: Answer::Cancelled };
+        let mut commands: Vec<Command> = asks.into_iter().map(cancelled).collect();
         commands.push(Command::Cancel { session: self.key });
         commands
     }
@@ -442,6 +482,16 @@ impl Session {
             }
             TurnEnd::Failed(failure) => {
                 self.close_calls(&Cause::AgentGone, now);
+                if failure.kind == FailureKind::AuthRequired {
+                    // Nothing typed is lost: the prompt goes out again after the login.
+                    let content = std::mem::take(&mut self.turn.content);
+                    self.queue.push_front(Queued { content, again: true });
+                    self.add(Body::TurnFailed(failure), now);
+                    self.speaker_shown = false;
+                    self.phase = Phase::LoginNeeded;
+                    self.status_touched = true;
+                    return Vec::new();
+                }
                 Body::TurnFailed(failure)
             }
             TurnEnd::Stopped { reason, usage } => {
@@ -456,71 +506,6 @@ impl Session {
         self.phase = Phase::Idle;
         self.status_touched = true;
         self.next_prompt(now)
-    }
-
-    // Permission.
-
-    /// The agent asks; the call it is about is updated by what the question carries.
-    pub fn asked(
-        &mut self,
-        ask: AskId,
-        call: ToolCallPatch,
-        options: Vec<PermissionOption>,
-        now: Moment,
-    ) -> Vec<Command> {
-        let entry = self.upsert(call, now);
-        if options.is_empty() || matches!(self.phase, Phase::Cancelling { .. }) {
-            if options.is_empty() {
-                self.notice(
-                    Severity::Warning,
-                    "The agent asked for permission without any option to choose; answered as cancelled."
-                        .into(),
-                    now,
-                );
-            }
-            return vec![Command::Answer { ask, answer: Answer::Cancelled }];
-        }
-        self.advance(entry, &Cause::Asked, now);
-        self.asks.push(OpenAsk { ask, entry, options });
-        self.status_touched = true;
-        Vec::new()
-    }
-
-    /// The user chose. Nothing happens when the question is over already.
-    pub fn answer(&mut self, ask: AskId, option: &str, now: Moment) -> Vec<Command> {
-        let Some(index) = self.asks.iter().position(|open| open.ask == ask) else {
-            return Vec::new();
-        };
-        let Some(kind) = self.asks[index]
-            .options
-            .iter()
-            .find(|offered| offered.id == option)
-            .map(|offered| offered.kind.clone())
-        else {
-            return Vec::new();
-        };
-        let open = self.asks.remove(index);
-        match kind {
-            PermissionKind::AllowOnce | PermissionKind::AllowAlways => {
-                self.advance(open.entry, &Cause::Allowed, now)
-            }
-            PermissionKind::RejectOnce | PermissionKind::RejectAlways => {
-                self.advance(open.entry, &Cause::Rejected, now);
-            }
-            PermissionKind::Other(_) => self.advance(open.entry, &Cause::Withdrawn, now),
-        }
-        self.status_touched = true;
-        vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
-    }
-
-    pub fn withdrawn(&mut self, ask: AskId, now: Moment) -> bool {
-        let Some(index) = self.asks.iter().position(|open| open.ask == ask) else {
-            return false;
-        };
-        let open = self.asks.remove(index);
-        self.advance(open.entry, &Cause::Withdrawn, now);
-        self.status_touched = true;
-        true
     }
 
     // Updates.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::message::{Exit, ToolKind, WireStatus};
+use crate::core::message::{AskId, Exit, PermissionKind, PermissionOption, ToolKind, WireStatus};
 use crate::core::tool_call::Status;
 
 fn session() -> Session {

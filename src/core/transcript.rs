@@ -2,6 +2,10 @@
 //! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
 //! with icons off: words come first.
 
+mod elicitation;
+
+use std::ops::Range;
+
 use crate::core::entry::{Body, Entry, Greeting};
 use crate::core::message::{
     AuthKind, Content, Failure, FailureKind, FileDiff, PlanItem, PlanStatus, ResourceBody, Severity,
@@ -39,8 +43,8 @@ pub struct Drawing {
     pub marks: Vec<Mark>,
     /// Virtual text at the right edge.
     pub right: Vec<(usize, String)>,
-    /// From this row on the entry is Markdown.
-    pub markdown: Option<usize>,
+    /// The rows that are Markdown.
+    pub markdown: Option<Range<usize>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +84,10 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
     !matches!(
         (before, body),
         (None | Some(Body::Speaker(_)), _)
-            | (Some(Body::Tool(_) | Body::Thought { .. }), Body::Tool(_) | Body::Thought { .. })
+            | (
+                Some(Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_)),
+                Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_)
+            )
     )
 }
 
@@ -99,9 +106,11 @@ pub fn draw(
         Body::Greeting(greeting) => draw_greeting(&mut drawing, greeting),
         Body::User { text, attachments } => {
             drawing.line("You", Some("AcpUser"));
+            drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
             for line in clean_lines(text.trim_end()) {
                 drawing.line(line, None);
             }
+            drawing.markdown = drawing.markdown.map(|rows| rows.start..drawing.lines.len());
             for attachment in attachments {
                 drawing.line(format!("+ {attachment}"), Some("AcpMeta"));
             }
@@ -110,11 +119,13 @@ pub fn draw(
             drawing.line(name.clone(), Some("AcpAgent"));
         }
         Body::Message { text } => {
-            drawing.markdown = Some(drawing.lines.len());
+            let first = drawing.lines.len();
             drawing.lines.extend(clean_lines(text.trim_end_matches(['\n', '\r'])).map(str::to_owned));
+            drawing.markdown = Some(first..drawing.lines.len());
         }
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
         Body::Tool(call) => draw_tool(&mut drawing, call, entry.open, style, tail),
+        Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
         Body::Notice { severity, text } => {
             let (word, group) = match severity {
@@ -278,7 +289,9 @@ fn draw_tool(
 ) {
     let (mark, group) = status_mark(call.status, style.icons);
     let row = drawing.lines.len();
-    let title = cut_middle(&titled(call), style.width.saturating_sub(18).max(20));
+    let facts = tool_facts(call);
+    let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
+    let title = cut_middle(&titled(call), style.width.saturating_sub(room).max(12));
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     if call.status == Status::Waiting || call.status == Status::Failed {
         drawing.marks.push(Mark { row, start: mark.len() + 1, end: mark.len() + 1 + title.len(), group });
@@ -291,7 +304,7 @@ fn draw_tool(
         });
     }
     drawing.lines.push(format!("{mark} {title}"));
-    if let Some(right) = tool_facts(call) {
+    if let Some(right) = facts {
         drawing.right.push((row, right));
     }
     if call.status == Status::Waiting {
@@ -516,7 +529,7 @@ fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, took: u64
 /// What to do after a failure.
 pub fn advice(failure: &Failure) -> String {
     match failure.kind {
-        FailureKind::AuthRequired => ":Acp login logs in; then send the prompt again".into(),
+        FailureKind::AuthRequired => ":Acp login logs in; then the prompt is sent again by itself".into(),
         FailureKind::Disconnected => "R starts the agent again".into(),
         FailureKind::Busy => "Wait a little, then send the prompt again".into(),
         FailureKind::Timeout => "Send the prompt again, or R starts the agent again".into(),

@@ -8,7 +8,10 @@ use mlua::{Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::{Choice, Config, Pane};
-use crate::core::message::{AskId, Command, Content, OptionKind, OptionValue, PermissionKind, SessionKey};
+use crate::core::message::{
+    AgentId, AskId, AuthKind, AuthMethod, Command, Content, OptionKind, OptionValue, PermissionKind,
+    SessionKey, StoredSession,
+};
 use crate::core::session::Phase;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor, Level};
@@ -123,6 +126,7 @@ impl App {
             "reject" => {
                 self.decide(args.first(), &[PermissionKind::RejectOnce, PermissionKind::RejectAlways])
             }
+            "answer" => self.answer_question(args.first()),
             "follow" => self.set_follow(args.first()),
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
@@ -130,6 +134,12 @@ impl App {
             "sessions" => self.choose_session(args.first()),
             "terminals" => self.choose_terminal(),
             "login" => self.login(args.first()),
+            "logout" => self.log_out(),
+            "close" => match self.session_here() {
+                Some(key) => self.close_session(key),
+                None => fail(NO_SESSION),
+            },
+            "delete" => self.choose_deletion(),
             "restart" => match self.session_here() {
                 Some(key) => self.restart(key),
                 None => fail(NO_SESSION),
@@ -144,7 +154,7 @@ impl App {
         }
     }
 
-    fn key(&mut self, name: &str) -> Result<()> {
+    pub fn key(&mut self, name: &str) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
@@ -168,6 +178,7 @@ impl App {
                 self.after_change(key)?;
                 self.frame_due()
             }
+            "next_mode" => self.next_mode(),
             "restart" => {
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(|s| s.phase == Phase::LoginNeeded)
                 {
@@ -202,8 +213,8 @@ impl App {
                 .map(|session| session.options.iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),
             "allow" | "reject" => session
-                .and_then(|session| session.asks().first())
-                .map(|open| open.options.iter().map(|option| option.id.clone()).collect())
+                .and_then(|session| session.permission())
+                .map(|open| open.options().iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),
             "sessions" => self.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
@@ -249,7 +260,7 @@ impl App {
             Ok(launch) => launch,
             Err(error) => return fail(format!("couldn't start {name}: {error}")),
         };
-        let key = self.open_chat(launch, root)?;
+        let key = self.open_chat(launch, root, None)?;
         self.add_to_prompt(key, quote)
     }
 
@@ -386,15 +397,14 @@ impl App {
     fn decide(&mut self, named: Option<&str>, kinds: &[PermissionKind]) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         let waiting = self.sessions.get(&key).into_iter().chain(self.sessions.values());
-        let Some((key, open)) = waiting
-            .filter_map(|session| session.asks().first().map(|open| (session.key, open.clone())))
-            .next()
+        let Some((key, open)) =
+            waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {
             return fail("nothing waits for your permission");
         };
         let option = match named {
-            Some(named) => open.options.iter().find(|option| option.id == named || option.name == named),
-            None => kinds.iter().find_map(|kind| open.options.iter().find(|option| option.kind == *kind)),
+            Some(named) => open.options().iter().find(|option| option.id == named || option.name == named),
+            None => kinds.iter().find_map(|kind| open.options().iter().find(|option| option.kind == *kind)),
         };
         match option {
             Some(option) => self.answer(key, open.ask, &option.id.clone()),
@@ -453,12 +463,30 @@ impl App {
 
     fn choose_mode(&mut self, word: Option<&str>) -> Result<()> {
         let modes = self.modes();
-        self.choose("mode", modes, word, |app, key, mode| match app.option_of(key, "mode") {
+        self.choose("mode", modes, word, App::set_mode)
+    }
+
+    fn set_mode(&mut self, key: SessionKey, mode: String) -> Result<()> {
+        match self.option_of(key, "mode") {
             Some(option) => {
-                app.send(Command::SetOption { session: key, option, value: OptionValue::Value(mode) })
+                self.send(Command::SetOption { session: key, option, value: OptionValue::Value(mode) })
             }
-            None => app.send(Command::SetMode { session: key, mode }),
-        })
+            None => self.send(Command::SetMode { session: key, mode }),
+        }
+    }
+
+    /// The mode after the present one, and after the last the first.
+    fn next_mode(&mut self) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let modes = self.modes();
+        let current = self.sessions.get(&key).and_then(crate::nvim::winbar::mode);
+        let at = modes
+            .iter()
+            .position(|(id, name)| Some(name) == current.as_ref() || Some(id) == current.as_ref());
+        match modes.get(at.map_or(0, |at| (at + 1) % modes.len())) {
+            Some((id, _)) => self.set_mode(key, id.clone()),
+            None => fail("this agent offers no choice of a mode"),
+        }
     }
 
     fn choose_model(&mut self, word: Option<&str>) -> Result<()> {
@@ -567,7 +595,7 @@ impl App {
             return fail(NO_SESSION);
         }
         let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        let items = self
+        let mut items: Vec<String> = self
             .sessions
             .values()
             .map(|session| {
@@ -580,7 +608,68 @@ impl App {
                 )
             })
             .collect();
-        self.offer("Sessions", "acp_session", items, move |app, index| app.show(keys[index]))
+        let stored: Vec<AgentId> =
+            self.agents().into_iter().filter(|(_, info)| info.can.list).map(|(agent, _)| agent).collect();
+        for agent in &stored {
+            items.push(format!("Earlier sessions of {} …", self.agent_name(*agent)));
+        }
+        self.offer("Sessions", "acp_session", items, move |app, index| match keys.get(index) {
+            Some(key) => app.show(*key),
+            None => {
+                let root = app.root();
+                app.list_stored(stored[index - keys.len()], root)
+            }
+        })
+    }
+
+    /// The stored sessions of an agent are known: the user takes one up.
+    pub fn offer_stored(&mut self, agent: AgentId, stored: Vec<StoredSession>) -> Result<()> {
+        let name = self.agent_name(agent);
+        if stored.is_empty() {
+            return fail(format!("{name} has no earlier sessions for this folder"));
+        }
+        if std::mem::take(&mut self.deleting) {
+            let items = stored.iter().map(describe_stored).collect();
+            return self.offer("Delete for good", "acp_session", items, move |app, index| {
+                let stored = stored[index].clone();
+                let question = format!("Delete {} for good?", describe_stored(&stored));
+                let items = vec!["No".to_owned(), "Yes, delete it".to_owned()];
+                app.offer(&question, "acp_confirm", items, move |app, answer| match answer {
+                    1 => app.send(Command::Delete { agent, acp_id: stored.acp_id }),
+                    _ => Ok(()),
+                })
+            });
+        }
+        let can = self.agents().into_iter().find(|(known, _)| *known == agent).map(|(_, info)| info.can);
+        if !can.is_some_and(|can| can.load || can.resume) {
+            return fail(format!("{name} lists its sessions, but cannot take one up again"));
+        }
+        let items = stored.iter().map(describe_stored).collect();
+        self.offer("Take up", "acp_session", items, move |app, index| {
+            app.take_up(agent, stored[index].clone())
+        })
+    }
+
+    fn choose_deletion(&mut self) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
+        let can = session.info.as_ref().map(|info| info.can).unwrap_or_default();
+        if !can.list || !can.delete {
+            return fail(format!("{} cannot delete stored sessions", session.name()));
+        }
+        let (agent, cwd) = (session.agent, session.place.cwd.clone());
+        self.deleting = true;
+        self.list_stored(agent, cwd)
+    }
+
+    fn log_out(&mut self) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
+        if !session.info.as_ref().is_some_and(|info| info.can.logout) {
+            return fail(format!("{} offers no logout; its own program may", session.name()));
+        }
+        let agent = session.agent;
+        self.send(Command::Logout { agent })
     }
 
     fn choose_terminal(&mut self) -> Result<()> {
@@ -614,33 +703,67 @@ impl App {
     }
 
     fn login(&mut self, word: Option<&str>) -> Result<()> {
-        use crate::core::message::AuthKind;
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
-        let agent = session.agent;
-        let methods: Vec<_> = session
+        let name = session.name();
+        let methods: Vec<AuthMethod> = session
             .info
             .as_ref()
-            .map(|info| {
-                info.auth_methods.iter().filter(|method| method.kind == AuthKind::Agent).cloned().collect()
-            })
-            .unwrap_or_default();
+            .map(|info| info.auth_methods.clone())
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|method| !matches!(method.kind, AuthKind::Unsupported(_)))
+            .collect();
         if methods.is_empty() {
             return fail(format!(
-                "{} offers no login here; log in with its own program, then press R in the chat",
-                session.name()
+                "{name} offers no login here; log in with its own program, then press R in the chat"
             ));
         }
         if let Some(word) = word {
-            return match methods.iter().find(|method| method.id == word) {
-                Some(method) => self.send(Command::Login { agent, method: method.id.clone() }),
-                None => fail(format!("the agent has no login method {word:?}")),
+            return match methods.into_iter().find(|method| method.id == word) {
+                Some(method) => self.log_in_by(key, method),
+                None => fail(format!("{name} has no login method {word:?}")),
             };
         }
-        let items = methods.iter().map(|method| method.name.clone()).collect();
-        self.offer("Log in", "acp_login", items, move |app, index| {
-            app.send(Command::Login { agent, method: methods[index].id.clone() })
-        })
+        let items = methods
+            .iter()
+            .map(|method| match &method.description {
+                Some(description) => format!("{}: {description}", method.name),
+                None => method.name.clone(),
+            })
+            .collect();
+        self.offer("Log in", "acp_login", items, move |app, index| app.log_in_by(key, methods[index].clone()))
+    }
+
+    /// A method of type agent is a request; one of type terminal is the agent's own program, run where
+    /// the user can answer it, and then the agent anew.
+    fn log_in_by(&mut self, key: SessionKey, method: AuthMethod) -> Result<()> {
+        let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
+        let (args, env) = match method.kind {
+            AuthKind::Agent => return self.send(Command::Login { agent, method: method.id }),
+            AuthKind::Terminal { args, env } => (args, env),
+            AuthKind::Unsupported(kind) => return fail(format!("this client cannot log in by {kind:?}")),
+        };
+        let Some(launch) = self.launch_of(key).cloned() else { return fail("the agent was never started") };
+        let mut command = vec![launch.command];
+        command.extend(launch.args);
+        command.extend(args);
+        let env: Vec<(String, String)> = launch.env.into_iter().chain(env).collect();
+        let cwd = launch.cwd;
+        self.effects.push_back(Box::new(move |editor| {
+            let done = editor.lua.create_function(move |_, code: i64| {
+                run(move |app| match code {
+                    0 => app.restart(key),
+                    _ => fail(format!("the login ended with exit code {code}; :Acp login tries again")),
+                });
+                Ok(())
+            });
+            let started = done.and_then(|done| editor.run_in_terminal(&command, &env, &cwd, done));
+            if let Err(error) = started {
+                editor.notify(&format!("couldn't start the login: {error}"), Level::Error);
+            }
+        }));
+        Ok(())
     }
 
     // The transcript.
@@ -674,16 +797,16 @@ impl App {
     fn go_to(&mut self, key: SessionKey) -> Result<()> {
         let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
-        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else {
-            return fail("this entry is about no file");
-        };
         let waiting = session.asks().iter().find(|open| open.entry == entry).map(|open| open.ask);
-        let terminal = call.terminals().next().cloned();
-        let place = call.places().first().map(|place| (session.place.cwd.join(&place.path), place.line));
         if let Some(ask) = waiting {
             self.put_up(key, ask);
             return Ok(());
         }
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else {
+            return fail("this entry is about no file");
+        };
+        let terminal = call.terminals().next().cloned();
+        let place = call.places().first().map(|place| (session.place.cwd.join(&place.path), place.line));
         if let Some(terminal) = terminal {
             let terminal = (key, terminal);
             if self.terminals.get(&terminal).is_none() {
@@ -741,6 +864,17 @@ impl App {
         }
         lines.push(" :Acp lists the commands · :help acp · q closes this".to_owned());
         float(&self.editor, &lines)
+    }
+}
+
+fn describe_stored(stored: &StoredSession) -> String {
+    let title = stored.title.as_deref().unwrap_or("untitled");
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = crate::core::transcript::cut_middle(&title, 60);
+    match &stored.updated_at {
+        // The day and the minute of an ISO 8601 time are enough.
+        Some(time) => format!("{title} ({})", time.get(..16).unwrap_or(time).replace('T', " ")),
+        None => title,
     }
 }
 

@@ -15,20 +15,21 @@ use serde_json::{Value as Json, json};
 use crate::config::{AutoOpen, Config, DiffStyle, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
-    Access, AgentId, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch, Outcome,
-    Place, Question, SessionKey, Severity, Steering, TerminalId, TurnEnd, Update, Work,
+    Access, AgentId, AgentInfo, Answer, AskId, Command, Content as Block, Event, FileDiff, JobId, Launch,
+    Outcome, Place, Question, Reopen, SessionKey, Severity, Steering, StoredSession, TerminalId, ToolKind,
+    TurnEnd, Update, Work,
 };
-use crate::core::session::{Moment, Phase, Session};
+use crate::core::session::{LoggedIn, Moment, Phase, Session};
 use crate::core::tool_call::Status;
 use crate::core::transcript::Style;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
+use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
 use crate::nvim::highlight::Highlight;
-use crate::nvim::picker::Asking;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::{Key, Program, Terminals};
 use crate::nvim::timer::Timer;
@@ -43,6 +44,8 @@ const BUDGET: Duration = Duration::from_millis(4);
 const TICK: Duration = Duration::from_millis(250);
 /// A command that still runs after this gets a window, where so configured.
 const LONG: Duration = Duration::from_millis(1000);
+/// At most this many stored sessions are asked for.
+const MOST_LISTED: usize = 500;
 /// How often an agent's write is worked out again because the user typed meanwhile.
 const TRIES: u32 = 3;
 
@@ -62,7 +65,14 @@ pub struct App {
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
     launches: HashMap<AgentId, Launch>,
+    /// The agents that were started and have not ended.
+    alive: BTreeSet<AgentId>,
+    infos: HashMap<AgentId, AgentInfo>,
     pids: HashMap<AgentId, u32>,
+    /// Stored sessions as they are being listed, page by page.
+    listing: HashMap<AgentId, Vec<StoredSession>>,
+    /// The listing under way is for deleting one.
+    pub deleting: bool,
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
@@ -124,7 +134,11 @@ impl App {
             bundled,
             log_path: Path::new(&state).join("acp.log"),
             launches: HashMap::new(),
+            alive: BTreeSet::new(),
+            infos: HashMap::new(),
             pids: HashMap::new(),
+            listing: HashMap::new(),
+            deleting: false,
             start,
             background: None,
             mailbox,
@@ -157,7 +171,7 @@ impl App {
         Ok(())
     }
 
-    fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
+    pub fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
         commands.into_iter().try_for_each(|command| self.send(command))
     }
 
@@ -181,34 +195,54 @@ impl App {
 
     // Sessions.
 
-    /// Opens a chat at once; the agent comes up behind it.
-    pub fn open_chat(&mut self, mut launch: Launch, cwd: PathBuf) -> Result<SessionKey> {
+    /// Opens a chat at once; the agent comes up behind it. An agent that runs already, started in the
+    /// same way, takes the session on.
+    pub fn open_chat(
+        &mut self,
+        launch: Launch,
+        cwd: PathBuf,
+        stored: Option<(String, Reopen)>,
+    ) -> Result<SessionKey> {
         self.numbers.session += 1;
         let key = SessionKey(self.numbers.session);
-        let agent = self.next_agent();
         let editor = self.editor.clone();
         let place = Place {
             additional: self.config.additional_directories(&cwd),
-            mcp_servers: self.config.mcp_servers(&launch.name, |name| editor.program(name)),
+            mcp_servers: self.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
             cwd,
         };
-        if launch.cwd.as_os_str().is_empty() {
-            launch.cwd = place.cwd.clone();
+        let running = self.alive.iter().copied().find(|agent| self.launches.get(agent) == Some(&launch));
+        let agent = running.unwrap_or_else(|| self.next_agent());
+        let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, self.now());
+        session.taking_up = stored;
+        if let Some(info) = self.infos.get(&agent) {
+            session.connected(info.clone());
         }
-        let session =
-            Session::new(key, agent, &launch.name, &command_line(&launch), place.clone(), self.now());
         self.sessions.insert(key, session);
         self.make_chat(key, &launch.name)?;
         self.current = Some(key);
         self.show(key)?;
-        self.connect(agent, launch, key, place)?;
+        if running.is_none() {
+            self.connect(agent, launch)?;
+        }
+        self.open_session(key)?;
         Ok(key)
     }
 
-    fn connect(&mut self, agent: AgentId, launch: Launch, session: SessionKey, place: Place) -> Result<()> {
+    fn connect(&mut self, agent: AgentId, launch: Launch) -> Result<()> {
         self.launches.insert(agent, launch.clone());
-        self.send(Command::Connect { agent, launch })?;
-        self.send(Command::Open { agent, session, place })
+        self.alive.insert(agent);
+        self.send(Command::Connect { agent, launch })
+    }
+
+    /// Has the agent open the session, or take up the stored one that is meant.
+    fn open_session(&mut self, key: SessionKey) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let (agent, place) = (session.agent, session.place.clone());
+        self.send(match session.taking_up.clone() {
+            Some((acp_id, how)) => Command::Load { agent, session: key, place, acp_id, how },
+            None => Command::Open { agent, session: key, place },
+        })
     }
 
     fn next_agent(&mut self) -> AgentId {
@@ -301,7 +335,11 @@ impl App {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(false) };
         if matches!(session.phase, Phase::Opening { .. }) {
             let agent = session.agent;
-            self.send(Command::Disconnect { agent })?;
+            let shared = self.of_agent(agent).len() > 1;
+            self.send(match shared {
+                true => Command::Cancel { session: key },
+                false => Command::Disconnect { agent },
+            })?;
             return Ok(true);
         }
         let commands = session.cancel(now);
@@ -311,24 +349,119 @@ impl App {
         Ok(any)
     }
 
-    /// Starts a dead agent again, with a new session in the same chat.
+    /// Starts a session's agent again, in the same chat. The old process is ended if it still runs and
+    /// nobody else uses it.
     pub fn restart(&mut self, key: SessionKey) -> Result<()> {
         let now = self.now();
-        let next = self.next_agent();
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
-        let old = session.agent;
-        let name = session.agent_name.clone();
-        let place = session.place.clone();
-        let launch = match self.launches.remove(&old) {
-            Some(launch) => launch,
-            None => {
-                return Err(mlua::Error::runtime(format!("{name} was never started: use :AcpChat {name}")));
-            }
+        let Some((old, name)) =
+            self.sessions.get(&key).map(|session| (session.agent, session.agent_name.clone()))
+        else {
+            return Ok(());
         };
-        session.restarted(next, &command_line(&launch), now);
-        self.send(Command::Disconnect { agent: old })?;
-        self.connect(next, launch, key, place)?;
+        let Some(launch) = self.launches.get(&old).cloned() else {
+            return Err(mlua::Error::runtime(format!("{name} was never started; :AcpChat {name} does that")));
+        };
+        // Another session may have started the agent again already.
+        let other = self
+            .alive
+            .iter()
+            .copied()
+            .find(|agent| *agent != old && self.launches.get(agent) == Some(&launch));
+        let next = other.unwrap_or_else(|| self.next_agent());
+        let shared = self.of_agent(old).len() > 1;
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.restarted(next, &command_line(&launch), now);
+            if let Some(info) = self.infos.get(&next) {
+                session.connected(info.clone());
+            }
+        }
+        if shared {
+            self.send(Command::Close { session: key })?;
+        } else {
+            self.send(Command::Disconnect { agent: old })?;
+        }
+        if other.is_none() {
+            self.connect(next, launch)?;
+        }
+        self.open_session(key)?;
         self.after_change(key)
+    }
+
+    /// Ends a session for good: its chat goes, and its agent too when nobody else uses it.
+    pub fn close_session(&mut self, key: SessionKey) -> Result<()> {
+        let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
+        self.emit("AcpClosed", key, json!({}));
+        self.send(Command::Close { session: key })?;
+        if self.of_agent(agent).len() == 1 && self.alive.contains(&agent) {
+            self.send(Command::Disconnect { agent })?;
+        }
+        self.review.clear_session(&self.editor, key)?;
+        if let Some(chat) = self.chats.remove(&key) {
+            if self.editor.current_buf()? == chat.prompt {
+                self.editor.command("stopinsert")?;
+            }
+            chat.hide(&self.editor)?;
+            chat.close(&self.editor);
+        }
+        self.sessions.remove(&key);
+        self.bars.remove(&key);
+        if self.current == Some(key) {
+            self.current = self.sessions.keys().next_back().copied();
+        }
+        Ok(())
+    }
+
+    /// How a session's agent was started.
+    pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
+        self.launches.get(&self.sessions.get(&key)?.agent)
+    }
+
+    /// The agents that run and have said what they can do: one session of each, and its abilities.
+    pub fn agents(&self) -> Vec<(AgentId, AgentInfo)> {
+        let ready = self.alive.iter().filter_map(|agent| Some((*agent, self.infos.get(agent)?.clone())));
+        ready.collect()
+    }
+
+    /// Asks for the stored sessions of an agent; the answer opens a picker.
+    pub fn list_stored(&mut self, agent: AgentId, cwd: PathBuf) -> Result<()> {
+        self.listing.insert(agent, Vec::new());
+        self.send(Command::List { agent, cwd: Some(cwd), cursor: None })
+    }
+
+    fn listed(&mut self, agent: AgentId, sessions: Vec<StoredSession>, next: Option<String>) -> Result<()> {
+        let Some(known) = self.listing.get_mut(&agent) else { return Ok(()) };
+        known.extend(sessions);
+        match next {
+            // Enough for a picker; an agent that pages for ever is not asked for ever.
+            Some(cursor) if known.len() < MOST_LISTED => {
+                let cwd = self
+                    .of_agent(agent)
+                    .first()
+                    .and_then(|key| self.sessions.get(key))
+                    .map(|s| s.place.cwd.clone());
+                self.send(Command::List { agent, cwd, cursor: Some(cursor) })
+            }
+            _ => {
+                let all = self.listing.remove(&agent).unwrap_or_default();
+                self.offer_stored(agent, all)
+            }
+        }
+    }
+
+    /// Takes up a stored session in a chat of its own.
+    pub fn take_up(&mut self, agent: AgentId, stored: StoredSession) -> Result<()> {
+        let open = self.sessions.values().find(|session| {
+            session.agent == agent && session.acp_id.as_deref() == Some(stored.acp_id.as_str())
+        });
+        if let Some(key) = open.map(|session| session.key) {
+            return self.show(key);
+        }
+        let Some(launch) = self.launches.get(&agent).cloned() else { return Ok(()) };
+        let key = self.open_chat(launch, stored.cwd, Some((stored.acp_id, Reopen::Load)))?;
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.title = stored.title;
+        }
+        self.update_bar(key)
     }
 
     /// Ends a session's agent; the chat stays readable.
@@ -360,6 +493,7 @@ impl App {
                 self.pids.insert(agent, pid);
             }
             Event::Connected { agent, info } => {
+                self.infos.insert(agent, (*info).clone());
                 for key in self.of_agent(agent) {
                     if let Some(session) = self.sessions.get_mut(&key) {
                         session.connected((*info).clone());
@@ -417,11 +551,10 @@ impl App {
             }
             Event::LoggedIn { agent } => {
                 for key in self.of_agent(agent) {
-                    let Some(session) = self.sessions.get_mut(&key) else { continue };
-                    if session.phase == Phase::LoginNeeded {
-                        session.reopening(now);
-                        let place = session.place.clone();
-                        self.send(Command::Open { agent, session: key, place })?;
+                    match self.sessions.get_mut(&key).map(|session| session.logged_in(now)) {
+                        Some(LoggedIn::Open) => self.open_session(key)?,
+                        Some(LoggedIn::Send(commands)) => self.send_all(commands)?,
+                        Some(LoggedIn::Nothing) | None => {}
                     }
                     self.after_change(key)?;
                 }
@@ -458,9 +591,11 @@ impl App {
                 }
             }
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
-            Event::Listed { .. } => {}
+            Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
             Event::Exited { agent, why } => {
                 self.pids.remove(&agent);
+                self.alive.remove(&agent);
+                self.infos.remove(&agent);
                 for key in self.of_agent(agent) {
                     if let Some(session) = self.sessions.get_mut(&key) {
                         session.exited(why.clone(), now);
@@ -501,13 +636,21 @@ impl App {
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let verb = match call.kind {
-            crate::core::message::ToolKind::Edit => "editing",
-            crate::core::message::ToolKind::Execute => "running",
+            ToolKind::Edit => "editing",
+            ToolKind::Execute => "running",
             _ => "reading",
         };
         let what = format!("{}: {verb}", session.name());
         let over = call.status.is_over();
+        let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+        let touched: Vec<PathBuf> = match over && changes {
+            true => call.diffs().map(|diff| session.place.cwd.join(&diff.path)).collect(),
+            false => Vec::new(),
+        };
         let place = call.places().last().map(|place| (session.place.cwd.join(&place.path), place.line));
+        for path in touched {
+            self.files.refresh(&self.editor, &path)?;
+        }
         if over {
             self.review.clear(&self.editor, (key, entry))?;
         } else if content || !self.review.is_drawn((key, entry)) {
@@ -559,9 +702,7 @@ impl App {
                 self.follow_to(key, &path, line, "reading")?;
             }
             Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
-            Question::Form { .. } | Question::Url { .. } => {
-                self.send(Command::Answer { ask, answer: Answer::Declined })?;
-            }
+            Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
         }
         self.after_change(key)
     }
@@ -606,7 +747,7 @@ impl App {
     }
 
     /// Says something outside the chat when no window of the tab page shows it.
-    fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
+    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
         let hidden = self.chats.get(&key).is_some_and(|chat| chat.window(&self.editor).is_none());
         if hidden && self.config.notify {
             let text = text.to_owned();
@@ -618,7 +759,7 @@ impl App {
         self.sessions.values().filter(|session| session.agent == agent).map(|session| session.key).collect()
     }
 
-    fn agent_name(&self, agent: AgentId) -> String {
+    pub fn agent_name(&self, agent: AgentId) -> String {
         self.of_agent(agent)
             .first()
             .and_then(|key| self.sessions.get(key))
@@ -851,7 +992,8 @@ impl App {
 
     pub fn open_terminal(&mut self, key: &Key) -> Result<()> {
         let beside = follow::code_window(&self.editor)?;
-        self.terminals.open(&self.editor, key, &self.config.terminal, beside)?;
+        let title = self.sessions.get(&key.0).and_then(|session| session.title_of(&key.1));
+        self.terminals.open(&self.editor, key, &self.config.terminal, beside, title)?;
         self.resized()
     }
 
@@ -859,7 +1001,8 @@ impl App {
         for ((session, terminal), rows, columns) in self.terminals.resized(&self.editor) {
             self.send(Command::Resize { session, terminal, rows, columns })?;
         }
-        Ok(())
+        // The bars are made to fit.
+        self.ticked()
     }
 
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
@@ -973,9 +1116,12 @@ impl App {
         let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
             return Ok(());
         };
-        let (bar, hints) = (winbar::transcript(session, now), winbar::prompt(session));
-        let both = format!("{bar}\n{hints}");
         let wins = self.editor.wins_of(chat.transcript);
+        let width =
+            wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
+        let bar = winbar::transcript(session, now, width.map_or(80, usize::from));
+        let hints = winbar::prompt(session);
+        let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
             for win in wins {
                 self.editor.set_win_option(win, "winbar", bar.as_str())?;

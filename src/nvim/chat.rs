@@ -38,7 +38,7 @@ struct Region {
     lines: Vec<String>,
     /// How much of a stream's text is in the buffer.
     streamed: usize,
-    /// The row in the region from which it is Markdown, while it is being coloured.
+    /// Its Markdown grows, and is being coloured as it does.
     colouring: bool,
 }
 
@@ -284,7 +284,7 @@ impl Chat {
                 self.append(editor, highlight, id, entry)?
             } else {
                 let drawing = draw(before, entry, style, tail);
-                self.replace(editor, id, drawing)?;
+                self.replace(editor, highlight, id, drawing)?;
                 true
             };
             if whole {
@@ -341,13 +341,14 @@ impl Chat {
         let start = editor.set_extmark(self.transcript, self.regions, row, 0, options)?;
         let lines = if stream { Vec::new() } else { std::mem::take(&mut drawing.lines) };
         self.drawn.push(Region { start, lines, streamed: 0, colouring: false });
-        if let Some(markdown) = drawing.markdown {
-            let id = self.drawn.len() - 1;
-            highlight.open(editor, self.transcript, id, row + markdown);
+        let id = self.drawn.len() - 1;
+        if stream {
+            let first = drawing.markdown.map_or(0, |rows| rows.start);
+            highlight.open(self.transcript, id, row + first);
             self.drawn[id].colouring = true;
             return self.append(editor, highlight, EntryId(id), entry);
         }
-        self.colour(editor, row, &drawing)?;
+        self.colour(editor, highlight, id, row, &drawing)?;
         Ok(true)
     }
 
@@ -376,13 +377,22 @@ impl Chat {
         let region = &mut self.drawn[id.0];
         region.streamed += piece.len();
         if region.colouring {
-            highlight.grew(editor, self.transcript, id.0, end + lines.len() - 1);
+            highlight.grew(self.transcript, id.0, end + lines.len() - 1);
         }
         Ok(region.streamed >= ready.len())
     }
 
     /// Replaces the lines of a region that differ.
-    fn replace(&mut self, editor: &Editor, id: EntryId, drawing: Drawing) -> Result<()> {
+    fn replace(
+        &mut self,
+        editor: &Editor,
+        highlight: &Highlight,
+        id: EntryId,
+        drawing: Drawing,
+    ) -> Result<()> {
+        if drawing.markdown.is_some() {
+            highlight.drop(self.transcript, id.0);
+        }
         let start = self.start_row(editor, id)?;
         let old = std::mem::take(&mut self.drawn[id.0].lines);
         let new = &drawing.lines;
@@ -392,7 +402,7 @@ impl Chat {
         self.replace_rows(editor, start, &old, head..old.len() - foot, &new[head..new.len() - foot])?;
         let (from, to) = (start as i64, (start + new.len()) as i64);
         editor.clear_namespace(self.transcript, self.marks, from, to)?;
-        self.colour(editor, start, &drawing)?;
+        self.colour(editor, highlight, id.0, start, &drawing)?;
         self.drawn[id.0].lines = drawing.lines;
         Ok(())
     }
@@ -433,7 +443,18 @@ impl Chat {
         editor.set_text(self.transcript, (at(0), 0), (at(rows.end), 0), &[""])
     }
 
-    fn colour(&self, editor: &Editor, start: usize, drawing: &Drawing) -> Result<()> {
+    fn colour(
+        &self,
+        editor: &Editor,
+        highlight: &Highlight,
+        id: usize,
+        start: usize,
+        drawing: &Drawing,
+    ) -> Result<()> {
+        if let Some(rows) = &drawing.markdown {
+            highlight.open(self.transcript, id, start + rows.start);
+            highlight.close(self.transcript, id, start + rows.end);
+        }
         let list = editor.lua.create_table()?;
         for mark in &drawing.marks {
             let options = editor.table([
@@ -461,7 +482,7 @@ impl Chat {
     pub fn finish(&mut self, editor: &Editor, highlight: &Highlight, index: usize) -> Result<()> {
         if self.drawn.get(index).is_some_and(|region| region.colouring) {
             let end = self.end_row(editor, EntryId(index))?;
-            highlight.close(editor, self.transcript, index, end);
+            highlight.close(self.transcript, index, end);
             self.drawn[index].colouring = false;
         }
         Ok(())

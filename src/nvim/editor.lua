@@ -14,6 +14,25 @@ return {
     end
   end,
 
+  -- Runs a command in a terminal in a split, in insert mode; `done` gets its exit code.
+  run_in_terminal = function(command, env, cwd, done)
+    vim.cmd("botright new")
+    local options = {
+      cwd = cwd,
+      env = next(env) and env or nil,
+      on_exit = function(_, code)
+        done(code)
+      end,
+    }
+    if vim.fn.has("nvim-0.11") == 1 then
+      options.term = true
+      vim.fn.jobstart(command, options)
+    else
+      vim.fn.termopen(command, options)
+    end
+    vim.cmd("startinsert")
+  end,
+
   -- Runs an Ex command with `buf` as the current buffer.
   in_buffer = function(buf, command)
     api.nvim_buf_call(buf, function()

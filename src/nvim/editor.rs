@@ -58,6 +58,7 @@ pub struct Editor {
     text: Function,
     paint: Function,
     in_buffer: Function,
+    run_in_terminal: Function,
 }
 
 impl Editor {
@@ -73,6 +74,7 @@ impl Editor {
             text: helpers.get("text")?,
             paint: helpers.get("paint")?,
             in_buffer: helpers.get("in_buffer")?,
+            run_in_terminal: helpers.get("run_in_terminal")?,
         })
     }
 
@@ -193,6 +195,19 @@ impl Editor {
     /// Runs Ex commands with the buffer as the current one, quietly (`:help nvim_buf_call()`).
     pub fn command_in(&self, buf: Buf, command: &str) -> Result<()> {
         self.in_buffer.call((buf, command))
+    }
+
+    /// Runs a command in a terminal of Neovim's in a split, and goes there. `done` gets the exit code.
+    pub fn run_in_terminal(
+        &self,
+        command: &[String],
+        env: &[(String, String)],
+        cwd: &std::path::Path,
+        done: Function,
+    ) -> Result<()> {
+        let env =
+            self.lua.create_table_from(env.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
+        self.run_in_terminal.call((command.to_vec(), env, cwd.to_string_lossy().into_owned(), done))
     }
 
     // Extmarks.

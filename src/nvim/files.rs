@@ -85,6 +85,21 @@ impl Files {
         })
     }
 
+    /// The agent may have written the file itself: a buffer without unsaved edits takes the new text.
+    pub fn refresh(&self, editor: &Editor, path: &Path) -> Result<()> {
+        let Some(buf) = self.buf_of(editor, path) else { return Ok(()) };
+        let modified: bool = editor.buf_option(buf, "modified")?;
+        if modified {
+            // `:checktime` would ask, and hold the editor (W12).
+            return Ok(());
+        }
+        let autoread: bool = editor.buf_option(buf, "autoread")?;
+        editor.set_buf_option(buf, "autoread", true)?;
+        let checked = editor.command_in(buf, &format!("silent checktime {}", buf.0));
+        editor.set_buf_option(buf, "autoread", autoread)?;
+        checked
+    }
+
     pub fn snapshot(&self, editor: &Editor, path: &Path) -> std::result::Result<Snapshot, String> {
         let buf =
             self.buf_of(editor, path).ok_or_else(|| "its buffer was just closed; try again".to_owned())?;

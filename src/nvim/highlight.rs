@@ -24,17 +24,22 @@ impl Highlight {
     }
 
     /// A Markdown region begins at a 0-based row.
-    pub fn open(&self, _editor: &Editor, buf: Buf, id: usize, row: usize) {
+    pub fn open(&self, buf: Buf, id: usize, row: usize) {
         self.call("open", (buf, id, row));
     }
 
     /// The region ends before `end_row` now.
-    pub fn grew(&self, _editor: &Editor, buf: Buf, id: usize, end_row: usize) {
+    pub fn grew(&self, buf: Buf, id: usize, end_row: usize) {
         self.call("grew", (buf, id, end_row));
     }
 
-    pub fn close(&self, _editor: &Editor, buf: Buf, id: usize, end_row: usize) {
+    pub fn close(&self, buf: Buf, id: usize, end_row: usize) {
         self.call("close", (buf, id, end_row));
+    }
+
+    /// The region's text is about to be replaced.
+    pub fn drop(&self, buf: Buf, id: usize) {
+        self.call("drop", (buf, id));
     }
 
     fn call(&self, name: &str, args: impl IntoLuaMulti) {

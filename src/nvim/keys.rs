@@ -1,10 +1,19 @@
 //! The chat's keys: each is a name of `config::KEYS` that calls the action of that name. Keys that
-//! a user switched off are not there.
+//! a user switched off are not there. Sees to it, too, that `<C-c>` works while Neovim is busy.
 
-use mlua::{Function, Result, Table};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use mlua::{Function, LuaString, Result, Table, Value};
 
 use crate::config::{Keys, Pane};
+use crate::core::session::Session;
+use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor};
+
+/// `<C-c>` as Neovim reads it.
+const INTERRUPT: &[u8] = b"\x03";
 
 pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Result<()> {
     let keymap: Table = editor.module("keymap")?;
@@ -21,4 +30,76 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
         }
     }
     Ok(())
+}
+
+/// Has `<C-c>` do in a chat what it is mapped to, also when it comes while Neovim is busy. It is an
+/// interrupt then, which Neovim hands out as a key after the mappings had their turn.
+pub fn catch_interrupts(editor: &Editor) -> Result<()> {
+    let vim: Table = editor.lua.globals().get("vim")?;
+    let listen: Function = vim.get("on_key")?;
+    // One interrupt may be heard twice: as what ends insert mode, and as what ends all that waits.
+    let heard = Rc::new(Cell::new(false));
+    // Whoever fails in here is never called again. To swallow the key would have Neovim hand it out
+    // anew for ever.
+    let hear = editor.lua.create_function(move |lua, key: LuaString| {
+        if key.as_bytes() != INTERRUPT || heard.get() {
+            return Ok(());
+        }
+        let Some(meant) = super::look(App::meant_by_interrupt).flatten() else { return Ok(()) };
+        let heard_again = heard.clone();
+        // Not now: whoever reads this key is in the middle of something.
+        let later = super::later(lua, Duration::ZERO, move |app| {
+            heard_again.set(false);
+            app.act_on_interrupt(&meant)
+        });
+        heard.set(later.is_ok());
+        Ok(())
+    })?;
+    let space: i64 = editor.api("nvim_create_namespace", "acp.interrupts")?;
+    listen.call::<Value>((hear, space)).map(drop)
+}
+
+/// What a `<C-c>` is for, and where it was typed.
+struct Meant {
+    key: &'static str,
+    buf: Buf,
+    mode: String,
+}
+
+impl App {
+    fn meant_by_interrupt(&self) -> Option<Meant> {
+        let buf = self.editor.current_buf().ok()?;
+        let chat = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf)?;
+        let pane = if chat.prompt == buf { Pane::Prompt } else { Pane::Transcript };
+        let (mode, _) = self.editor.mode();
+        let (key, _) = self
+            .config
+            .keys
+            .of(pane)
+            .find(|(key, lhs)| lhs.eq_ignore_ascii_case("<C-c>") && key.modes.contains(&mode.as_str()))?;
+        Some(Meant { key: key.name, buf, mode })
+    }
+
+    fn act_on_interrupt(&mut self, meant: &Meant) -> Result<()> {
+        let stops = self.session_here().and_then(|key| self.sessions.get(&key)).is_some_and(Session::is_busy);
+        self.key(meant.key)?;
+        let left_insert_mode = meant.mode == "i" && self.editor.mode().0 == "n";
+        if stops && left_insert_mode && self.editor.current_buf()? == meant.buf {
+            // Who stops an agent goes on to type; the key alone would have left them there.
+            self.editor.func::<()>("feedkeys", ("gi", "n"))?;
+        }
+        Ok(())
+    }
+
+    /// A `<C-c>` came while a function of Neovim's ran for us, which failed for it: the key is gone, and
+    /// what was being done may be half done.
+    pub fn interrupted(&mut self) -> Result<()> {
+        let sessions: Vec<_> = self.sessions.keys().copied().collect();
+        sessions.into_iter().try_for_each(|session| self.after_change(session))?;
+        self.asking.retry = true;
+        match self.meant_by_interrupt() {
+            Some(meant) => self.key(meant.key),
+            None => Ok(()),
+        }
+    }
 }

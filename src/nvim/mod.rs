@@ -4,12 +4,15 @@
 
 mod actions;
 mod app;
+mod asking;
 mod chat;
 mod editor;
+mod elicit;
 mod files;
 mod follow;
 mod highlight;
 mod keys;
+mod permission;
 mod picker;
 mod review;
 mod terminal;
@@ -17,7 +20,7 @@ mod timer;
 mod waker;
 mod winbar;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -39,6 +42,9 @@ use crate::mailbox::Mailbox;
 /// One run of the drain takes events for this long, then the editor has its turn.
 const BUDGET: Duration = Duration::from_millis(4);
 
+/// What functions of Neovim's say when a `<C-c>` came while they ran.
+const INTERRUPTED: &str = "Keyboard interrupt";
+
 /// The other side, as this one sees it.
 pub trait Background {
     /// Never blocks.
@@ -56,6 +62,8 @@ thread_local! {
     static APP: RefCell<Option<App>> = const { RefCell::new(None) };
     /// What came while the app was busy.
     static LATE: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
+    /// The drain or a frame was due while the app was busy.
+    static OVERDUE: Cell<bool> = const { Cell::new(false) };
     static EDITOR: RefCell<Option<Rc<Editor>>> = const { RefCell::new(None) };
 }
 
@@ -110,12 +118,13 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     };
     let editor = Rc::new(Editor::new(lua)?);
     EDITOR.set(Some(editor.clone()));
-    let frame = Timer::new(lua, lua.create_function(|_, ()| enter(App::frame_due))?)?;
-    let tick = Timer::new(lua, lua.create_function(|_, ()| enter(App::ticked))?)?;
+    let frame = Timer::new(lua, lua.create_function(|_, ()| when_free(App::frame_due))?)?;
+    let tick = Timer::new(lua, lua.create_function(|_, ()| when_free(App::ticked))?)?;
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
     let app = App::new(editor.clone(), mailbox, background, frame, tick, demo.map(PathBuf::from))?;
     APP.set(Some(app));
     actions::define_highlights(&editor)?;
+    keys::catch_interrupts(&editor)?;
     watch(&editor)
 }
 
@@ -143,6 +152,10 @@ fn watch(editor: &Editor) -> Result<()> {
 /// Takes what the background posted, for a few milliseconds, then has it drawn.
 fn drain() -> Result<()> {
     let Some(mailbox) = MAILBOX.get() else { return Ok(()) };
+    if is_busy() {
+        OVERDUE.set(true);
+        return Ok(());
+    }
     let until = Instant::now() + BUDGET;
     while let Some(event) = mailbox.take() {
         guarded(|| enter(|app| app.handle(event)));
@@ -159,6 +172,7 @@ fn drain() -> Result<()> {
 fn guarded(work: impl FnOnce() -> Result<()>) {
     let text = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return,
+        Ok(Err(error)) if error.to_string().contains(INTERRUPTED) => return run(App::interrupted),
         Ok(Err(error)) => files::brief(&error),
         Err(_) => "an internal error; what it was is in acp-panic.log in :echo stdpath('log')".to_owned(),
     };
@@ -181,10 +195,30 @@ fn enter<R>(work: impl FnOnce(&mut App) -> Result<R>) -> Result<R> {
     result
 }
 
+/// Whether this was called while something is done with the app: an autocommand of the user's that
+/// waits, for example, lets everything run that is due.
+fn is_busy() -> bool {
+    APP.with(|cell| cell.try_borrow_mut().is_err())
+}
+
+/// What comes of a timer. While the app is busy it is left to the drain that follows.
+fn when_free(work: impl FnOnce(&mut App) -> Result<()>) -> Result<()> {
+    if is_busy() {
+        OVERDUE.set(true);
+        return Ok(());
+    }
+    guarded(|| enter(work));
+    Ok(())
+}
+
+/// Looks at the app, if there is one and it is free.
+fn look<R>(at: impl FnOnce(&App) -> R) -> Option<R> {
+    APP.with(|cell| cell.try_borrow().ok()?.as_ref().map(at))
+}
+
 /// Runs `work` now, or as soon as the app is free.
 fn run(work: impl FnOnce(&mut App) -> Result<()> + 'static) {
-    let busy = APP.with(|cell| cell.try_borrow_mut().is_err());
-    if busy {
+    if is_busy() {
         LATE.with_borrow_mut(|late| late.push_back(Box::new(work)));
     } else {
         guarded(|| enter(work));
@@ -208,7 +242,7 @@ fn settle() {
             app.effects.pop_front().map(Next::Effect)
         });
         match next {
-            None => return,
+            None => break,
             Some(Next::Done(done)) => guarded(|| done),
             Some(Next::Effect(effect)) => {
                 if let Some(editor) = EDITOR.with_borrow(Clone::clone) {
@@ -219,6 +253,12 @@ fn settle() {
                 }
             }
         }
+    }
+    if !is_busy()
+        && OVERDUE.take()
+        && let Some(mailbox) = MAILBOX.get()
+    {
+        mailbox.rouse_again();
     }
 }
 

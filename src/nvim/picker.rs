@@ -1,21 +1,13 @@
-//! Questions to the user through `vim.ui.select`, one at a time. A picker's answer is not to be
-//! trusted: it may come late, twice or never, so it is compared by id and may lead to nothing. The
-//! picker does not open over somebody who is typing.
+//! `vim.ui.select` and `vim.ui.input`, which users replace with what they like. What these answer is
+//! not to be trusted: it may come late, twice or never. Each answer is passed on once, and what an
+//! agent wrote reaches them as plain lines. What an answer means is left to those who ask.
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use mlua::{Function, Result, Table, Value};
 
-use crate::core::message::{AskId, PermissionKind, SessionKey};
-use crate::nvim::app::App;
 use crate::nvim::editor::Editor;
-
-/// Which permission question is on the screen, and which the user put off.
-#[derive(Default)]
-pub struct Asking {
-    open: Option<AskId>,
-    put_off: Vec<AskId>,
-    /// A question came or went: see whether one can be shown.
-    pub retry: bool,
-}
 
 /// Lets the user choose among `items`; `then` gets the 0-based index, or nothing.
 pub fn select(
@@ -25,129 +17,122 @@ pub fn select(
     items: Vec<String>,
     then: impl FnOnce(Option<usize>) + 'static,
 ) -> Result<()> {
-    let ui: Table = editor.module("ui")?;
-    let select: Function = ui.get("select")?;
-    let options = editor.table([("prompt", editor.string(prompt)?), ("kind", editor.string(kind)?)])?;
-    let then = std::cell::RefCell::new(Some(then));
+    let items: Vec<String> = items.iter().map(|item| plain(item)).collect();
+    let options =
+        editor.table([("prompt", editor.string(plain(prompt))?), ("kind", editor.string(kind)?)])?;
     let count = items.len();
+    let answer = Answer::new(then);
+    let chosen = answer.clone();
     let chosen = editor.lua.create_function(move |_, (_, index): (Value, Option<usize>)| {
-        if let Some(then) = then.borrow_mut().take() {
-            then(index.and_then(|index| index.checked_sub(1)).filter(|index| *index < count));
-        }
+        chosen.give(index.and_then(|index| index.checked_sub(1)).filter(|index| *index < count));
         Ok(())
     })?;
-    select.call((items, options, chosen))
+    let ui: Table = editor.module("ui")?;
+    ui.get::<Function>("select")?.call::<()>((items, options, chosen))?;
+    answer.shown();
+    Ok(())
 }
 
-impl App {
-    /// Puts the next permission question on the screen, if there is one and the user is not typing.
-    pub fn ask_next(&mut self) {
-        self.asking.retry = false;
-        let waiting: Vec<(SessionKey, AskId)> = self
-            .sessions
-            .values()
-            .flat_map(|session| session.asks().iter().map(|open| (session.key, open.ask)))
-            .collect();
-        if let Some(open) = self.asking.open
-            && !waiting.iter().any(|(_, ask)| *ask == open)
-        {
-            // Over without the picker; whatever it says later is about nothing.
-            self.asking.open = None;
-        }
-        self.asking.put_off.retain(|ask| waiting.iter().any(|(_, other)| other == ask));
-        if self.asking.open.is_some() {
-            return;
-        }
-        let Some((key, ask)) = waiting.into_iter().find(|(_, ask)| !self.asking.put_off.contains(ask)) else {
-            return;
-        };
-        if self.has_diffs_under_way(key) {
-            // The change is seen before it is judged.
-            return;
-        }
-        if self.is_typing() {
-            let wait = crate::nvim::on_mode_change(&self.editor);
-            if let Err(error) = wait {
-                self.editor.notify(&error.to_string(), crate::nvim::editor::Level::Error);
-            }
-            return;
-        }
-        self.put_up(key, ask);
+/// Lets the user type a line, beginning with `text`; `then` gets it, or nothing.
+pub fn input(
+    editor: &Editor,
+    prompt: &str,
+    text: &str,
+    then: impl FnOnce(Option<String>) + 'static,
+) -> Result<()> {
+    // Neovim takes the text for typed keys: a control character would be a command.
+    let options = editor.table([
+        ("prompt", editor.string(plain(prompt) + ": ")?),
+        ("default", editor.string(plain_keys(text))?),
+    ])?;
+    let answer = Answer::new(then);
+    let typed = answer.clone();
+    let typed = editor.lua.create_function(move |_, text: Option<mlua::LuaString>| {
+        typed.give(text.map(|text| text.to_string_lossy()));
+        Ok(())
+    })?;
+    let ui: Table = editor.module("ui")?;
+    ui.get::<Function>("input")?.call::<()>((options, typed))?;
+    answer.shown();
+    Ok(())
+}
+
+/// One line without control characters.
+pub fn plain(text: &str) -> String {
+    let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn plain_keys(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control()).collect()
+}
+
+/// What to do with an answer. One that is given while the picker's function still runs is passed on
+/// when that has returned, or pickers that follow each other would nest until Lua's stack is full.
+struct Answer<T, F>(Rc<RefCell<Progress<T, F>>>);
+
+enum Progress<T, F> {
+    Showing(F),
+    Given(F, T),
+    Waiting(F),
+    Over,
+}
+
+impl<T, F> Clone for Answer<T, F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T, F: FnOnce(T)> Answer<T, F> {
+    fn new(then: F) -> Self {
+        Self(Rc::new(RefCell::new(Progress::Showing(then))))
     }
 
-    /// Opens the picker for a question, also one that was put off.
-    pub fn put_up(&mut self, key: SessionKey, ask: AskId) {
-        let Some(session) = self.sessions.get(&key) else { return };
-        let Some(open) = session.asks().iter().find(|open| open.ask == ask) else { return };
-        let call = session.entry(open.entry).and_then(|entry| entry.tool());
-        let title = call.map(|call| call.headline()).unwrap_or_default();
-        let counts = call.map(|call| {
-            let files = call.diffs().count();
-            let (added, removed) = call
-                .diffs()
-                .map(crate::core::transcript::count_lines)
-                .fold((0, 0), |(a, r), (x, y)| (a + x, r + y));
-            match files {
-                0 => String::new(),
-                1 => format!(" (+{added} -{removed})"),
-                _ => format!(" ({files} files, +{added} -{removed})"),
-            }
-        });
-        let prompt = format!("{} asks: {title}{}", session.name(), counts.unwrap_or_default());
-        let ids: Vec<String> = open.options.iter().map(|option| option.id.clone()).collect();
-        let items: Vec<String> = open.options.iter().map(|option| option.name.clone()).collect();
-        self.asking.open = Some(ask);
-        if let Err(error) = self.draw_now() {
-            self.editor.notify(&error.to_string(), crate::nvim::editor::Level::Error);
-        }
-        self.effects.push_back(Box::new(move |editor| {
-            let shown = select(editor, &prompt, "acp_permission", items, move |index| {
-                let chosen = index.and_then(|index| ids.get(index).cloned());
-                crate::nvim::run(move |app| app.picked(key, ask, chosen));
-            });
-            if let Err(error) = shown {
-                let text = format!("the picker failed ({error}); :Acp allow or :Acp reject answers");
-                editor.notify(&text, crate::nvim::editor::Level::Error);
-            }
-        }));
-    }
-
-    /// The picker closed. Without a choice the question is rejected once where the agent offers that,
-    /// and else stays open; it is never allowed.
-    fn picked(&mut self, key: SessionKey, ask: AskId, chosen: Option<String>) -> Result<()> {
-        if self.asking.open == Some(ask) {
-            self.asking.open = None;
-        }
-        self.asking.retry = true;
-        let fallback = || {
-            let open = self.sessions.get(&key)?.asks().iter().find(|open| open.ask == ask)?;
-            let reject = open.options.iter().find(|option| option.kind == PermissionKind::RejectOnce)?;
-            Some(reject.id.clone())
-        };
-        match chosen.or_else(fallback) {
-            Some(option) => self.answer(key, ask, &option),
-            None => {
-                self.asking.put_off.push(ask);
-                Ok(())
-            }
+    fn give(&self, value: T) {
+        let progress = self.0.replace(Progress::Over);
+        match progress {
+            Progress::Showing(then) => drop(self.0.replace(Progress::Given(then, value))),
+            Progress::Waiting(then) => then(value),
+            answered => drop(self.0.replace(answered)),
         }
     }
 
-    /// Whether a picker would take the keys of somebody who is writing.
-    fn is_typing(&self) -> bool {
-        let (mode, blocking) = self.editor.mode();
-        if blocking {
-            return true;
+    fn shown(&self) {
+        match self.0.replace(Progress::Over) {
+            Progress::Showing(then) => drop(self.0.replace(Progress::Waiting(then))),
+            Progress::Given(then, value) => then(value),
+            over => drop(self.0.replace(over)),
         }
-        if mode == "n" {
-            return false;
-        }
-        // An empty prompt is where one waits for the agent.
-        let waits_in_prompt = || -> Result<bool> {
-            let buf = self.editor.current_buf()?;
-            let Some(chat) = self.chats.values().find(|chat| chat.prompt == buf) else { return Ok(false) };
-            Ok(chat.prompt_text(&self.editor)?.trim().is_empty())
-        };
-        !(mode.starts_with('i') && waits_in_prompt().unwrap_or(false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_passed_on_once_and_never_inside_the_picker() {
+        let got = Rc::new(RefCell::new(Vec::new()));
+        let keep = got.clone();
+        let answer = Answer::new(move |value: u32| keep.borrow_mut().push(value));
+        answer.give(1);
+        answer.give(2);
+        assert!(got.borrow().is_empty());
+        answer.shown();
+        answer.give(3);
+        assert_eq!(*got.borrow(), [1]);
+        let keep = got.clone();
+        let late = Answer::new(move |value: u32| keep.borrow_mut().push(value));
+        late.shown();
+        late.give(4);
+        late.give(5);
+        assert_eq!(*got.borrow(), [1, 4]);
+    }
+
+    #[test]
+    fn what_an_agent_wrote_is_one_plain_line() {
+        assert_eq!(plain(" a\n\n b\u{12}=c\0\t "), "a b =c");
+        assert_eq!(plain_keys("a b\u{12}=x\u{1b}\r\n"), "a b=x");
     }
 }

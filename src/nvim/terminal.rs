@@ -181,6 +181,7 @@ impl Terminals {
         key: &Key,
         options: &TerminalOptions,
         beside: Option<Win>,
+        title: Option<String>,
     ) -> Result<()> {
         let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
         if !editor.wins_of(terminal.buf).is_empty() {
@@ -213,7 +214,8 @@ impl Terminals {
             editor.set_win_option(win, name, false)?;
         }
         editor.set_win_option(win, "signcolumn", "no")?;
-        let bar = format!("%#AcpWinbar# {}%< ", terminal.command.replace('%', "%%").replace('\n', " "));
+        let label = one_line(&title.unwrap_or_else(|| terminal.command.clone()));
+        let bar = format!("%#AcpWinbar# {}%< ", label.replace('%', "%%"));
         editor.set_win_option(win, "winbar", bar)?;
         terminal.show_kept(editor)
     }

@@ -8,47 +8,70 @@ use crate::core::transcript::{cut_middle, seconds};
 /// `starting`, `idle`, `working`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
     match session.phase {
+        _ if !session.asks().is_empty() => "waiting",
         Phase::Opening { .. } => "starting",
         Phase::LoginNeeded => "waiting",
         Phase::Gone if session.was_stopped() => "ended",
         Phase::Gone => "failed",
-        _ if !session.asks().is_empty() => "waiting",
         Phase::Idle => "idle",
         Phase::Working { .. } | Phase::Cancelling { .. } => "working",
     }
 }
 
-/// The transcript's bar, in the format of 'winbar'.
-pub fn transcript(session: &Session, now: Moment) -> String {
-    let mut facts = Vec::new();
-    facts.extend(mode(session));
-    facts.extend(model(session));
-    if let Some((used, size)) = session.usage
-        && size > 0
-    {
-        facts.push(format!("ctx {}%", used.saturating_mul(100) / size));
-    }
-    if let Some(cost) = &session.cost {
-        facts.push(match cost.currency.as_str() {
-            "USD" => format!("${:.2}", cost.amount),
-            currency => format!("{:.2} {currency}", cost.amount),
-        });
-    }
-    let facts: String = facts.iter().map(|fact| format!("{} · ", escape(&cut_middle(fact, 24)))).collect();
-    let (text, group) = match &session.phase {
+/// The transcript's bar, in the format of 'winbar', for a window of `width` cells. Where that is
+/// narrow the title is cut in its middle first, then facts go, the least important one first.
+pub fn transcript(session: &Session, now: Moment, width: usize) -> String {
+    let (state, group) = match &session.phase {
+        _ if !session.asks().is_empty() => ("waiting for you".to_owned(), "AcpToolWaiting"),
         Phase::Opening { since } => (format!("starting {}", clock(now.since(*since))), "AcpToolRunning"),
         Phase::LoginNeeded => ("log in".to_owned(), "AcpToolWaiting"),
         Phase::Gone => ("ended".to_owned(), "AcpError"),
-        _ if !session.asks().is_empty() => ("waiting for you".to_owned(), "AcpToolWaiting"),
         Phase::Idle => ("ready".to_owned(), "AcpMeta"),
         Phase::Working { since } => (format!("working {}", clock(now.since(*since))), "AcpToolRunning"),
         Phase::Cancelling { asked, .. } => {
             (format!("stopping {}", clock(now.since(*asked))), "AcpToolCancelled")
         }
     };
-    let title = session.title.as_deref().map(|title| cut_middle(title, 60)).unwrap_or_default();
-    let name = escape(&session.name());
-    format!("%#AcpWinbar# {name}%#AcpMeta#  %<{}%=%#AcpMeta#{facts}%#{group}#{text} ", escape(&title))
+    let name = session.name();
+    let mut facts = facts(session);
+    let cells = |text: &str| text.chars().count();
+    // What is always there: a blank at both ends, the name, two blanks, the state.
+    let fixed = 4 + cells(&name) + cells(&state);
+    let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
+    while !facts.is_empty() && fixed + of_facts(&facts) > width {
+        facts.pop();
+    }
+    let room = width.saturating_sub(fixed + of_facts(&facts) + 1);
+    let title = session.title.as_deref().map(|title| cut_middle(title, room.min(60)));
+    let title = title.filter(|_| room >= SHORTEST_TITLE).unwrap_or_default();
+    let facts: String = facts.iter().map(|fact| format!("{} · ", escape(fact))).collect();
+    format!(
+        "%#AcpWinbar# {}%#AcpMeta#  {}%=%#AcpMeta#{facts}%#{group}#{state} ",
+        escape(&name),
+        escape(&title)
+    )
+}
+
+/// A title of fewer characters says nothing.
+const SHORTEST_TITLE: usize = 8;
+
+/// What the agent reports, most important first.
+fn facts(session: &Session) -> Vec<String> {
+    let mut facts = Vec::new();
+    facts.extend(mode(session));
+    if let Some((used, size)) = session.usage
+        && size > 0
+    {
+        facts.push(format!("ctx {}%", used.saturating_mul(100) / size));
+    }
+    facts.extend(model(session));
+    if let Some(cost) = &session.cost {
+        facts.push(match cost.currency.as_str() {
+            "USD" => format!("${:.2}", cost.amount),
+            currency => format!("{:.2} {currency}", cost.amount),
+        });
+    }
+    facts.iter().map(|fact| cut_middle(fact, 24)).collect()
 }
 
 /// The prompt's bar: what waits, and the keys that matter now.
@@ -116,23 +139,40 @@ mod tests {
     use super::*;
     use crate::core::message::{AgentId, Content, Cost, Opened, Place, SessionKey, Update};
 
-    #[test]
-    fn the_bar_shows_only_what_the_agent_reports() {
+    fn idle() -> Session {
         let mut session =
             Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
-        assert_eq!(
-            transcript(&session, Moment(0)),
-            "%#AcpWinbar# demo%#AcpMeta#  %<%=%#AcpMeta#%#AcpMeta#ready "
-        );
+        session
+    }
+
+    /// The bar without its colours.
+    fn plain(session: &Session, now: u64, width: usize) -> String {
+        let bar = transcript(session, Moment(now), width);
+        bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
+    }
+
+    #[test]
+    fn the_bar_shows_only_what_the_agent_reports() {
+        let mut session = idle();
+        assert_eq!(plain(&session, 0, 80), " demo  %=ready ");
         let cost = Some(Cost { amount: 0.124, currency: "USD".into() });
         session.apply(Update::Usage { used: 34, size: 100, cost }, Moment(0));
         session.apply(Update::Info { title: Some(Some("100% sure".into())), updated_at: None }, Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
-        let bar = transcript(&session, Moment(42_000));
-        assert!(
-            bar.contains("100%% sure") && bar.contains("ctx 34%% · $0.12 · ") && bar.contains("working 42 s"),
-            "{bar}"
-        );
+        assert_eq!(plain(&session, 42_000, 80), " demo  100%% sure%=ctx 34%% · $0.12 · working 42 s ");
+    }
+
+    #[test]
+    fn a_narrow_bar_cuts_the_title_then_drops_facts_and_keeps_the_state() {
+        let mut session = idle();
+        let cost = Some(Cost { amount: 1.0, currency: "USD".into() });
+        session.apply(Update::Usage { used: 1, size: 2, cost }, Moment(0));
+        let title = Some(Some("A title that is rather long".into()));
+        session.apply(Update::Info { title, updated_at: None }, Moment(0));
+        assert_eq!(plain(&session, 0, 45), " demo  A titl…r long%=ctx 50%% · $1.00 · ready ");
+        assert_eq!(plain(&session, 0, 32), " demo  %=ctx 50%% · $1.00 · ready ");
+        assert_eq!(plain(&session, 0, 24), " demo  %=ctx 50%% · ready ");
+        assert_eq!(plain(&session, 0, 10), " demo  %=ready ");
     }
 }

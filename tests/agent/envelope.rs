@@ -270,6 +270,12 @@ fn an_error_says_what_can_be_done_about_it() {
         test.prompt("x");
         let TurnEnd::Failed(failure) = test.turn_end() else { panic!("the turn didn't fail") };
         assert_eq!((failure.kind, failure.message.as_str()), (kind, message));
+        if kind == FailureKind::AuthRequired {
+            assert!(
+                failure.details.unwrap().contains("authMethods"),
+                "the ways to log in are in no other place"
+            );
+        }
     }
 }
 

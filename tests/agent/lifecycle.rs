@@ -107,7 +107,13 @@ fn an_agent_that_offers_nothing_is_asked_for_nothing() {
     assert_eq!(test.failed().0, "log out");
     test.send(Command::Login { agent: AGENT, method: "x".into() });
     assert_eq!(test.failed().0, "log in");
-    test.send(Command::Load { agent: AGENT, session: SESSION, place: test.place(), acp_id: "s".into() });
+    test.send(Command::Load {
+        agent: AGENT,
+        session: SESSION,
+        place: test.place(),
+        acp_id: "s".into(),
+        how: acp_nvim::core::message::Reopen::Load,
+    });
     assert_eq!(test.open_failed().message, "agent doesn't offer to load sessions");
     assert_eq!(test.finish().methods(), ["initialize"]);
 }

@@ -272,6 +272,7 @@ fn command(test: &Test, method: &str, params: &Value, key: Option<SessionKey>, s
             session: SessionKey(100),
             place: test.place(),
             acp_id: text("sessionId"),
+            how: acp_nvim::core::message::Reopen::Load,
         },
         "session/prompt" => Command::Prompt { session, content: vec![Content::Text("go".into())] },
         "session/cancel" => Command::Cancel { session },

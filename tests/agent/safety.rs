@@ -10,10 +10,16 @@ use serde_json::{Value, json};
 
 use super::support::*;
 
+/// Set where the test binary is run as the one that is to be killed; without it nothing would end it.
+const VICTIM: &str = "ACP_TEST_VICTIM";
+
 /// Stands for Neovim in the test below, which kills it.
 #[test]
 #[ignore = "run by the test that kills it"]
 fn victim() {
+    if std::env::var_os(VICTIM).is_none() {
+        return;
+    }
     let mut test = Test::new();
     test.open(&[
         json!({"ignore_term": true}),
@@ -36,6 +42,7 @@ fn victim() {
 fn a_killed_neovim_leaves_nothing_behind() {
     let mut neovim = Process::new(std::env::current_exe().unwrap())
         .args(["--exact", "agent::safety::victim", "--ignored", "--nocapture"])
+        .env(VICTIM, "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -153,6 +160,98 @@ fn what_is_to_be_computed_comes_back_with_its_number() {
         _ => None,
     });
     assert!(matches!(outcome, Outcome::Placed(placed) if placed.len() == 1));
+}
+
+/// Requests of all kinds, and everything that can happen to them, in an order that each round draws
+/// anew.
+#[test]
+fn whatever_happens_each_request_has_one_answer() {
+    for seed in 0..12 {
+        let mut draw = Draw(seed);
+        let mut test = Test::new();
+        let path = test.file("loaded.txt", "text");
+        test.send(Command::FileLoaded { path: path.clone() });
+        let terminal = json!({"sessionId": "s1", "terminalId": "terminal-1"});
+        let mut steps = vec![
+            expect("session/prompt"),
+            request(99, "terminal/create", &json!({"sessionId": "s1", "command": "sleep 600"})),
+            json!({"answer": 99}),
+        ];
+        for id in 100..120 {
+            steps.push(match draw.below(6) {
+                0 => permission(id, "c"),
+                1 => request(id, "fs/read_text_file", &json!({"sessionId": "s1", "path": path})),
+                2 => request(
+                    id,
+                    "fs/write_text_file",
+                    &json!({"sessionId": "s1", "path": path, "content": "new"}),
+                ),
+                3 => request(id, "terminal/wait_for_exit", &terminal),
+                4 => request(
+                    id,
+                    "elicitation/create",
+                    &json!({"sessionId": "s1", "mode": "form", "message": "m", "requestedSchema": {}}),
+                ),
+                _ => request(id, "_vendor/x", &json!({})),
+            });
+            if draw.below(4) == 0 {
+                steps.push(notify("$/cancel_request", &json!({ "requestId": 100 + draw.below(20) })));
+            }
+        }
+        steps.push(request(120, "fs/read_text_file", &json!({"sessionId": "s1", "path": path, "line": 7})));
+        test.open(&steps);
+        test.prompt("x");
+        // The last one comes when all others were read. It is among the questions of the editor.
+        let last = Question::Read { path: path.clone(), line: Some(7), limit: None };
+        let mut asks = Vec::new();
+        wait_for("all questions", || {
+            asks = test
+                .events()
+                .into_iter()
+                .filter_map(|event| match event {
+                    Event::Asked { ask, question, .. } => Some((ask, question)),
+                    _ => None,
+                })
+                .collect();
+            test.received().methods().len() == 3 && asks.iter().any(|(_, question)| *question == last)
+        });
+        for _ in 0..asks.len() {
+            let (ask, question) = asks[draw.below(asks.len() as u64) as usize].clone();
+            let fitting = match question {
+                Question::Permission { .. } => Answer::Selected("yes".into()),
+                Question::Read { .. } => Answer::Text("text".into()),
+                Question::Write { .. } => Answer::Refused("no".into()),
+                Question::Form { .. } | Question::Url { .. } => Answer::Declined,
+            };
+            match draw.below(8) {
+                0 => test.send(Command::Cancel { session: SESSION }),
+                1 => test.answer(ask, Answer::Cancelled),
+                2 => test.answer(ask, Answer::Done),
+                _ => test.answer(ask, fitting),
+            }
+        }
+        if draw.below(2) == 0 {
+            test.send(Command::Close { session: SESSION });
+        }
+        let received = test.finish();
+        for id in 99..=120 {
+            assert_eq!(received.answers(&json!(id)).len(), 1, "request {id} of round {seed}");
+        }
+    }
+}
+
+/// Numbers that look drawn, and are the same each time (xorshift).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: u64) -> u64 {
+        let mut next = self.0.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        next ^= next >> 12;
+        next ^= next << 25;
+        next ^= next >> 27;
+        self.0 = next;
+        (next >> 11) % limit
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ The script is a list of steps, each an object with one main key:
     flood      number of bytes to write as one endless line
     spawn      starts a sleeping child; writes its pid to the record's folder as `child`
     exit       ends with this code
-    ignore_term, close_stdout, stop_reading, pause (seconds)
+    ignore_term, close_stdout, stop_reading, read_again, pause (seconds)
 
 In what is sent, "$name" is replaced by the id of the message captured under that name, and
 "$name.a.b" by a part of its params.
@@ -90,8 +90,9 @@ def count(value, number):
 
 
 def write(data):
+    data = memoryview(data)
     while data:
-        data = data[os.write(1, data) :]
+        data = data[os.write(1, data[:65536]) :]
 
 
 def line(message):

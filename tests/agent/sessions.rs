@@ -17,7 +17,13 @@ fn storage() -> Value {
 }
 
 fn load(test: &Test, acp_id: &str) {
-    test.send(Command::Load { agent: AGENT, session: SESSION, place: test.place(), acp_id: acp_id.into() });
+    test.send(Command::Load {
+        agent: AGENT,
+        session: SESSION,
+        place: test.place(),
+        acp_id: acp_id.into(),
+        how: acp_nvim::core::message::Reopen::Load,
+    });
 }
 
 #[test]
@@ -300,6 +306,35 @@ fn what_is_replayed_comes_before_the_session_is_open() {
 }
 
 #[test]
+fn a_prompt_waits_until_the_session_is_loaded() {
+    let mut test = Test::new();
+    test.connect_with(
+        &storage(),
+        &[
+            expect("session/load"),
+            permission(7, "gate"),
+            json!({"answer": 7}),
+            answer_to("session/load", &json!({})),
+            expect("session/prompt"),
+            end_turn(),
+        ],
+    );
+    load(&test, "s1");
+    test.prompt("x");
+    let (ask, _) = test.question();
+    assert_eq!(test.received().methods(), ["initialize", "session/load"]);
+    test.answer(ask, Answer::Selected("yes".into()));
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+
+    let mut test = Test::new();
+    test.connect_with(&storage(), &[expect("session/load"), json!({"exit": 1})]);
+    load(&test, "s1");
+    test.prompt("x");
+    assert!(matches!(test.turn_end(), TurnEnd::Failed(_)));
+    test.open_failed();
+}
+
+#[test]
 fn a_session_is_resumed_where_it_cannot_be_loaded() {
     let mut test = Test::new();
     let can = capabilities(&json!({"sessionCapabilities": {"resume": {}}}));
@@ -486,6 +521,7 @@ fn further_folders_are_sent_where_they_are_taken_and_each_once() {
         session: SessionKey(2),
         place: folders(&test),
         acp_id: "old".into(),
+        how: acp_nvim::core::message::Reopen::Load,
     });
     test.opened();
     let received = test.finish();
@@ -580,6 +616,38 @@ fn after_logging_in_a_session_can_be_opened() {
     test.prompt("x");
     assert!(matches!(test.turn_end(), TurnEnd::Failed(Failure { kind: FailureKind::AuthRequired, .. })));
     assert_eq!(test.finish().all("authenticate"), [&json!({"methodId": "key"})]);
+}
+
+#[test]
+fn a_way_to_log_in_may_be_told_by_the_error_that_demands_it() {
+    let mut test = Test::new();
+    let error = json!({"code": -32000, "message": "Authentication required", "data": {"authMethods": [{"id": "key", "name": "Key"}]}});
+    test.connect(&[
+        json!({"expect": "session/new", "as": "one"}),
+        fail("one", &error),
+        json!({"expect": "session/new", "as": "two"}),
+        fail("two", &error),
+        expect("authenticate"),
+        answer_to("authenticate", &json!({})),
+    ]);
+    test.send(test.open_command(SESSION));
+    test.open_failed();
+    test.send(test.open_command(SESSION));
+    test.open_failed();
+    // It is told once, and before the failure that it helps with.
+    let connected = |event: &Event| match event {
+        Event::Connected { info, .. } => Some(info.auth_methods.len()),
+        _ => None,
+    };
+    let methods: Vec<usize> = test.events().iter().filter_map(connected).collect();
+    assert_eq!(methods, [0, 1]);
+    let events = test.events();
+    let at = |wanted: &dyn Fn(&Event) -> bool| events.iter().position(wanted).unwrap();
+    assert!(
+        at(&|event| connected(event) == Some(1)) < at(&|event| matches!(event, Event::OpenFailed { .. }))
+    );
+    test.send(Command::Login { agent: AGENT, method: "key".into() });
+    test.wait("LoggedIn", |event| matches!(event, Event::LoggedIn { .. }).then_some(()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A background with a scripted agent at its other end. Tests send commands, wait for events, and
-//! look at what the agent received; every line of that must be what the protocol's types allow.
+//! look at what the agent received; every line of that must be what the protocol's types allow. The
+//! agent is a script in Python 3, which must be installed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

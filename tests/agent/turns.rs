@@ -1,5 +1,8 @@
 //! Turns: what is sent, what streams in, how they end, and how they are cancelled.
 
+use std::time::Duration;
+
+use acp_nvim::acp::Settings;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 
@@ -144,6 +147,15 @@ fn a_turn_tells_its_tokens_where_the_agent_does() {
 }
 
 #[test]
+fn a_turn_may_take_as_long_as_it_takes() {
+    // The one time limit that there is is over long before the turn.
+    let mut test = Test::with(Settings { initialize_timeout: Duration::from_secs(3), ..Settings::default() });
+    test.open(&[expect("session/prompt"), json!({"pause": 4}), end_turn()]);
+    test.prompt("x");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+}
+
+#[test]
 fn an_error_ends_the_turn_and_the_session_goes_on() {
     let mut test = Test::new();
     test.open(&[
@@ -285,7 +297,7 @@ fn what_is_nested_beyond_reason_costs_no_more_than_itself() {
 }
 
 #[test]
-fn fifty_thousand_chunks_arrive_whole_and_held_back() {
+fn fifty_thousand_chunks_arrive_whole() {
     let mut test = Test::new();
     test.open(&[
         expect("session/prompt"),
@@ -297,6 +309,51 @@ fn fifty_thousand_chunks_arrive_whole_and_held_back() {
     let said: String = test.updates().iter().filter_map(text).collect();
     let expected: String = (0..50_000).map(|number| format!("word {number} ")).collect();
     assert_eq!(said, expected);
+}
+
+/// Counts what the agent wrote, which only Linux tells.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agent_that_is_faster_than_the_editor_is_held_back() {
+    const MUCH: usize = 64 << 20;
+    let mut test = Test::new();
+    let chunk = chunk(&"x".repeat(1 << 20));
+    let flood =
+        json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": chunk}});
+    test.open(&[expect("session/prompt"), json!({"repeat": MUCH >> 20, "send": flood}), end_turn()]);
+    let agent = test.wait("Started", |event| match event {
+        Event::Started { pid, .. } => Some(*pid),
+        _ => None,
+    });
+    let written = || -> usize {
+        let io = std::fs::read_to_string(format!("/proc/{agent}/io")).unwrap();
+        let line = io.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap();
+        line.parse().unwrap()
+    };
+    test.prompt("x");
+    // Nobody takes the events, so the agent's writing comes to a halt.
+    let (mut last, mut still) = (0, 0);
+    wait_for("a halt", || {
+        let now = written();
+        still = if now == last && now > 1 << 20 { still + 1 } else { 0 };
+        last = now;
+        still > 60
+    });
+    assert!(last < 16 << 20, "it wrote {last} bytes into a full mailbox");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    let said: usize = test.updates().iter().filter_map(text).map(str::len).sum();
+    assert_eq!(said, MUCH);
+}
+
+#[test]
+fn an_agent_that_is_held_back_can_be_ended() {
+    let mut test = Test::new();
+    let chunk = chunk(&"x".repeat(1 << 20));
+    let flood =
+        json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": chunk}});
+    test.open(&[json!({"repeat": 64, "send": flood}), json!({"pause": 600})]);
+    // Nobody takes the events, and yet everybody is gone.
+    assert!(test.background.shut_down(Duration::from_secs(5)));
 }
 
 #[test]

@@ -62,6 +62,12 @@ impl Grid {
         })
     }
 
+    /// What stands in the columns from `column` on, of the rows from `row` on, as one text.
+    pub fn part(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> String {
+        let rows = self.rows.get(rows).unwrap_or_default();
+        rows.iter().map(|row| row_text(row.get(columns.clone()).unwrap_or_default())).collect()
+    }
+
     pub fn groups(&self, row: usize, column: usize) -> Vec<String> {
         self.groups_of(&self.rows[row][column]).to_vec()
     }

@@ -9,6 +9,7 @@ mod rpc;
 pub mod script;
 pub mod source;
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -62,6 +63,8 @@ pub struct Nvim {
     grid: Grid,
     /// Redraws so far; a change of it means that there is something new to see.
     flushes: u64,
+    /// What Lua sent by `vim.rpcnotify()` and nobody asked for yet.
+    notified: VecDeque<(String, Vec<Value>)>,
     timeout: Duration,
     /// An environment variable that every process under this Neovim carries.
     mark: String,
@@ -116,6 +119,7 @@ impl Nvim {
             connection,
             grid: Grid::default(),
             flushes: 0,
+            notified: VecDeque::new(),
             timeout: options.timeout,
             mark,
             home,
@@ -144,6 +148,11 @@ impl Nvim {
             let taken = self.request("nvim_input", vec![rest.into()]).expect("keys to be taken");
             rest = &rest[taken.as_u64().expect("a number of bytes") as usize..];
         }
+    }
+
+    /// Types keys without waiting until Neovim has taken them.
+    pub fn type_ahead(&mut self, keys: &str) {
+        self.connection.notify("nvim_input", vec![keys.into()]);
     }
 
     /// Runs Lua with `...` as the arguments; fails the test when it fails.
@@ -256,11 +265,17 @@ impl Nvim {
 
     /// Waits until a condition holds. It is looked at after each redraw, and every few milliseconds.
     #[track_caller]
-    pub fn wait_until(&mut self, mut condition: impl FnMut(&mut Self) -> bool, what: &str) {
-        let deadline = Instant::now() + DEADLINE;
+    pub fn wait_until(&mut self, condition: impl FnMut(&mut Self) -> bool, what: &str) {
+        self.wait_within(DEADLINE, condition, what);
+    }
+
+    /// As [`Self::wait_until`], for what takes longer.
+    #[track_caller]
+    pub fn wait_within(&mut self, limit: Duration, mut condition: impl FnMut(&mut Self) -> bool, what: &str) {
+        let deadline = Instant::now() + limit;
         while !condition(self) {
             if Instant::now() > deadline {
-                panic!("waited {DEADLINE:?} for {what}\n{}", self.report());
+                panic!("waited {limit:?} for {what}\n{}", self.report());
             }
             self.next_flush(RECHECK);
         }
@@ -354,24 +369,39 @@ impl Nvim {
     fn notified(&mut self, method: &str, args: &[Value]) {
         if method == "redraw" {
             self.flushes += self.grid.redraw(args);
+        } else {
+            self.notified.push_back((method.to_owned(), args.to_vec()));
         }
     }
 
-    /// Reads what Neovim says until it has drawn something, or the time is over.
-    fn next_flush(&mut self, timeout: Duration) {
+    /// Reads what Neovim says until it has drawn something, or the time is over. Says when it was told.
+    pub fn next_flush(&mut self, timeout: Duration) -> Option<Instant> {
         let seen = self.flushes;
         let deadline = Instant::now() + timeout;
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
-            match self.connection.receive(left) {
-                Some(Incoming::Notified { method, args }) => self.notified(&method, &args),
-                Some(Incoming::Answer { .. }) => {}
-                Some(Incoming::Closed) => self.ended(),
-                None => return,
+            let incoming = self.connection.receive(left)?;
+            let at = Instant::now();
+            match incoming {
+                Incoming::Notified { method, args } => self.notified(&method, &args),
+                Incoming::Answer { .. } => {}
+                Incoming::Closed => self.ended(),
             }
             if self.flushes != seen {
-                return;
+                return Some(at);
             }
         }
+        None
+    }
+
+    /// The screen as it was last declared complete.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// What came by `vim.rpcnotify()` under this name, if it has come.
+    pub fn take_notification(&mut self, name: &str) -> Option<Vec<Value>> {
+        let at = self.notified.iter().position(|(method, _)| method == name)?;
+        self.notified.remove(at).map(|(_, args)| args)
     }
 
     /// Takes in what has been drawn already.

@@ -45,11 +45,9 @@ end
 
 local function read_looks(info)
   local text = spans.text({ info, "x" })
-  text.parser:parse(true)
+  spans.parse(text)
   local body = {}
-  for _, tree in pairs(text.parser:trees()) do
-    spans.captures(body, 0, tree, "markdown", text.text, 1, text.lines, 1, 2)
-  end
+  spans.captures(body, 0, text.parser, text.text, 1, text.lines, 1, 2)
   local looks = { first = spans.rows(text, 0, 1, 0)[0] or {}, body = body[1] or {} }
   for lang, child in pairs(text.parser:children()) do
     for _, tree in pairs(child:trees()) do
@@ -76,7 +74,7 @@ function M.prepare(fence)
   local lang = fence.looks.lang
   if lang and not loaded[lang] then
     loaded[lang] = true
-    ts.query.get(lang, "highlights")
+    spans.query(lang)
     return false
   end
   return true
@@ -109,7 +107,7 @@ end
 ---@return acp.highlight.Segment[]? closing the segments of that line
 function M.stop(buf, base, fence, upto)
   upto = math.min(upto, fence.searched + SEARCHED)
-  for i, line in ipairs(api.nvim_buf_get_lines(buf, base + fence.searched, base + upto, false)) do
+  for i, line in ipairs(spans.lines(buf, base + fence.searched, base + upto)) do
     local closing = closes(fence, line)
     if closing then
       return fence.searched + i, closing
@@ -126,23 +124,13 @@ local function copy(segments)
   return copies
 end
 
-local function hidden_buffer()
-  local ignored = vim.o.eventignore
-  vim.o.eventignore = "all"
-  local ok, buf = pcall(api.nvim_create_buf, false, true)
-  if ok then
-    vim.bo[buf].undolevels = -1
-  end
-  vim.o.eventignore = ignored
-  return ok and buf or error(buf, 0)
-end
-
 --- Replaces the code from a row on, and has it parsed.
 local function feed(fence, from, lines)
   if fence.buf then
     api.nvim_buf_set_lines(fence.buf, from, -1, false, lines)
   else
-    fence.buf = hidden_buffer()
+    fence.buf = api.nvim_create_buf(false, true)
+    vim.bo[fence.buf].undolevels = -1
     api.nvim_buf_set_lines(fence.buf, 0, -1, false, lines)
     fence.parser = assert(ts.get_parser(fence.buf, fence.looks.lang))
     fence.parser:register_cbs({
@@ -160,7 +148,7 @@ end
 local function paint(buf, base, region, from, to)
   local fence = region.fence
   local first = fence.row + 1
-  local lines = api.nvim_buf_get_lines(buf, base + first + from, base + first + to, false)
+  local lines = spans.lines(buf, base + first + from, base + first + to)
   local rows = {}
   for i, line in ipairs(lines) do
     if #line > 0 then
@@ -177,9 +165,7 @@ local function paint(buf, base, region, from, to)
         return lines[i - from]
       end,
     })
-    for _, tree in pairs(fence.parser:trees()) do
-      spans.captures(rows, first, tree, fence.looks.lang, fence.buf, 0, by_row, from, to)
-    end
+    spans.captures(rows, first, fence.parser, fence.buf, 0, by_row, from, to)
   end
   local closing = first + to == region.rows and #lines > 0 and closes(fence, lines[#lines])
   if closing then -- the last line is not whole, but would close the fence as it stands
@@ -205,7 +191,7 @@ function M.look(buf, base, region, stop, closing)
   local from = math.max(fence.rows - 1, 0)
   fence.rows, fence.dirty = last - first, from
   if fence.looks.lang and (fence.buf or fence.rows > 0) then
-    feed(fence, from, api.nvim_buf_get_lines(buf, base + first + from, base + last, false))
+    feed(fence, from, spans.lines(buf, base + first + from, base + last))
   end
   local dirty = fence.dirty
   local near = math.max(dirty, fence.rows - ROWS)
@@ -251,7 +237,10 @@ function M.unfinished(fence)
     all = all or tree:root():has_error()
   end
   if fence.parser and not all then
-    fence.parser:parse(true)
+    local ok, err = pcall(fence.parser.parse, fence.parser, true)
+    if not ok then
+      spans.report(err)
+    end
     for _, child in pairs(fence.parser:children()) do
       for _, tree in pairs(child:trees()) do
         local from, _, to = tree:root():range()

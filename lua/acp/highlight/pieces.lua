@@ -11,8 +11,6 @@ local M = {}
 --- Bytes to be painted in one go: some 2 ms.
 local PIECE = 768
 
-local has_slices = vim.fn.has("nvim-0.11") == 1
-
 ---@class acp.highlight.Block Rows that have to be read together.
 ---@field from integer
 ---@field to integer exclusive
@@ -126,71 +124,30 @@ function M.after(region, row)
   return low
 end
 
----@class acp.highlight.Reading A text that is being parsed, a slice of it in each tick.
----@field text acp.highlight.Text
----@field ready boolean
----@field failed string?
-
---- Parses a text with all its languages: 3 ms of it at a time, but on 0.10 in one go.
----@param lines string[]
----@param done fun() called when the reading is ready, unless it is at once
----@return acp.highlight.Reading
-function M.read(lines, done)
-  local reading = { text = spans.text(lines), ready = false }
-  if has_slices then
-    local returned = false
-    reading.text.parser:parse(true, function(err)
-      reading.ready, reading.failed = true, err
-      if returned then
-        done()
-      end
-    end)
-    returned = true
-  else
-    reading.text.parser:parse(true)
-    reading.ready = true
-  end
-  return reading
-end
-
---- Paints a piece. One of a long block may have to wait until the block has been parsed.
+--- Paints a piece, or reads the long block it is a slice of.
 ---@param chat acp.highlight.Chat
 ---@param region acp.highlight.Region
 ---@param base integer
 ---@param piece acp.highlight.Piece
----@return boolean painted
----@return string? failed why it stays plain
 function M.paint(chat, region, base, piece)
   local block = piece.block
   local text
   if block == piece then
-    text = spans.text(api.nvim_buf_get_lines(chat.buf, base + block.from, base + block.to, false))
-    text.parser:parse(true)
+    text = spans.text(spans.lines(chat.buf, base + block.from, base + block.to))
+    spans.parse(text)
   else
     -- The parser of the last long block is kept for its other pieces.
-    local long = chat.long
-    if long and not long.reading.ready then
-      return false
+    if not chat.long or chat.long.block ~= block then
+      local lines = spans.lines(chat.buf, base + block.from, base + block.to)
+      chat.long = { block = block, text = spans.long_text(lines) }
+      return
     end
-    if not long or long.block ~= block then
-      local lines = api.nvim_buf_get_lines(chat.buf, base + block.from, base + block.to, false)
-      long = { block = block }
-      long.reading = M.read(lines, chat.wake)
-      chat.long = long
-      if not long.reading.ready then
-        return false
-      end
-    end
-    if long.reading.failed then
-      M.settle(chat, region, piece)
-      return true, ("couldn't parse a block of %d lines in time"):format(block.to - block.from)
-    end
-    text = long.reading.text
+    text = chat.long.text
+    spans.parse(text, piece.from - block.from, piece.to - block.from)
   end
   local rows = spans.rows(text, piece.from - block.from, piece.to - block.from, block.from)
   marks.paint(chat.buf, base, region.marks, rows, piece.from, piece.to)
   M.settle(chat, region, piece)
-  return true
 end
 
 return M

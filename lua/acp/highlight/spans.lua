@@ -6,6 +6,24 @@ local api, ts = vim.api, vim.treesitter
 
 local M = {}
 
+---@type fun(message: string)? called with what went wrong, once for each different text
+M.on_error = nil
+---@type table<string, true>
+local reported = {}
+
+--- What fails is a parser or a query, often one of the user's own: the text stays plain, and one message
+--- says so.
+---@param message any
+function M.report(message)
+  message = tostring(message)
+  if not reported[message] then
+    reported[message] = true
+    if M.on_error then
+      pcall(M.on_error, message)
+    end
+  end
+end
+
 ---@class acp.highlight.Text A text and the parser over it.
 ---@field lines string[]
 ---@field text string one row further down than the lines
@@ -17,13 +35,29 @@ local M = {}
 
 ---@alias acp.highlight.Rows table<integer, acp.highlight.Segment[]>
 
----@type table<string, table<integer, integer>>
-local groups_by_lang = {}
+---@type table<vim.treesitter.Query, table<integer, integer>>
+local groups_by_query = setmetatable({}, { __mode = "k" })
+---@type table<string, true> languages whose query can't be used
+local failing = {}
 
---- The groups of a language's captures: 0 for those that only carry data (`@_url`), -1 for those that
---- say where to spell.
-local function groups_of(lang, query)
-  local groups = groups_by_lang[lang]
+--- A language's query, and the groups of its captures: 0 for those that only carry data (`@_url`), -1 for
+--- those that say where to spell.
+---@param lang string
+---@return vim.treesitter.Query?
+---@return table<integer, integer>? groups
+function M.query(lang)
+  if failing[lang] then
+    return nil
+  end
+  local ok, query = pcall(ts.query.get, lang, "highlights")
+  if not ok then
+    failing[lang] = true
+    M.report(query)
+    return nil
+  elseif not query then
+    return nil
+  end
+  local groups = groups_by_query[query]
   if not groups then
     groups = {}
     for id, name in pairs(query.captures) do
@@ -35,9 +69,9 @@ local function groups_of(lang, query)
         groups[id] = api.nvim_get_hl_id_by_name("@" .. name .. "." .. lang)
       end
     end
-    groups_by_lang[lang] = groups
+    groups_by_query[query] = groups
   end
-  return groups
+  return query, groups
 end
 
 --- A link's target may be the text of another capture of the match. In a string, `get_node_text` does
@@ -56,31 +90,75 @@ local function url_of(url, match, metadata, source)
   return source:sub(range[3] + 1, range[6])
 end
 
+--- Bytes of a line that are read; the rest stays plain. (Neovim's own 'synmaxcol' is 3000.)
+local LONGEST = 8000
+
+--- Lines of a buffer, the very long ones cut short.
+---@param buf integer
+---@param from integer
+---@param to integer exclusive
+---@return string[]
+function M.lines(buf, from, to)
+  local lines = api.nvim_buf_get_lines(buf, from, to, false)
+  for i, line in ipairs(lines) do
+    if #line > LONGEST then
+      lines[i] = line:sub(1, LONGEST)
+    end
+  end
+  return lines
+end
+
 --- The text is read one row further down, for a `---` in the first row of a text would be front matter.
 ---@param lines string[]
+---@param opts table? of the parser
 ---@return acp.highlight.Text
-function M.text(lines)
+function M.text(lines, opts)
   local text = "\n" .. table.concat(lines, "\n") .. "\n"
-  return { lines = lines, text = text, parser = ts.get_string_parser(text, "markdown") }
+  return { lines = lines, text = text, parser = ts.get_string_parser(text, "markdown", opts or nil) }
+end
+
+--- The languages in Markdown, but none of those that are read as one text in all their places: such a one
+--- makes Neovim search a whole text for each few rows of it.
+local function injections()
+  local source = {}
+  for _, file in ipairs(ts.query.get_files("markdown", "injections")) do
+    source[#source + 1] = table.concat(vim.fn.readfile(file), "\n")
+  end
+  local query = table.concat(source, "\n"):gsub("%(#set!%s+injection%.combined[^)]*%)", "")
+  return { markdown = query }
+end
+
+---@type table<string, string>|false|nil
+local own_injections
+
+--- A text that is too long to be parsed with all its languages at once. Parsed are its blocks.
+---@param lines string[]
+---@return acp.highlight.Text
+function M.long_text(lines)
+  if own_injections == nil then
+    local ok, found = pcall(injections)
+    own_injections = ok and found
+  end
+  local text = M.text(lines, own_injections and { injections = own_injections })
+  text.parser:parse()
+  return text
+end
+
+--- Parses a text, or some rows of it, with all languages. One that fails is left out.
+---@param text acp.highlight.Text
+---@param from integer?
+---@param to integer? exclusive
+function M.parse(text, from, to)
+  local range = from and { from + 1, to + 1 } or true
+  local ok, err = pcall(text.parser.parse, text.parser, range)
+  if not ok then
+    M.report(err)
+  end
 end
 
 --- Adds the captures of one tree, cut into one segment for each row: a mark over many rows would have
 --- to be set anew, and all of its rows be drawn anew, each time its end moves.
----@param rows acp.highlight.Rows
----@param offset integer added to the row of a line, to give the row in `rows`
----@param tree TSTree
----@param lang string
----@param source integer|string
----@param shift integer how much further down than `lines` the tree stands
----@param lines table<integer, string> by row + 1
----@param from integer
----@param to integer exclusive
-function M.captures(rows, offset, tree, lang, source, shift, lines, from, to)
-  local query = ts.query.get(lang, "highlights")
-  if not query then
-    return
-  end
-  local groups = groups_of(lang, query)
+local function add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
   local captures = query:iter_captures(tree:root(), source, from + shift, to + shift)
   for id, node, metadata, match in captures do
     local group = groups[id]
@@ -93,7 +171,7 @@ function M.captures(rows, offset, tree, lang, source, shift, lines, from, to)
     end
     if group > 0 or conceal or conceal_lines or url then
       local first, col, last, end_col
-      if own and own.range then
+      if own and (own.range or own.offset) then
         local range = ts.get_range(node, source, own)
         first, col, last, end_col = range[1], range[2], range[4], range[5]
       else
@@ -113,22 +191,37 @@ function M.captures(rows, offset, tree, lang, source, shift, lines, from, to)
             segments = {}
             rows[row + offset] = segments
           end
-          segments[#segments + 1] =
-            { start, stop, math.max(group, 0), priority, conceal, url, conceal_lines }
+          segments[#segments + 1] = { start, stop, math.max(group, 0), priority, conceal, url, conceal_lines }
         end
       end
     end
   end
 end
 
-local function walk(rows, offset, ltree, text, from, to)
-  local lang = ltree:lang()
+--- Adds the captures of a language's trees, but not those of the languages in it.
+---@param rows acp.highlight.Rows
+---@param offset integer added to the row of a line, to give the row in `rows`
+---@param ltree vim.treesitter.LanguageTree
+---@param source integer|string
+---@param shift integer how much further down than `lines` the trees stand
+---@param lines table<integer, string> by row + 1
+---@param from integer
+---@param to integer exclusive
+function M.captures(rows, offset, ltree, source, shift, lines, from, to)
+  local query, groups = M.query(ltree:lang())
+  if not query or not groups then
+    return
+  end
   for _, tree in pairs(ltree:trees()) do
     local first, _, last = tree:root():range()
-    if first - 1 < to and last - 1 >= from then
-      M.captures(rows, offset, tree, lang, text.text, 1, text.lines, from, to)
+    if first - shift < to and last - shift >= from then
+      add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
     end
   end
+end
+
+local function walk(rows, offset, ltree, text, from, to)
+  M.captures(rows, offset, ltree, text.text, 1, text.lines, from, to)
   for _, child in pairs(ltree:children()) do
     walk(rows, offset, child, text, from, to)
   end

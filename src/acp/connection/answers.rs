@@ -19,6 +19,9 @@ impl Connection {
             self.turn_answered(session, result);
             return ControlFlow::Continue(());
         }
+        if let (Call::Open { .. } | Call::Load { .. }, Err(error)) = (&call, &result) {
+            self.learn_logins(error);
+        }
         match (call, result.map_err(from_acp::failure)) {
             (Call::Initialize, result) => return self.initialized(result),
             (Call::Open { session, place }, result) => {
@@ -37,13 +40,15 @@ impl Connection {
                 if let Some(known) = self.sessions.get_mut(session) {
                     let opened = from_acp::opened(known.acp_id.clone(), &answer);
                     known.options.clone_from(&opened.options);
+                    known.loading = false;
+                    let next = known.waiting.pop_front();
                     self.post(Event::Opened { session, opened: Box::new(opened) });
+                    if let Some(content) = next {
+                        self.prompt(session, content);
+                    }
                 }
             }
-            (Call::Load { session }, Err(failure)) => {
-                self.sessions.remove(session);
-                self.post(Event::OpenFailed { session, failure });
-            }
+            (Call::Load { session }, Err(failure)) => self.not_opened(session, failure),
             (Call::Unwanted, result) => self.close_unwanted(result),
             (Call::Close { session }, Err(failure)) => {
                 self.request_failed(Some(session), "close the session", failure)
@@ -79,6 +84,25 @@ impl Connection {
             }
             Err(failure) => ControlFlow::Break(failure),
         }
+    }
+
+    /// Some agents say how to log in only where they demand it.
+    fn learn_logins(&mut self, error: &RpcError) {
+        let State::Ready(info) = &mut self.state else { return };
+        let mut new = from_acp::logins_in_error(error);
+        new.retain(|method| info.auth_methods.iter().all(|known| known.id != method.id));
+        if !new.is_empty() {
+            info.auth_methods.extend(new);
+            let info = info.clone();
+            self.post(Event::Connected { agent: self.agent, info });
+        }
+    }
+
+    /// A session is not to be had, and so are the turns that waited for it.
+    pub(super) fn not_opened(&mut self, session: SessionKey, failure: Failure) {
+        self.fail_waiting(session, &failure);
+        self.sessions.remove(session);
+        self.post(Event::OpenFailed { session, failure });
     }
 
     fn close_unwanted(&mut self, result: Result<Value, Failure>) {

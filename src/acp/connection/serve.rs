@@ -1,39 +1,74 @@
 //! What the agent asks of us: each request is answered exactly once, at once where possible, else by
 //! the editor, the disk or a command's end. The protocol's words are `from_acp` and `to_acp`.
 
-use tokio::sync::oneshot;
+use std::collections::BTreeMap;
+
+use tokio::sync::mpsc;
 
 use super::wishes::Call;
 use super::{Connection, State};
 use crate::acp::asks::Over;
 use crate::acp::files::{FileRequest, FileWork, ForEditor};
 use crate::acp::from_acp::{self, AgentRequest, Scope};
-use crate::acp::rpc::{
-    INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Reply, RequestId, RpcError,
-};
+use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, RpcError};
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::to_acp;
 use crate::core::message::{
-    Event, PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch,
+    Event, Exit, PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch,
 };
 
 /// An agent that wants the error for a missing file as no error at all.
 const WANTS_EMPTY: &str = "gemini-cli";
 
-/// Requests that wait for a command's end. They wait as long as their entry is in here.
-#[derive(Default)]
-pub struct Waits(Vec<(RequestId, oneshot::Sender<()>)>);
+/// Requests that wait for a command's end.
+pub struct Waits {
+    open: BTreeMap<u64, Reply>,
+    count: u64,
+    tell: mpsc::UnboundedSender<(u64, Exit)>,
+    over: mpsc::UnboundedReceiver<(u64, Exit)>,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        let (tell, over) = mpsc::unbounded_channel();
+        Self { open: BTreeMap::new(), count: 0, tell, over }
+    }
+}
 
 impl Waits {
-    fn add(&mut self, id: RequestId) -> oneshot::Receiver<()> {
-        self.0.retain(|(_, stop)| !stop.is_closed());
-        let (stop, stopped) = oneshot::channel();
-        self.0.push((id, stop));
-        stopped
+    fn add(&mut self, reply: Reply, end: impl Future<Output = Exit> + Send + 'static) {
+        self.count += 1;
+        let (wait, tell) = (self.count, self.tell.clone());
+        self.open.insert(wait, reply);
+        tokio::spawn(async move {
+            let exit = end.await;
+            // Nobody listens any more when the agent is gone.
+            let _ = tell.send((wait, exit));
+        });
     }
 
-    fn stop(&mut self, id: &RequestId) {
-        self.0.retain(|(waiting, _)| waiting != id);
+    /// The next wait that is over, one that nobody waits for any more included.
+    pub async fn next(&mut self) -> (u64, Exit) {
+        match self.over.recv().await {
+            Some(over) => over,
+            // There is always a sender, which is ours.
+            None => std::future::pending().await,
+        }
+    }
+
+    pub fn answer(&mut self, (wait, exit): (u64, Exit)) {
+        if let Some(reply) = self.open.remove(&wait) {
+            reply.ok(to_acp::terminal_exited(exit));
+        }
+    }
+
+    fn take_back(&mut self, request: &RequestId) {
+        // A reply that is dropped says that the request was cancelled.
+        self.open.retain(|_, reply| reply.id() != request);
+    }
+
+    pub fn end(&mut self) {
+        self.open.clear();
     }
 }
 
@@ -187,7 +222,7 @@ impl Connection {
     fn file(&mut self, session: SessionKey, work: FileWork, reply: Reply) {
         let Some(known) = self.sessions.get_mut(session) else { return };
         let request = FileRequest { session, place: known.place.clone(), reply, work };
-        // It ends after this connection only; a request that comes to late is answered by its reply.
+        // It ends after this connection only; a request that comes too late is answered by its reply.
         let _ = self.files.send(request);
     }
 
@@ -200,24 +235,16 @@ impl Connection {
     }
 
     fn wait(&mut self, session: SessionKey, terminal: &TerminalId, reply: Reply) {
-        let over = match self.shared.terminals.wait(session, terminal) {
-            Ok(over) => over,
-            Err(error) => return reply.fail(&no_terminal(terminal, &error)),
-        };
-        let stopped = self.waits.add(reply.id().clone());
-        tokio::spawn(async move {
-            tokio::select! {
-                exit = over => reply.ok(to_acp::terminal_exited(exit)),
-                // Also when the conversation ends.
-                _ = stopped => reply.fail(&RpcError::new(REQUEST_CANCELLED, "request cancelled")),
-            }
-        });
+        match self.shared.terminals.wait(session, terminal) {
+            Ok(end) => self.waits.add(reply, end),
+            Err(error) => reply.fail(&no_terminal(terminal, &error)),
+        }
     }
 
     /// The agent takes a request of its own back.
     pub(super) fn taken_back(&mut self, params: &serde_json::Value) {
         if let Some(request) = from_acp::cancelled_request(params) {
-            self.waits.stop(&request);
+            self.waits.take_back(&request);
             self.withdraw(&Over::TakenBack(&request));
         }
     }

@@ -11,8 +11,8 @@ use crate::acp::rpc::{self, RequestId, RpcError};
 use crate::acp::session::{Session, Turn};
 use crate::acp::to_acp;
 use crate::core::message::{
-    AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, SessionKey, Severity,
-    Steering, StopReason, TurnEnd,
+    AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, Reopen, SessionKey,
+    Severity, Steering, StopReason, TurnEnd,
 };
 
 /// A request of ours, and what its answer is for.
@@ -70,7 +70,7 @@ impl Connection {
                 let place = Arc::new(place);
                 self.request(Call::Open { session, place }, to_acp::SESSION_NEW, &params);
             }
-            Command::Load { session, place, acp_id, .. } => self.load(session, place, acp_id),
+            Command::Load { session, place, acp_id, how, .. } => self.load(session, place, acp_id, how),
             Command::Close { session } => self.close(session),
             Command::Prompt { session, content } => self.prompt(session, content),
             Command::Cancel { session } => self.cancel(session),
@@ -131,7 +131,7 @@ impl Connection {
         }
     }
 
-    fn load(&mut self, session: SessionKey, place: Place, acp_id: String) {
+    fn load(&mut self, session: SessionKey, place: Place, acp_id: String, how: Reopen) {
         let State::Ready(info) = &self.state else { return };
         let can = info.can;
         if !can.load && !can.resume {
@@ -140,9 +140,11 @@ impl Connection {
         }
         self.tell_left_out(session, &place);
         // The agent shows the session before it answers, so it is known from here on.
-        self.sessions.insert(Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone())));
+        let mut known = Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone()));
+        known.loading = true;
+        self.sessions.insert(known);
         let call = Call::Load { session };
-        if can.load {
+        if can.load && (how == Reopen::Load || !can.resume) {
             self.request(call, to_acp::SESSION_LOAD, &to_acp::load_session(&acp_id, &place, can));
         } else {
             self.request(call, to_acp::SESSION_RESUME, &to_acp::resume_session(&acp_id, &place, can));
@@ -156,7 +158,7 @@ impl Connection {
             let end = TurnEnd::Failed(not_open());
             return self.post(Event::TurnEnded { session, end });
         };
-        if known.turn.is_some() {
+        if known.turn.is_some() || known.loading {
             return known.waiting.push_back(content);
         }
         known.turn = Some(Turn::default());
@@ -227,10 +229,9 @@ impl Connection {
         });
         let Some((id, call)) = opening else { return false };
         *call = Call::Unwanted;
-        self.sessions.remove(session);
         self.outbox.notify(to_acp::CANCEL_REQUEST, &to_acp::cancel_request(id));
         let failure = Failure { kind: FailureKind::Cancelled, message: "given up".to_owned(), details: None };
-        self.post(Event::OpenFailed { session, failure });
+        self.not_opened(session, failure);
         self.let_go_of_held();
         true
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::flood::{self, Amount, Flood};
+use crate::recording::Selection;
 use crate::replay;
 
 pub const USAGE: &str = "\
@@ -14,16 +15,23 @@ usage:
   acp-demo-agent                                 the demo agent: /tour, /plan, /edit, /run, ...
   acp-demo-agent --script FILE [--record FILE]   play the steps of a JSON file
   acp-demo-agent --replay FILE [options]         play the agent's side of a recorded session
-  acp-demo-agent --prompts FILE [--part N]       print what the user typed in a recorded session
+  acp-demo-agent --prompts FILE [options]        print what the user typed in a recorded session
   acp-demo-agent --flood N [--size BYTES]        answer each prompt with N chunks of text, fast
   acp-demo-agent --paced RATE SECONDS [--size BYTES]
                                                  the same with RATE chunks a second
+
+options of --flood and --paced:
+  --stamps              write t and eight digits into the text now and then: the time of writing in units
+                        of ten microseconds, its last digits; the first before all other text
+  --fill BYTES          answer the first prompt with this much text at once, later ones with the flood
 
 options of --replay:
   --map RECORDED=REAL   a folder of the recording is this one here (several times; the session's
                         working folder is mapped without it)
   --speed X             X times as fast as recorded; 0, the default, waits nowhere
   --part N              the Nth agent process of the recording, from 1
+  --session N           the Nth session of that process alone, from 1
+  --without METHOD      without what the client asked by this method (several times)
   --no-disk             leave the files alone that the recorded agent changed by itself
   --record FILE         write what comes in on stdin to a file
 
@@ -50,9 +58,11 @@ struct Given {
     amount: Option<Amount>,
     record: Option<PathBuf>,
     size: Option<usize>,
+    stamps: bool,
+    fill: Option<usize>,
     folders: Vec<(String, String)>,
     speed: Option<f64>,
-    part: Option<usize>,
+    selection: Selection,
     no_disk: bool,
 }
 
@@ -73,9 +83,13 @@ pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
                 given.amount = Some(Amount::Paced { per_second, seconds: positive(&name, &value()?)? });
             }
             "--size" => given.size = Some(number(&name, &value()?)?),
+            "--stamps" => given.stamps = true,
+            "--fill" => given.fill = Some(number(&name, &value()?)?),
             "--map" => given.folders.push(folders(&value()?)?),
             "--speed" => given.speed = Some(positive(&name, &value()?)?),
-            "--part" => given.part = Some(number(&name, &value()?)?),
+            "--part" => given.selection.part = number(&name, &value()?)?,
+            "--session" => given.selection.session = Some(number(&name, &value()?)?),
+            "--without" => given.selection.without.push(text(&name, value()?)?),
             "--no-disk" => given.no_disk = true,
             _ => return Err(format!("unknown argument {name}")),
         }
@@ -93,7 +107,12 @@ impl Given {
         if let Some(script) = self.script {
             return Ok(Task::Script { script, record: self.record });
         }
-        let flood = self.amount.map(|amount| Flood { amount, size: self.size.unwrap_or(flood::SIZE) });
+        let flood = self.amount.map(|amount| Flood {
+            amount,
+            size: self.size.unwrap_or(flood::SIZE),
+            stamps: self.stamps,
+            fill: self.fill.unwrap_or(0),
+        });
         let prints = self.prompts.is_some();
         let Some(recording) = self.replay.or(self.prompts) else {
             return match self.record {
@@ -103,7 +122,7 @@ impl Given {
         };
         let options = replay::Options {
             recording,
-            part: self.part.unwrap_or(1),
+            selection: self.selection,
             folders: self.folders,
             speed: self.speed.unwrap_or(0.0),
             write_disk: !self.no_disk,
@@ -116,6 +135,10 @@ impl Given {
 fn number<T: FromStr>(name: &str, value: &OsString) -> Result<T, String> {
     let text = value.to_string_lossy();
     text.parse().map_err(|_| format!("{name} wants a number, not {text}"))
+}
+
+fn text(name: &str, value: OsString) -> Result<String, String> {
+    value.into_string().map_err(|_| format!("{name} wants a text in UTF-8"))
 }
 
 fn positive(name: &str, value: &OsString) -> Result<f64, String> {
@@ -146,17 +169,25 @@ mod tests {
     #[test]
     fn every_task_has_its_line() {
         assert_eq!(task(""), Ok(Task::Serve { flood: None }));
-        let flood = Flood { amount: Amount::Count(5), size: 9 };
+        let flood = Flood { amount: Amount::Count(5), size: 9, stamps: false, fill: 0 };
         assert_eq!(task("--flood 5 --size 9"), Ok(Task::Serve { flood: Some(flood) }));
-        let flood = Flood { amount: Amount::Paced { per_second: 10.0, seconds: 2.5 }, size: flood::SIZE };
-        assert_eq!(task("--paced 10 2.5"), Ok(Task::Serve { flood: Some(flood) }));
+        let paced = Amount::Paced { per_second: 10.0, seconds: 2.5 };
+        let flood = Flood { amount: paced, size: flood::SIZE, stamps: true, fill: 7 };
+        assert_eq!(task("--paced 10 2.5 --stamps --fill 7"), Ok(Task::Serve { flood: Some(flood) }));
         let script = Task::Script { script: "a".into(), record: Some("b".into()) };
         assert_eq!(task("--script a --record b"), Ok(script));
         let Ok(Task::Replay(options)) = task("--replay a --map /project=/real/ --speed 2 --no-disk") else {
             panic!("a replay")
         };
         assert_eq!(options.folders, [("/project".to_owned(), "/real".to_owned())]);
-        assert_eq!((options.speed, options.write_disk, options.part), (2.0, false, 1));
+        assert_eq!((options.speed, options.write_disk), (2.0, false));
+        assert_eq!(options.selection, Selection::default());
+        let Ok(Task::Prompts(options)) = task("--prompts a --part 2 --session 3 --without x --without y")
+        else {
+            panic!("prompts")
+        };
+        let without = ["x", "y"].map(str::to_owned).to_vec();
+        assert_eq!(options.selection, Selection { part: 2, session: Some(3), without });
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Text as fast as the pipe takes it, or at a steady rate: what benchmarks measure a client with. The
-//! messages are formatted beforehand, so that the flood costs little more than the writing.
+//! messages are formatted beforehand, so that the flood costs little more than the writing. On request
+//! words in the text tell when they were written, for whoever looks at a screen.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use agent_client_protocol_schema::rpc::{JsonRpcMessage, Notification};
 use agent_client_protocol_schema::v1::{
@@ -19,10 +20,21 @@ pub const SIZE: usize = 24;
 /// So many chunks are different; then they come again.
 const ROUND: usize = 1024;
 
+/// The size of the chunks that fill a session before the flood.
+const FILL_SIZE: usize = 4096;
+
+/// The place for a time in a chunk that was formatted beforehand: a word of letters and digits, which no
+/// line break and no Markdown takes apart.
+const STAMP: &str = "t00000000";
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flood {
     pub amount: Amount,
     pub size: usize,
+    /// Whether words in the text tell when they were written.
+    pub stamps: bool,
+    /// The first prompt is answered with this many bytes of text instead.
+    pub fill: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,16 +48,19 @@ pub enum Amount {
 }
 
 pub fn play(turn: &mut Turn, flood: Flood) -> Played {
-    let round = Round::new(&turn.session, flood.size);
+    if flood.fill > 0 && turn.memory.prompts == 1 {
+        let mut round = Round::new(&turn.session, FILL_SIZE, false);
+        all(turn, &mut round, (flood.fill / FILL_SIZE) as u64)?;
+        say(turn, END);
+        return Ok(());
+    }
+    if flood.stamps {
+        // As soon as the prompt is here: when this was written is when the prompt arrived.
+        say(turn, &format!("{}\n\n", stamp()));
+    }
+    let mut round = Round::new(&turn.session, flood.size, flood.stamps);
     match flood.amount {
-        Amount::Count(count) => {
-            let mut sent = 0;
-            while sent < count {
-                sent = round.send(turn, sent, count);
-                // A cancel is heard once a round.
-                turn.sleep(Duration::ZERO)?;
-            }
-        }
+        Amount::Count(count) => all(turn, &mut round, count)?,
         Amount::Paced { per_second, seconds } => {
             let count = (per_second * seconds) as u64;
             let begin = Instant::now();
@@ -59,8 +74,29 @@ pub fn play(turn: &mut Turn, flood: Flood) -> Played {
             }
         }
     }
-    turn.update(SessionUpdate::AgentMessageChunk(ContentChunk::new(ContentBlock::from(END))));
+    say(turn, END);
     Ok(())
+}
+
+/// Sends this many chunks as fast as can be.
+fn all(turn: &mut Turn, round: &mut Round, count: u64) -> Played {
+    let mut sent = 0;
+    while sent < count {
+        sent = round.send(turn, sent, count);
+        // A cancel is heard once a round.
+        turn.sleep(Duration::ZERO)?;
+    }
+    Ok(())
+}
+
+fn say(turn: &Turn, text: &str) {
+    turn.update(SessionUpdate::AgentMessageChunk(ContentChunk::new(ContentBlock::from(text))));
+}
+
+/// Now, in units of ten microseconds, of which the last eight digits.
+fn stamp() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("t{:08}", now.as_micros() / 10 % 100_000_000)
 }
 
 /// The lines of all different chunks, one after the other.
@@ -68,36 +104,61 @@ struct Round {
     bytes: Vec<u8>,
     /// Where each line begins, and where the last one ends.
     bounds: Vec<usize>,
+    /// Where the stamps are.
+    stamps: Vec<usize>,
 }
 
 impl Round {
-    fn new(session: &SessionId, size: usize) -> Self {
+    fn new(session: &SessionId, size: usize, stamped: bool) -> Self {
         let text = document(ROUND * size.max(1));
         let mut bytes = Vec::new();
         let mut bounds = vec![0];
+        let mut stamps = Vec::new();
+        let mut ticks = 0;
         for piece in text.as_bytes().chunks(size.max(1)) {
             let piece = std::str::from_utf8(piece).expect("the document is ASCII");
+            ticks += piece.matches('`').count();
+            let prose = ticks % 2 == 0 && !piece.contains('`');
+            let stamp = (stamped && prose).then(|| with_stamp(piece)).flatten();
+            let place = stamp.is_some();
+            let piece = stamp.unwrap_or_else(|| piece.to_owned());
             let chunk = SessionUpdate::AgentMessageChunk(ContentChunk::new(ContentBlock::from(piece)));
             let message = JsonRpcMessage::wrap(Notification {
                 method: "session/update".into(),
                 params: Some(SessionNotification::new(session.clone(), chunk)),
             });
+            let line = bytes.len();
             serde_json::to_writer(&mut bytes, &message).expect("protocol types have string keys only");
+            if place {
+                let text = std::str::from_utf8(&bytes[line..]).expect("JSON is text");
+                stamps.extend(text.find(STAMP).map(|at| line + at));
+            }
             bytes.push(b'\n');
             bounds.push(bytes.len());
         }
-        Self { bytes, bounds }
+        Self { bytes, bounds, stamps }
     }
 
     /// Sends from chunk number `sent` to the end of the round, or to `count`; how far that was.
-    fn send(&self, turn: &Turn, sent: u64, count: u64) -> u64 {
+    fn send(&mut self, turn: &Turn, sent: u64, count: u64) -> u64 {
         let round = (self.bounds.len() - 1) as u64;
         let start = sent % round;
         let end = (start + count - sent).min(round);
         let (from, to) = (self.bounds[start as usize], self.bounds[end as usize]);
+        let now = stamp();
+        for at in self.stamps.iter().filter(|at| (from..to).contains(at)) {
+            self.bytes[*at..at + now.len()].copy_from_slice(now.as_bytes());
+        }
         turn.output.bytes(&self.bytes[from..to]);
         sent + end - start
     }
+}
+
+/// The piece with the place for a stamp between two of its words, if it has two.
+fn with_stamp(piece: &str) -> Option<String> {
+    let letters = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[2].is_ascii_lowercase();
+    let at = piece.as_bytes().windows(3).position(|three| three[1] == b' ' && letters(three))? + 1;
+    Some(format!("{} {STAMP}{}", &piece[..at], &piece[at..]))
 }
 
 /// Deterministic words with line breaks and some Markdown, exactly this long.
@@ -148,9 +209,28 @@ mod tests {
 
     #[test]
     fn a_round_has_every_chunk_as_one_line() {
-        let round = Round::new(&SessionId::new("s"), 7);
-        assert_eq!(round.bounds.len(), ROUND + 1);
-        let lines = round.bytes.iter().filter(|byte| **byte == b'\n').count();
-        assert_eq!(lines, ROUND);
+        for stamped in [false, true] {
+            let round = Round::new(&SessionId::new("s"), 7, stamped);
+            assert_eq!(round.bounds.len(), ROUND + 1);
+            let lines = round.bytes.iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(lines, ROUND);
+        }
+    }
+
+    #[test]
+    fn a_stamp_stands_between_words_and_in_no_code() {
+        assert_eq!(with_stamp("## Part 1: the line"), Some("## Part 1: the t00000000 line".to_owned()));
+        assert_eq!(with_stamp("- the"), None);
+        let round = Round::new(&SessionId::new("s"), 24, true);
+        assert!(round.stamps.len() > ROUND / 2);
+        for at in &round.stamps {
+            assert_eq!(&round.bytes[*at..at + STAMP.len()], STAMP.as_bytes());
+        }
+        let text = String::from_utf8(round.bytes).unwrap();
+        assert!(
+            text.lines()
+                .filter(|line| line.contains("print(") || line.contains("= 6"))
+                .all(|line| !line.contains(STAMP))
+        );
     }
 }

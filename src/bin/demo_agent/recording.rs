@@ -1,6 +1,8 @@
 //! A recorded session as a file holds it: one JSON object a line with the time, the direction and the
-//! message. Reads it and says what the user typed in it; playing it is for `replay`.
+//! message. Reads it, leaves out what a client would not have said, and says what the user typed in
+//! it; playing it is for `replay`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -11,6 +13,23 @@ use crate::wire::Incoming;
 
 /// Where one agent process ends and the next begins, within one file.
 const NEXT_PROCESS: &str = "a second agent process";
+
+/// Which part of a recording is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Selection {
+    /// Which agent process, from 1.
+    pub part: usize,
+    /// Which of its sessions, from 1 and in the order in which they were opened; all without one.
+    pub session: Option<usize>,
+    /// Methods that the client does not use.
+    pub without: Vec<String>,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self { part: 1, session: None, without: Vec::new() }
+    }
+}
 
 /// One line of the wire.
 #[derive(Debug)]
@@ -38,14 +57,90 @@ struct Written {
     note: Option<String>,
 }
 
-/// What one agent process of the recording read and wrote; the first one has the number 1.
-pub fn read(path: &Path, part: usize) -> Result<Vec<Entry>, String> {
+/// What one agent process of the recording read and wrote.
+pub fn read(path: &Path, selection: &Selection) -> Result<Vec<Entry>, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let mut parts = parse(&text)?;
-    if part == 0 || part > parts.len() {
+    select(parse(&text)?, selection)
+}
+
+fn select(mut parts: Vec<Vec<Entry>>, selection: &Selection) -> Result<Vec<Entry>, String> {
+    let Selection { part, session, without } = selection;
+    if *part == 0 || *part > parts.len() {
         return Err(format!("it has {} parts, and part {part} is not one of them", parts.len()));
     }
-    Ok(parts.swap_remove(part - 1))
+    let mut entries = parts.swap_remove(part - 1);
+    if let Some(number) = session {
+        entries = only_session(entries, *number)?;
+    }
+    Ok(leave_out(entries, |method, _, _| without.iter().any(|one| one == method)))
+}
+
+/// One of several sessions that ran side by side.
+fn only_session(entries: Vec<Entry>, number: usize) -> Result<Vec<Entry>, String> {
+    let opened = opened(&entries);
+    let Some((request, session)) = number.checked_sub(1).and_then(|index| opened.get(index).cloned()) else {
+        let count = opened.len();
+        return Err(format!("it opens {count} sessions, and session {number} is not one of them"));
+    };
+    // One that was never opened has no messages that a client could take for another's.
+    Ok(leave_out(entries, |_, id, params| {
+        let is_other_opening =
+            id.is_some_and(|id| id != &request && opened.iter().any(|(request, _)| request == id));
+        let is_other = params["sessionId"].as_str().is_some_and(|id| Some(id) != session.as_deref());
+        is_other_opening || is_other && session.is_some()
+    }))
+}
+
+/// The requests that opened a session: each with its id, and the session's if it came to be.
+fn opened(entries: &[Entry]) -> Vec<(Value, Option<String>)> {
+    let mut opened = Vec::new();
+    for entry in entries {
+        match &entry.what {
+            What::FromClient(Incoming::Request { id, method, params }) => match method.as_str() {
+                "session/new" => opened.push((id.clone(), None)),
+                "session/load" => opened.push((id.clone(), params["sessionId"].as_str().map(str::to_owned))),
+                _ => {}
+            },
+            What::FromAgent(message) if message.get("method").is_none() => {
+                let made = message["result"]["sessionId"].as_str();
+                if let Some((_, session)) = opened.iter_mut().find(|(id, _)| *id == message["id"]) {
+                    *session = session.take().or(made.map(str::to_owned));
+                }
+            }
+            _ => {}
+        }
+    }
+    opened
+}
+
+/// The recording without the messages that `is_out` says by method, id and parameters, the answers to
+/// those requests among them. An id given is one of the client's requests.
+fn leave_out(entries: Vec<Entry>, is_out: impl Fn(&str, Option<&Value>, &Value) -> bool) -> Vec<Entry> {
+    // The requests that are out and have no answer yet.
+    let (mut of_client, mut of_agent) = (BTreeSet::new(), BTreeSet::new());
+    let mut goes = |entry: &Entry| match &entry.what {
+        What::FromClient(Incoming::Request { id, method, params }) => {
+            let goes = is_out(method, Some(id), params);
+            if goes {
+                of_client.insert(id.to_string());
+            }
+            goes
+        }
+        What::FromClient(Incoming::Notification { method, params }) => is_out(method, None, params),
+        What::FromClient(Incoming::Answer { id, .. }) => of_agent.remove(&id.to_string()),
+        What::FromAgent(message) => match (message.get("id"), message["method"].as_str()) {
+            (Some(id), None) => of_client.remove(&id.to_string()),
+            (id, method) => {
+                let goes = is_out(method.unwrap_or_default(), None, &message["params"]);
+                if let (true, Some(id)) = (goes, id) {
+                    of_agent.insert(id.to_string());
+                }
+                goes
+            }
+        },
+        What::Noise(_) | What::Stderr(_) => false,
+    };
+    entries.into_iter().filter(|entry| !goes(entry)).collect()
 }
 
 fn parse(text: &str) -> Result<Vec<Vec<Entry>>, String> {
@@ -101,6 +196,63 @@ mod tests {
 "#;
         let parts = parse(text).expect("a recording");
         assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    /// The method or the id of each message that is left.
+    fn left(text: &str, selection: &Selection) -> Vec<String> {
+        let entries = select(parse(text).expect("a recording"), selection).expect("a selection");
+        let name = |method: &str, id: &Value| if method.is_empty() { id.to_string() } else { method.into() };
+        let left = entries.iter().map(|entry| match &entry.what {
+            What::FromClient(Incoming::Request { method, params, .. }) => {
+                name(params["prompt"][0]["text"].as_str().unwrap_or(method), &Value::Null)
+            }
+            What::FromClient(Incoming::Notification { method, .. }) => name(method, &Value::Null),
+            What::FromClient(Incoming::Answer { id, .. }) => name("", id),
+            What::FromAgent(message) => name(message["method"].as_str().unwrap_or_default(), &message["id"]),
+            What::Noise(text) | What::Stderr(text) => text.clone(),
+        });
+        left.collect()
+    }
+
+    const TWO: &str = r#"{"t": 0, "dir": "client->agent", "msg": {"jsonrpc": "2.0", "id": 1, "method": "initialize"}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "id": 1, "result": {}}}
+{"t": 0, "dir": "client->agent", "msg": {"jsonrpc": "2.0", "id": 2, "method": "session/new"}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "method": "early", "params": {"sessionId": "a"}}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "id": 2, "result": {"sessionId": "a"}}}
+{"t": 0, "dir": "client->agent", "msg": {"jsonrpc": "2.0", "id": 3, "method": "session/new"}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "id": 3, "result": {"sessionId": "b"}}}
+{"t": 0, "dir": "client->agent", "msg": {"jsonrpc": "2.0", "id": 4, "method": "session/prompt", "params": {"sessionId": "b", "prompt": [{"text": "for b"}]}}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "id": 4, "method": "ask", "params": {"sessionId": "b"}}}
+{"t": 0, "dir": "client->agent", "msg": {"jsonrpc": "2.0", "id": 4, "result": {}}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "id": 4, "result": {}}}
+{"t": 0, "dir": "client->agent", "msg": {"jsonrpc": "2.0", "id": 5, "method": "session/list", "params": {}}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "id": 5, "result": {}}}
+{"t": 0, "dir": "stderr", "raw": "bye"}
+"#;
+
+    #[test]
+    fn one_of_two_sessions_is_as_if_it_had_been_alone() {
+        let selection = |session| Selection { session: Some(session), ..Selection::default() };
+        assert_eq!(
+            left(TWO, &selection(1)),
+            ["initialize", "1", "session/new", "early", "2", "session/list", "5", "bye"]
+        );
+        assert_eq!(
+            left(TWO, &selection(2)),
+            ["initialize", "1", "session/new", "3", "for b", "ask", "4", "4", "session/list", "5", "bye"]
+        );
+        let error = select(parse(TWO).expect("a recording"), &selection(3)).unwrap_err();
+        assert_eq!(error, "it opens 2 sessions, and session 3 is not one of them");
+    }
+
+    #[test]
+    fn a_method_is_left_out_with_its_answers() {
+        let without = ["session/list", "session/prompt", "ask"].map(str::to_owned).to_vec();
+        let selection = Selection { without, ..Selection::default() };
+        assert_eq!(
+            left(TWO, &selection),
+            ["initialize", "1", "session/new", "early", "2", "session/new", "3", "bye"]
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::disk::Disk;
 use crate::mapping::Mapping;
-use crate::recording::{self, Entry, What};
+use crate::recording::{self, Entry, Selection, What};
 use crate::wire::{Incoming, Output};
 use crate::{complain, lines};
 
@@ -28,8 +28,7 @@ const BAD_RECORDING: u8 = 64;
 #[derive(Debug, PartialEq)]
 pub struct Options {
     pub recording: PathBuf,
-    /// Which agent process of the recording, from 1.
-    pub part: usize,
+    pub selection: Selection,
     /// Recorded folders, each with the one on this disk.
     pub folders: Vec<(String, String)>,
     /// How many times as fast as it was recorded; 0 waits nowhere.
@@ -41,7 +40,7 @@ pub struct Options {
 
 /// Prints what the user typed in a recording, as a JSON array.
 pub fn print_prompts(options: &Options) -> ExitCode {
-    let entries = match recording::read(&options.recording, options.part) {
+    let entries = match recording::read(&options.recording, &options.selection) {
         Ok(entries) => entries,
         Err(error) => return bad(options, &error),
     };
@@ -52,7 +51,7 @@ pub fn print_prompts(options: &Options) -> ExitCode {
 }
 
 pub fn run(options: &Options) -> ExitCode {
-    let entries = match recording::read(&options.recording, options.part) {
+    let entries = match recording::read(&options.recording, &options.selection) {
         Ok(entries) => entries,
         Err(error) => return bad(options, &error),
     };
@@ -76,6 +75,7 @@ pub fn run(options: &Options) -> ExitCode {
         asked: BTreeMap::new(),
         disk: options.write_disk.then(|| Disk::new(&entries)),
         open_prompts: BTreeSet::new(),
+        is_live: false,
         diverged: false,
     };
     let mut ended = false;
@@ -143,6 +143,8 @@ struct Player {
     disk: Option<Disk>,
     /// The recorded ids of the prompts that have no answer yet.
     open_prompts: BTreeSet<String>,
+    /// There has been a prompt, so that what the agent tells of happens now.
+    is_live: bool,
     diverged: bool,
 }
 
@@ -150,6 +152,9 @@ impl Player {
     /// False when stdin ended.
     fn play(&mut self, entry: &Entry) -> bool {
         match &entry.what {
+            // Whose turn is over has nothing to stop.
+            What::FromClient(Incoming::Notification { method, .. })
+                if method == "session/cancel" && self.open_prompts.is_empty() => {}
             What::FromClient(recorded) => return self.wait_for(recorded),
             What::FromAgent(message) => self.send(message),
             What::Noise(line) => self.output.bytes(format!("{line}\n").as_bytes()),
@@ -163,7 +168,7 @@ impl Player {
 
     fn send(&mut self, recorded: &Value) {
         // A session that is loaded tells of changes made long ago.
-        if !self.open_prompts.is_empty()
+        if self.is_live
             && let Some(disk) = &mut self.disk
         {
             disk.follow(recorded, &self.mapping);
@@ -173,12 +178,17 @@ impl Player {
             (Some(id), Some(method)) => {
                 self.asked.insert(id.to_string(), method.to_owned());
             }
-            (Some(id), None) => match self.client_ids.remove(&id.to_string()) {
-                Some(real) => message["id"] = real,
-                None => {
-                    return complain(&format!("the recording answers request {id}, which was never made"));
+            (Some(id), None) => {
+                self.open_prompts.remove(&id.to_string());
+                match self.client_ids.remove(&id.to_string()) {
+                    Some(real) => message["id"] = real,
+                    None => {
+                        return complain(&format!(
+                            "the recording answers request {id}, which was never made"
+                        ));
+                    }
                 }
-            },
+            }
             _ => {}
         }
         self.output.send(&message);
@@ -239,6 +249,7 @@ impl Player {
                 }
                 if method == "session/prompt" {
                     self.open_prompts.insert(known_id.to_string());
+                    self.is_live = true;
                     if let Some(disk) = &mut self.disk {
                         disk.begin_turn();
                     }

@@ -1,0 +1,158 @@
+--- The least that a client in plain Lua can do with an agent's text: spawn, decode, put it into a buffer, in
+--- three ways. It shows nothing else, asks nothing, colours nothing and survives nothing: it is what the
+--- plugin is measured against, not a client.
+
+local uv, api = vim.uv, vim.api
+local FRAME_MS = 16
+
+local M = {}
+local buf, win, stdin, session
+-- The id of the last request, and of the last that was answered.
+local asked, answered = 2, 0
+local pending = {}
+local take
+
+local function append(text)
+  api.nvim_buf_set_text(buf, -1, -1, -1, -1, vim.split(text, "\n", { plain = true }))
+  api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
+end
+
+local function flush()
+  if #pending > 0 then
+    local text = table.concat(pending)
+    pending = {}
+    append(text)
+  end
+end
+
+local ways = {
+  --- One edit for all that came in a frame.
+  floor = function()
+    uv.new_timer():start(FRAME_MS, FRAME_MS, function()
+      if #pending > 0 then
+        vim.schedule(flush)
+      end
+    end)
+    return function(text)
+      pending[#pending + 1] = text
+    end
+  end,
+  --- One edit for each chunk.
+  chunk = function()
+    return function(text)
+      vim.schedule(function()
+        append(text)
+      end)
+    end
+  end,
+  --- One edit for all.
+  once = function()
+    return function(text)
+      pending[#pending + 1] = text
+      if text == "END-OF-FLOOD" then
+        vim.schedule(flush)
+      end
+    end
+  end,
+}
+
+local function send(message)
+  message.jsonrpc = "2.0"
+  stdin:write(vim.json.encode(message) .. "\n")
+end
+
+--- What stands in the buffer for an update: a text, or a line for a call and for what becomes of it.
+local function text_of(update)
+  local kind = update.sessionUpdate
+  if kind == "agent_message_chunk" then
+    return update.content.text
+  elseif kind == "agent_thought_chunk" then
+    return update.content.text .. "\n"
+  elseif kind == "tool_call" then
+    return update.title .. "\n"
+  elseif kind == "tool_call_update" then
+    return update.status .. "\n"
+  end
+end
+
+local function hear(message)
+  if message.method == "session/update" then
+    local text = text_of(message.params.update)
+    if text then
+      take(text)
+    end
+  elseif message.id == 1 then
+    send({ id = 2, method = "session/new", params = { cwd = uv.cwd(), mcpServers = {} } })
+  elseif message.id == 2 then
+    session = message.result.sessionId
+    answered = 2
+  elseif message.id then
+    answered = message.id
+  end
+end
+
+local function listen(stdout)
+  local rest = ""
+  stdout:read_start(function(_, data)
+    if not data then
+      return
+    end
+    rest = rest .. data
+    local from = 1
+    while true do
+      local stop = rest:find("\n", from, true)
+      if not stop then
+        break
+      end
+      hear(vim.json.decode(rest:sub(from, stop - 1)))
+      from = stop + 1
+    end
+    rest = rest:sub(from)
+  end)
+end
+
+--- The same windows as the plugin's, with plain buffers in them.
+local function open_windows()
+  buf = api.nvim_create_buf(false, true)
+  vim.bo[buf].undolevels = -1
+  local width = math.floor(vim.o.columns / 2)
+  win = api.nvim_open_win(buf, false, { split = "right", win = -1, width = width })
+  local prompt = api.nvim_create_buf(false, true)
+  local below = api.nvim_open_win(prompt, true, { split = "below", win = win, height = 5 })
+  vim.wo[below].winfixheight = true
+  vim.cmd.startinsert()
+end
+
+function M.open(argv, way)
+  open_windows()
+  take = ways[way]()
+  stdin = assert(uv.new_pipe())
+  local stdout = assert(uv.new_pipe())
+  local command = table.remove(argv, 1)
+  assert(uv.spawn(command, { args = argv, stdio = { stdin, stdout, nil } }, function() end))
+  listen(stdout)
+  send({
+    id = 1,
+    method = "initialize",
+    params = { protocolVersion = 1, clientCapabilities = vim.empty_dict() },
+  })
+end
+
+function M.idle()
+  return session ~= nil and answered == asked
+end
+
+function M.buffer()
+  return buf
+end
+
+function M.prompt(text)
+  asked = asked + 1
+  send({
+    id = asked,
+    method = "session/prompt",
+    params = { sessionId = session, prompt = { { type = "text", text = text } } },
+  })
+end
+
+return M

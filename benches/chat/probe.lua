@@ -1,0 +1,86 @@
+--- What the driver of the benchmarks asks of the Neovim that is measured: how much time went by, how much
+--- of it was spent computing, and how long the editor could not have taken a key. Results go to the driver
+--- as the notification "measured".
+
+local ffi = require("ffi")
+local uv, api = vim.uv, vim.api
+
+ffi.cdef([[
+  typedef struct { long sec; long nsec; } bench_time;
+  int clock_gettime(int clock, bench_time *time);
+]])
+local THREAD = jit.os == "OSX" and 16 or 3
+local time = ffi.new("bench_time")
+
+--- Milliseconds that this thread has computed for. `os.clock` would count the library's own threads.
+local function main_ms()
+  ffi.C.clock_gettime(THREAD, time)
+  return tonumber(time.sec) * 1e3 + tonumber(time.nsec) / 1e6
+end
+
+--- Milliseconds that all threads together have computed for.
+local function all_ms()
+  local usage = uv.getrusage()
+  return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
+end
+
+local M = {}
+
+--- The time as the agent writes it into its text: units of ten microseconds, the last eight digits.
+function M.stamp()
+  local sec, usec = uv.gettimeofday()
+  return (sec * 100000 + math.floor(usec / 10)) % 100000000
+end
+
+--- Measures from now until `last` stands in the buffer and Neovim has come to rest.
+function M.run(buf, last)
+  local start = { wall = uv.hrtime(), main = main_ms(), all = all_ms(), memory = uv.resident_set_memory() }
+  local stall, gap, before, before_wall = 0, 0, start.main, start.wall
+  local found, quiet_at, quiet_ms
+  local timer = assert(uv.new_timer())
+
+  local function report()
+    timer:stop()
+    timer:close()
+    local result = {
+      wall_ms = (found - start.wall) / 1e6,
+      cpu_s = (all_ms() - start.all) / 1e3,
+      main_s = (main_ms() - start.main) / 1e3,
+      stall_ms = stall,
+      gap_ms = gap,
+      memory_mb = (uv.resident_set_memory() - start.memory) / 2 ^ 20,
+    }
+    vim.schedule(function()
+      vim.rpcnotify(0, "measured", result)
+    end)
+  end
+
+  timer:start(1, 1, function()
+    local main, wall = main_ms(), uv.hrtime()
+    stall, gap = math.max(stall, main - before), math.max(gap, (wall - before_wall) / 1e6)
+    before, before_wall = main, wall
+    if found and wall > quiet_at then
+      -- At rest: less than 5 ms of 100, of which these ticks are a part.
+      if main - quiet_ms < 5 then
+        return report()
+      end
+      quiet_at, quiet_ms = wall + 1e8, main
+    end
+  end)
+
+  api.nvim_buf_attach(buf, false, {
+    on_lines = function(_, _, _, first, _, stop)
+      -- It is in one of the last lines, whatever else came with it.
+      local lines = api.nvim_buf_get_lines(buf, math.max(first, stop - 8), stop, false)
+      for _, line in ipairs(lines) do
+        if line:find(last, 1, true) then
+          found = uv.hrtime()
+          quiet_at, quiet_ms = found + 1e8, main_ms()
+          return true
+        end
+      end
+    end,
+  })
+end
+
+return M

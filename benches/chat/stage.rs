@@ -1,0 +1,277 @@
+//! One Neovim with one subject in it: the plugin, or one of the ways of `floor.lua`, in the same windows
+//! and with the same agent. It starts, prompts and waits; what is measured and how often is for others.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rmpv::Value;
+
+use crate::support::{Nvim, Options, demo_agent};
+
+/// The text of an agent's last chunk.
+const LAST: &str = "END-OF-FLOOD";
+
+/// How long one measurement may take at all.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Stamps are counted modulo this.
+const ROUND: u64 = 100_000_000;
+
+/// Who shows the agent's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The plugin as users have it.
+    Ours,
+    /// The plugin without the colours of Markdown.
+    Plain,
+    /// Lua that writes into a buffer once in 16 ms.
+    Floor,
+    /// Lua that writes into a buffer with every chunk.
+    PerChunk,
+    /// Lua that writes all text at the end.
+    AtOnce,
+}
+
+impl Subject {
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Ours, Self::Plain, Self::Floor, Self::PerChunk, Self::AtOnce];
+        all.into_iter().find(|subject| subject.name() == name)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Plain => "no colours",
+            Self::Floor => "floor",
+            Self::PerChunk => "per chunk",
+            Self::AtOnce => "at once",
+        }
+    }
+
+    /// The module that drives it, and its name there.
+    fn module(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Ours => (include_str!("ours.lua"), "ours"),
+            Self::Plain => (include_str!("ours.lua"), "plain"),
+            Self::Floor => (include_str!("floor.lua"), "floor"),
+            Self::PerChunk => (include_str!("floor.lua"), "chunk"),
+            Self::AtOnce => (include_str!("floor.lua"), "once"),
+        }
+    }
+}
+
+/// A rectangle of the screen.
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    pub row: usize,
+    pub column: usize,
+    pub width: usize,
+    pub height: usize,
+}
+
+pub struct Stage {
+    pub nvim: Nvim,
+}
+
+/// A Neovim of the benchmarks' size, with nothing in it.
+pub fn neovim() -> Nvim {
+    let mut nvim = Nvim::start(Options { columns: 120, rows: 40, timeout: LIMIT, ..Options::default() });
+    nvim.exec_lua("probe = load(...)()", [include_str!("probe.lua").into()]);
+    nvim
+}
+
+/// The demo agent with these arguments, as an `argv` for Lua.
+pub fn argv(args: &[&str]) -> Value {
+    let agent = demo_agent().to_str().expect("a path in UTF-8");
+    Value::Array(std::iter::once(agent).chain(args.iter().copied()).map(Value::from).collect())
+}
+
+impl Stage {
+    /// Opens the chat, and waits until the agent is ready and the windows are drawn.
+    pub fn open(subject: Subject, args: &[&str]) -> Self {
+        let mut nvim = neovim();
+        let (code, way) = subject.module();
+        nvim.exec_lua(
+            "local code, argv, way = ...
+             bench = load(code)()
+             bench.open(argv, way)",
+            [code.into(), argv(args), way.into()],
+        );
+        let mut stage = Self { nvim };
+        stage.wait_idle();
+        stage
+    }
+
+    fn wait_idle(&mut self) {
+        self.nvim.wait_within(
+            LIMIT,
+            |nvim| nvim.exec_lua("return bench.idle()", []) == true.into(),
+            "the agent to be ready",
+        );
+    }
+
+    /// Prompts, and waits until the answer is complete and Neovim is at rest.
+    pub fn prompt_and_rest(&mut self) -> Measured {
+        self.prompt();
+        self.rest()
+    }
+
+    /// Prompts; the answer comes while others look on.
+    pub fn prompt(&mut self) {
+        let code = "probe.run(bench.buffer(), ...)
+                    bench.prompt('go')";
+        self.nvim.exec_lua(code, [LAST.into()]);
+    }
+
+    /// Waits for the end of what [`Self::prompt`] began.
+    pub fn rest(&mut self) -> Measured {
+        let mut measured = None;
+        let take = |nvim: &mut Nvim| {
+            measured = nvim.take_notification("measured");
+            measured.is_some()
+        };
+        self.nvim.wait_within(LIMIT, take, "the end of the answer");
+        self.wait_idle();
+        Measured::of(&measured.expect("waited for above")[0])
+    }
+
+    pub fn has_rest(&mut self) -> Option<Measured> {
+        self.nvim.take_notification("measured").map(|args| Measured::of(&args[0]))
+    }
+
+    /// Prompts, and says how many milliseconds went by until the agent had it.
+    pub fn prompt_latency(&mut self) -> f64 {
+        let code = "local buf, last = bench.buffer(), ...
+                    first = vim.api.nvim_buf_line_count(buf) - 1
+                    sent = probe.stamp()
+                    probe.run(buf, last)
+                    bench.prompt('go')
+                    return sent";
+        let sent = self.nvim.exec_lua(code, [LAST.into()]).as_u64().expect("a number");
+        self.rest();
+        let code = "local lines = vim.api.nvim_buf_get_lines(bench.buffer(), first, -1, false)
+                    return table.concat(lines, '\\n')";
+        let text = self.nvim.exec_lua(code, []);
+        // The line that it begins in may hold the end of an earlier one.
+        let mut since = stamps(text.as_str().expect("a text")).map(|stamp| millis(stamp, sent));
+        since.find(|time| *time > 0.0).expect("a stamp in the answer")
+    }
+
+    /// Goes to the window beside the chat and starts to insert text there; says where that window is.
+    pub fn type_beside(&mut self) -> Area {
+        self.nvim.input("<C-\\><C-n>");
+        self.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.win_getid(1))", []);
+        self.nvim.input("i");
+        self.nvim.wait_until(|nvim| nvim.mode().name == "i", "insert mode");
+        self.area("return vim.fn.win_getid(1)")
+    }
+
+    /// Where the chat's text is shown.
+    pub fn chat_area(&mut self) -> Area {
+        self.area("return vim.fn.bufwinid(bench.buffer())")
+    }
+
+    fn area(&mut self, win: &str) -> Area {
+        let code = format!(
+            "local win = (function() {win} end)()
+             local row, column = unpack(vim.fn.win_screenpos(win))
+             return {{ row - 1, column - 1, vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }}"
+        );
+        let area = self.nvim.exec_lua(&code, []);
+        let [row, column, width, height] =
+            [0, 1, 2, 3].map(|index| area[index].as_u64().expect("a number") as usize);
+        Area { row, column, width, height }
+    }
+
+    /// What stands in a part of the screen.
+    pub fn text(&self, area: Area) -> String {
+        let rows = area.row..area.row + area.height;
+        self.nvim.grid().part(rows, area.column..area.column + area.width)
+    }
+}
+
+/// What Neovim's own clocks say about one answer; see `probe.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    pub wall_ms: f64,
+    pub cpu_s: f64,
+    pub main_s: f64,
+    pub stall_ms: f64,
+    pub gap_ms: f64,
+    pub memory_mb: f64,
+}
+
+impl Measured {
+    fn of(result: &Value) -> Self {
+        let number = |name: &str| result[name].as_f64().expect("a number");
+        Self {
+            wall_ms: number("wall_ms"),
+            cpu_s: number("cpu_s"),
+            main_s: number("main_s"),
+            stall_ms: number("stall_ms"),
+            gap_ms: number("gap_ms"),
+            memory_mb: number("memory_mb"),
+        }
+    }
+
+    pub fn values(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("wall ms", self.wall_ms),
+            ("stall ms", self.stall_ms),
+            ("gap ms", self.gap_ms),
+            ("CPU s", self.cpu_s),
+            ("main thread s", self.main_s),
+            ("memory MB", self.memory_mb),
+        ]
+    }
+}
+
+/// The times that the agent wrote into its text, see its `--stamps`.
+pub fn stamps(text: &str) -> impl Iterator<Item = u64> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words.filter_map(|word| {
+        let digits = word.strip_prefix('t').filter(|digits| digits.len() == 8)?;
+        digits.parse().ok()
+    })
+}
+
+/// A moment in the unit of the stamps.
+pub fn stamp_of(at: Instant) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set");
+    let then = now - at.elapsed();
+    (then.as_micros() / 10) as u64 % ROUND
+}
+
+/// Milliseconds between two stamps; below zero counts as zero, since the clocks are read apart.
+pub fn millis(later: u64, earlier: u64) -> f64 {
+    let between = (later + ROUND - earlier) % ROUND;
+    if between > ROUND / 2 { 0.0 } else { between as f64 / 100.0 }
+}
+
+/// Options of an agent for Neovim's Lua, and what else a startup needs.
+pub fn startup(nvim: &mut Nvim) -> Vec<(&'static str, f64)> {
+    let code = "local argv = ...
+        local function clock() return vim.uv.hrtime() / 1e6 end
+        local begun = clock()
+        local acp = require('acp')
+        acp.setup({ agents = { bench = { command = argv[1] } }, default_agent = 'bench' })
+        local set_up = clock()
+        vim.api.nvim_create_autocmd('User', { pattern = 'AcpOpened', callback = function()
+          vim.rpcnotify(0, 'measured', { ready = clock() - begun })
+        end })
+        begun = clock() - (set_up - begun)
+        acp.chat()
+        return { require = set_up - begun, chat = clock() - set_up }";
+    let times = nvim.exec_lua(code, [argv(&[])]);
+    let mut ready = None;
+    let take = |nvim: &mut Nvim| {
+        ready = nvim.take_notification("measured");
+        ready.is_some()
+    };
+    nvim.wait_within(LIMIT, take, "the agent to be ready");
+    let number = |value: &Value, name: &str| value[name].as_f64().expect("a number");
+    vec![
+        ("require and setup ms", number(&times, "require")),
+        ("first chat open ms", number(&times, "chat")),
+        ("agent ready ms", number(&ready.expect("waited for above")[0], "ready")),
+    ]
+}

@@ -1,0 +1,101 @@
+//! What reading an agent's messages costs: `cargo bench --bench decode -- [messages]`. The bytes of a long
+//! session go through the same reading as those of a real process, up to the core's own types; beside it
+//! the same bytes are only parsed, by `serde_json` into its `Value`.
+
+use std::hint::black_box;
+use std::io::{self, Write as _};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use acp_nvim::acp::updates_in;
+
+const MESSAGES: usize = 200_000;
+const RUNS: usize = 5;
+
+fn main() {
+    let messages = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(MESSAGES);
+    for (name, kind) in [("mixed updates", None), ("small chunks only", Some(0))] {
+        let bytes = session(messages, kind);
+        // In turns, so that a busy moment of the machine's meets both.
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..RUNS {
+            times[0].push(timed(|| assert!(updates_in(black_box(&bytes)).count() >= messages)));
+            times[1].push(timed(|| parse(black_box(&bytes))));
+        }
+        let [ours, bare] = times.map(|mut times| {
+            times.sort();
+            times[RUNS / 2].as_secs_f64()
+        });
+        let line = |what: &str, seconds: f64| {
+            let (per_second, rate) = (messages as f64 / seconds, bytes.len() as f64 / seconds / 1e6);
+            format!("| {name} | {what} | {:.2} | {rate:.0} |", per_second / 1e6)
+        };
+        say("\n| load | reader | million messages/s | MB/s |\n|---|---|---:|---:|");
+        say(&line("ours, to the core's types", ours));
+        say(&line("serde_json, to a Value", bare));
+        say(&format!("\nratio {:.2}, goal 1.5", ours / bare));
+    }
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
+fn parse(bytes: &[u8]) {
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let value: Value = serde_json::from_slice(line).expect("JSON");
+        black_box(value);
+    }
+}
+
+/// The lines of a session: of every ten messages seven are small chunks, or all are of one kind.
+fn session(messages: usize, only: Option<usize>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for number in 0..messages {
+        let update = match only.unwrap_or(number % 10) {
+            0..5 => chunk("agent_message_chunk", &format!("word {number} of \"the\" answer\n")),
+            5 | 6 => chunk("agent_thought_chunk", &format!("thought {number}, ")),
+            7 => json!({
+                "sessionUpdate": "tool_call", "toolCallId": format!("call-{number}"), "kind": "edit",
+                "title": format!("Edit src/part_{number}.rs"), "status": "pending",
+                "locations": [{ "path": format!("/project/src/part_{number}.rs"), "line": 12 }],
+                "rawInput": { "file_path": format!("/project/src/part_{number}.rs"), "old": "a", "new": "b" },
+            }),
+            8 => json!({
+                "sessionUpdate": "tool_call_update", "toolCallId": format!("call-{}", number - 1),
+                "status": "completed",
+                "content": [{
+                    "type": "diff", "path": format!("/project/src/part_{number}.rs"),
+                    "oldText": "fn answer() -> u32 {\n    41\n}\n".repeat(8),
+                    "newText": "fn answer() -> u32 {\n    42\n}\n".repeat(8),
+                }],
+            }),
+            _ if number % 100 == 9 => json!({
+                "sessionUpdate": "plan",
+                "entries": (0..5).map(|step| json!({
+                    "content": format!("Step {step} of the plan"), "priority": "medium", "status": "pending",
+                })).collect::<Vec<_>>(),
+            }),
+            _ => json!({ "sessionUpdate": "usage_update", "used": number, "size": 200_000 }),
+        };
+        let message = json!({
+            "jsonrpc": "2.0", "method": "session/update",
+            "params": { "sessionId": "0199a2f5-6f2e-7c51-9d0a-2f4b7a3c8e11", "update": update },
+        });
+        serde_json::to_writer(&mut bytes, &message).expect("keys are texts");
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+fn chunk(kind: &str, text: &str) -> Value {
+    json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } })
+}
+
+fn say(text: &str) {
+    // Nobody reads a closed pipe.
+    let _ = writeln!(io::stdout(), "{text}");
+}

@@ -1,0 +1,170 @@
+--- Reads and paints the growing end of a region, from its cut on. What turned out to be closed is cut off
+--- with its marks in place. When to look, and at which region, is up to the caller.
+
+local api, uv = vim.api, vim.uv
+local cut = require("acp.highlight.cut")
+local fences = require("acp.highlight.fence")
+local marks = require("acp.highlight.marks")
+local pieces = require("acp.highlight.pieces")
+local spans = require("acp.highlight.spans")
+
+local M = {}
+
+--- Milliseconds after which a growing block is read again ...
+M.pace = 50
+--- ... or this many times what the last reading took.
+M.pace_by_cost = 10
+
+--- Bytes that are read in one go.
+local AT_ONCE = 1200
+--- When there are more bytes than this, what is closed among them is cut off first.
+local BACKLOG = 4096
+--- Rows of a long block that are painted in one go.
+local ROWS = 24
+--- Milliseconds to the next step of what is not done.
+local PAUSE = 5
+
+---@class acp.highlight.Look Text from the cut on, as it was when the look began.
+---@field text acp.highlight.Text
+---@field long boolean whether its languages are parsed row by row
+---@field painted integer rows
+
+local function now()
+  return uv.hrtime() / 1e6
+end
+
+--- Declares painted what has just been cut off.
+local function settle_from(chat, region, first, unfinished)
+  for i = first, #region.pieces do
+    local piece = region.pieces[i]
+    if not unfinished or not unfinished(piece.from, piece.to) then
+      pieces.settle(chat, region, piece)
+    end
+  end
+end
+
+---@return "open"|"searching"|"closed"
+local function look_at_fence(chat, region, base)
+  local fence = region.fence
+  local stop, closing = fences.stop(chat.buf, base, fence, region.rows - 1)
+  if not stop and fence.searched < region.rows - 1 then
+    return "searching"
+  end
+  fences.look(chat.buf, base, region, stop, closing)
+  if not stop then
+    return "open"
+  end
+  local unfinished, n = fences.unfinished(fence), #region.pieces
+  cut.fence(chat.buf, region, base, stop)
+  settle_from(chat, region, n + 1, unfinished)
+  return "closed"
+end
+
+local function begin_look(chat, region, base)
+  local lines = spans.lines(chat.buf, base + region.cut, base + region.rows)
+  local bytes = 0
+  for _, line in ipairs(lines) do
+    bytes = bytes + #line
+  end
+  local look = { painted = 0, long = bytes > AT_ONCE }
+  if look.long then
+    look.text = spans.long_text(lines)
+  else
+    look.text = spans.text(lines)
+    spans.parse(look.text)
+  end
+  region.look = look
+end
+
+--- Paints some rows of a look.
+---@return boolean done
+local function continue_look(chat, region, base, stop)
+  local look = region.look
+  local text = look.text
+  local count = #text.lines
+  while look.painted < count do
+    local from = look.painted
+    local to = math.min(from + ROWS, count)
+    if look.long then
+      spans.parse(text, from, to)
+    end
+    local rows = spans.rows(text, from, to, region.cut)
+    marks.paint(chat.buf, base, region.marks, rows, region.cut + from, region.cut + to)
+    look.painted = to
+    if to < count and uv.hrtime() > stop then
+      return false
+    end
+  end
+  region.look = nil
+  -- A block is closed by the first line of the next, once that line is whole. Half of it may still become
+  -- part of the block before (`-` an underline), or something else (`#` a `#tag`).
+  local starts = spans.starts(text)
+  local last = starts[#starts] or 0
+  if last + 1 < count then
+    local n = #region.pieces
+    if last > 0 then
+      pieces.cut(region, text.lines, starts, last)
+    end
+    settle_from(chat, region, n + 1)
+    if starts.kind == "fenced_code_block" then
+      region.fence = fences.at(region.cut, text.lines[last + 1])
+    end
+  end
+  return true
+end
+
+--- Cuts off what is closed of a great deal of text.
+---@return boolean progress
+local function catch_up(chat, region, base)
+  local bytes = api.nvim_buf_get_offset(chat.buf, base + region.rows)
+    - api.nvim_buf_get_offset(chat.buf, base + region.cut)
+  if bytes <= BACKLOG or bytes <= 2 * region.uncut then
+    return false
+  end
+  local progress = cut.step(chat.buf, region, base)
+  region.uncut = progress and 0 or bytes
+  return progress
+end
+
+--- Takes a step of the look that is under way, or begins one.
+---@return boolean done
+local function step(chat, region, base, stop)
+  if not region.look then
+    region.grown = false
+    if region.fence then
+      local state = fences.prepare(region.fence) and look_at_fence(chat, region, base)
+      if state == "open" then
+        return true
+      elseif state ~= "closed" then
+        region.grown = true
+        return false
+      end
+    end
+    if catch_up(chat, region, base) then
+      region.grown = true
+      return false
+    end
+    begin_look(chat, region, base)
+  end
+  return continue_look(chat, region, base, stop)
+end
+
+--- Looks at a region. A long look takes several calls.
+---@param chat acp.highlight.Chat
+---@param region acp.highlight.Region
+---@param base integer
+---@param stop integer when a look that is not done is to pause, in ns
+---@return number? wait ms to the next call, when there is to be one
+function M.step(chat, region, base, stop)
+  local began = now()
+  region.spent = region.look and region.spent or 0
+  local done = step(chat, region, base, stop)
+  region.spent = region.spent + now() - began
+  if not done then
+    return PAUSE
+  end
+  region.next_look = began + math.max(M.pace, M.pace_by_cost * region.spent)
+  return region.grown and region.next_look - now() or nil
+end
+
+return M

@@ -1,0 +1,119 @@
+//! How a form or a page that the agent asks about looks: loud and with all there is to know while it
+//! waits, a line or two afterwards. The values of a form are never part of it.
+
+use super::{Drawing, Mark, Style, clean_lines, one_line, status_mark};
+use crate::core::address::Address;
+use crate::core::entry::{Elicitation, Subject, Verdict};
+use crate::core::form::{Control, Field};
+use crate::core::tool_call::Status;
+
+pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Style) {
+    let waits = asked.verdict == Verdict::Open;
+    draw_head(drawing, asked, style);
+    if waits || open {
+        match &asked.subject {
+            Subject::Form(form) => {
+                for about in [&form.title, &form.description].into_iter().flatten() {
+                    drawing.indented(about, "    ", None);
+                }
+                for field in &form.fields {
+                    drawing.line(format!("    {}", about(field)), Some("AcpMeta"));
+                }
+            }
+            Subject::Page(address) => draw_page(drawing, address),
+        }
+    }
+    match &asked.verdict {
+        Verdict::Open => {
+            let text = "    :Acp answer   :Acp answer decline   :Acp answer cancel";
+            drawing.line(text, Some("AcpToolWaiting"));
+        }
+        Verdict::Answered(fields) if fields.is_empty() => {
+            drawing.line("    sent without a value", Some("AcpMeta"));
+        }
+        Verdict::Answered(fields) => {
+            let fields: Vec<String> = fields.iter().map(|field| one_line(field)).collect();
+            drawing.line(format!("    answered: {}", fields.join(", ")), Some("AcpMeta"));
+        }
+        Verdict::Agreed => {
+            if let Subject::Page(address) = &asked.subject {
+                drawing.line(format!("    you agreed to open {}", address.host), Some("AcpMeta"));
+            }
+        }
+        Verdict::Declined | Verdict::Cancelled | Verdict::Withdrawn => {}
+    }
+}
+
+fn draw_head(drawing: &mut Drawing, asked: &Elicitation, style: &Style) {
+    let (status, fact) = match asked.verdict {
+        Verdict::Open => (Status::Waiting, None),
+        Verdict::Answered(_) | Verdict::Agreed => (Status::Done, None),
+        Verdict::Declined => (Status::Rejected, Some("declined")),
+        Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
+        Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
+    };
+    let (mark, group) = status_mark(status, style.icons);
+    let verb = if status == Status::Waiting { "asks" } else { "asked" };
+    let what = match &asked.subject {
+        Subject::Form(_) => verb.to_owned(),
+        Subject::Page(_) => format!("{verb} you to open a page"),
+    };
+    let message = asked.message.trim();
+    let mut lines = clean_lines(message);
+    let head = match lines.next().filter(|first| !first.is_empty()) {
+        Some(first) => format!("{} {what}: {first}", asked.asker),
+        None => format!("{} {what}", asked.asker),
+    };
+    let row = drawing.lines.len();
+    let text_group = if status == Status::Waiting { group } else { "AcpTool" };
+    drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
+    drawing.marks.push(Mark {
+        row,
+        start: mark.len() + 1,
+        end: mark.len() + 1 + head.len(),
+        group: text_group,
+    });
+    drawing.lines.push(format!("{mark} {head}"));
+    drawing.right.extend(fact.map(|fact| (row, fact.to_owned())));
+    for line in lines {
+        drawing.line(format!("    {line}"), Some(text_group));
+    }
+}
+
+/// A field in a line: its name, what it is for, what it takes.
+fn about(field: &Field) -> String {
+    let mut text = one_line(field.label());
+    if field.required {
+        text.push_str(" (needed)");
+    }
+    let description = field.description.as_deref().map(one_line).filter(|text| !text.is_empty());
+    let rest = match &field.control {
+        Control::Unsupported { why, .. } => Some(format!("{why}, which can't be filled in here")),
+        Control::One(options) | Control::Many { options, .. } => {
+            let labels: Vec<String> = options.iter().map(|option| one_line(option.label())).collect();
+            Some(labels.join(" · "))
+        }
+        _ => field.hint(),
+    };
+    for part in description.into_iter().chain(rest) {
+        text.push_str(&format!(" — {}", one_line(&part)));
+    }
+    text
+}
+
+fn draw_page(drawing: &mut Drawing, address: &Address) {
+    let indent = "    ";
+    let row = drawing.lines.len();
+    drawing.line(format!("{indent}{}", address.url), None);
+    let (start, end) = (indent.len() + address.place.start, indent.len() + address.place.end);
+    drawing.marks.push(Mark { row, start, end, group: "AcpToolWaiting" });
+    let label = format!("{indent}Host: ");
+    let start = label.len();
+    let row = drawing.lines.len();
+    drawing.lines.push(format!("{label}{}", address.host));
+    drawing.marks.push(Mark { row, start: 0, end: start, group: "AcpMeta" });
+    drawing.marks.push(Mark { row, start, end: start + address.host.len(), group: "AcpToolWaiting" });
+    for warning in &address.warnings {
+        drawing.line(format!("{indent}Warning: {}", warning.text()), Some("AcpError"));
+    }
+}

@@ -1,0 +1,55 @@
+//! The benchmarks, small and once: that each scenario runs to its end with each of its subjects. Nothing
+//! is said about how fast, since tests run on busy machines with a library that is not optimized.
+
+#[expect(dead_code, reason = "measuring takes more than playing")]
+#[path = "../benches/chat/mod.rs"]
+mod chat;
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use chat::report::Report;
+use chat::scenarios::{Scenario, Size};
+use chat::stage::Subject;
+
+fn play(scenario: Scenario) {
+    let mut report = Report::new();
+    for subject in scenario.subjects() {
+        let values = scenario.run(*subject, &Size::QUICK);
+        assert!(values.iter().all(|(_, value)| value.is_finite()), "{values:?}");
+        report.add(scenario, *subject, values);
+    }
+    let table = report.table();
+    assert!(table.contains(scenario.about()), "{table}");
+    assert!(Scenario::named(scenario.name()) == Some(scenario) && Subject::named("floor").is_some());
+}
+
+#[test]
+fn a_burst_runs_to_its_end() {
+    play(Scenario::Burst);
+}
+
+#[test]
+fn a_paced_stream_runs_to_its_end() {
+    play(Scenario::Paced);
+}
+
+#[test]
+fn a_paced_stream_in_a_full_chat_runs_to_its_end() {
+    play(Scenario::Paced100K);
+    play(Scenario::Paced10M);
+}
+
+#[test]
+fn prompts_arrive() {
+    play(Scenario::Prompt);
+}
+
+#[test]
+fn tool_calls_run_to_their_end() {
+    play(Scenario::Tools);
+}
+
+#[test]
+fn a_chat_opens() {
+    play(Scenario::Startup);
+}

@@ -1,0 +1,216 @@
+//! Recorded sessions of real agents, played again in a real Neovim with the user's part done by keys:
+//! what stands in the chat at the end, and that nobody was surprised on the way. The recordings in
+//! `tests/data` are looked at as screens; more of them, where there are any, as facts only.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+mod replay {
+    pub mod player;
+    pub mod recording;
+}
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+
+use replay::player::{Played, play};
+use replay::recording::{Recording, Step};
+
+/// How many Neovims run at the same time.
+const THREADS: usize = 4;
+
+macro_rules! recordings {
+    ($($test:ident: $name:literal,)*) => {
+        $(
+            #[test]
+            fn $test() {
+                looks_as_before($name);
+            }
+        )*
+
+        const SHOWN: &[&str] = &[$($name),*];
+    };
+}
+
+recordings! {
+    claude_changes_a_file_that_it_was_allowed_to: "claude-agent-acp-edit",
+    an_older_claude_changes_a_file_through_the_editor: "claude-code-acp-edit",
+    an_older_claude_is_stopped_while_its_command_runs: "claude-code-acp-cancel-shell",
+    two_chats_with_claude_work_side_by_side: "claude-code-acp-two",
+    an_older_codex_has_a_plan: "codex-acp-plan",
+    an_older_codex_is_stopped_while_it_asks: "codex-acp-cancel-perm",
+    an_older_codex_fails_and_goes_on: "codex-acp-error",
+    codex_runs_a_command_that_fails: "codex-acp2-shell-metaterm",
+    copilot_runs_a_command_that_it_was_allowed_to: "copilot-shell",
+    copilot_is_told_no: "copilot-edit-reject",
+    gemini_changes_a_file_through_the_editor: "gemini-edit",
+    gemini_changes_what_is_not_saved: "gemini-unsaved",
+    gemini_makes_a_new_file: "gemini-write-missing-empty",
+    the_example_of_the_sdk_works_three_turns: "sdk-example-stream",
+}
+
+#[test]
+fn every_recording_of_the_project_is_shown() {
+    let names: BTreeSet<String> = recordings(&data()).iter().map(|path| name(path)).collect();
+    assert_eq!(names, SHOWN.iter().map(|&name| name.to_owned()).collect());
+}
+
+#[test]
+fn no_recorded_session_surprises_anyone() {
+    let Some(folder) = all() else {
+        println!("no folder of more recordings: only those in tests/data were played");
+        return;
+    };
+    let waiting = Mutex::new(recordings(&folder));
+    assert!(waiting.lock().expect("not in use yet").len() > SHOWN.len(), "{} is empty", folder.display());
+    let wrong = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let Some(path) = waiting.lock().expect("a pop does not panic").pop() else { return };
+                    let recording = Recording::read(&path);
+                    let surprises = match catch_unwind(|| play(&recording)) {
+                        Ok(played) => surprises(&recording, &played),
+                        Err(panic) => vec![panic.downcast_ref::<String>().cloned().unwrap_or_default()],
+                    };
+                    let mut wrong = wrong.lock().expect("a push does not panic");
+                    wrong.extend(surprises.into_iter().map(|what| format!("{}: {what}", recording.name)));
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("all threads are done");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Plays a recording of the project and compares what is on the screens with what was.
+fn looks_as_before(name: &str) {
+    let recording = Recording::read(&data().join(format!("{name}.jsonl")));
+    let played = play(&recording);
+    assert_eq!(surprises(&recording, &played), [""; 0]);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("screens/replay");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, described(&played)));
+}
+
+/// All that a user sees of it.
+fn described(played: &Played) -> String {
+    let mut text = String::new();
+    for transcript in &played.transcripts {
+        let transcript: Vec<String> = transcript.lines().map(without_times).collect();
+        // Writing into memory does not fail.
+        let _ = writeln!(text, "{}\n", transcript.join("\n"));
+    }
+    for question in &played.questions {
+        let _ = writeln!(text, "--- asked: {question}\n");
+    }
+    for notification in &played.notifications {
+        let _ = writeln!(text, "--- {notification}\n");
+    }
+    for (name, buffer) in &played.unsaved {
+        let _ = writeln!(text, "--- unsaved in {name}:\n{buffer}");
+    }
+    text
+}
+
+/// A line of a transcript without what depends on the machine.
+fn without_times(line: &str) -> String {
+    let is_time = |fact: &str| {
+        let (number, unit) = fact.split_once(' ').unwrap_or((fact, ""));
+        number.parse::<f64>().is_ok() && ["ms", "s"].contains(&unit)
+    };
+    // A tool call has its time only if it took long.
+    if let Some((call, facts)) = line.split_once("  | ") {
+        let facts: Vec<&str> = facts.trim_end().split(" · ").filter(|fact| !is_time(fact)).collect();
+        return format!("{call}  | {}", facts.join(" · ")).trim_end_matches("  | ").to_owned();
+    }
+    if line.starts_with("▸ thought for ") {
+        return "▸ thought".to_owned();
+    }
+    let facts = line.split(" · ").map(|fact| if is_time(fact) { "(time)" } else { fact });
+    facts.collect::<Vec<_>>().join(" · ")
+}
+
+/// What went otherwise than whoever used that agent would expect.
+fn surprises(recording: &Recording, played: &Played) -> Vec<String> {
+    let mut surprises = Vec::new();
+    let mut surprise = |what: &str, text: &str| surprises.push(format!("{what}: {text}"));
+    for exit in played.exits.iter().filter(|exit| *exit != "0") {
+        surprise("the agent's exit code", exit);
+    }
+    for complaint in &played.complaints {
+        surprise("the agent complains", complaint);
+    }
+    for difference in played.differences.iter().filter(|difference| !is_explained(difference)) {
+        surprise("the client answers otherwise", difference);
+    }
+    for note in &played.notes {
+        surprise("in the log", note);
+    }
+    if !played.messages.is_empty() {
+        surprise("in :messages", &played.messages);
+    }
+    // The one who is elsewhere is told that a turn is over.
+    for notification in played.notifications.iter().filter(|text| !text.starts_with("info: ")) {
+        surprise("notified", notification);
+    }
+    let refuses = recording.sessions.iter().flatten().any(|step| matches!(step, Step::Choose { .. }));
+    for line in played.transcripts.iter().flat_map(|transcript| transcript.lines()) {
+        let is_refusal = refuses && line.contains(" couldn't change the ");
+        if line.starts_with("Warning: ") || line.contains(" couldn't ") && !is_refusal {
+            surprise("in the chat", line);
+        }
+    }
+    // An agent's own settings are not the project's.
+    for (name, text) in recording.files.iter().filter(|(name, _)| !name.starts_with('.')) {
+        let now = [played.files.get(name), played.unsaved.get(name)];
+        if !now.contains(&Some(text)) {
+            surprise(&format!("{name} should be {text:?} and is"), &format!("{now:?}"));
+        }
+    }
+    surprises
+}
+
+/// Where this client has its reasons for another answer than the recorded one.
+fn is_explained(difference: &str) -> bool {
+    [
+        // It asks a command to end before it makes it.
+        r#"note: terminal/wait_for_exit was answered with {"signal":"SIGTERM"}, "#,
+        // Gemini reads a file before it creates it, and takes an error for a reason not to.
+        r#"note: fs/read_text_file was answered with {"content":""}, in the recording with {"code":"#,
+        // Other agents are told that there is no such file.
+        r#"note: fs/read_text_file was answered with {"code":-32002,"#,
+        // It has no forms yet.
+        r#"note: elicitation/create was answered with {"action":"decline"}, "#,
+    ]
+    .iter()
+    .any(|begin| difference.starts_with(begin))
+}
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+/// More recordings than the project holds.
+fn all() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/transcripts");
+    let named = std::env::var_os("ACP_RECORDINGS").map(PathBuf::from);
+    named.or(Some(beside)).filter(|folder| folder.is_dir())
+}
+
+fn recordings(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).expect("a folder of recordings").flatten().map(|file| file.path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect()
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem().and_then(|name| name.to_str()).expect("a name in UTF-8").to_owned()
+}

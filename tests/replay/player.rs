@@ -1,0 +1,356 @@
+//! A recorded session in a real Neovim: the demo agent says what the recorded one said, and this file
+//! does what the recorded user did. What comes of it is handed back as data; judging it is the tests'.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::recording::{FILES, Recording, Step};
+use crate::support::process::wait_for;
+use crate::support::project::TempProject;
+use crate::support::{Nvim, Options, demo_agent};
+
+/// What there is to see and to know after all of it was played.
+pub struct Played {
+    /// The transcript of each session, as it was while the agent still ran.
+    pub transcripts: Vec<String>,
+    /// What the user was asked: the question, the options, and which one was chosen.
+    pub questions: Vec<String>,
+    /// Notifications, each with its level before it.
+    pub notifications: Vec<String>,
+    /// What stands in `:messages`.
+    pub messages: String,
+    /// The project's files as they are on the disk.
+    pub files: BTreeMap<String, String>,
+    /// Those of them that have unsaved edits, as they are in their buffers.
+    pub unsaved: BTreeMap<String, String>,
+    /// How each agent ended.
+    pub exits: Vec<String>,
+    /// What the replaying agents missed or did not expect.
+    pub complaints: Vec<String>,
+    /// Where the client answered otherwise than the recorded one.
+    pub differences: Vec<String>,
+    /// Notes in the log of messages.
+    pub notes: Vec<String>,
+}
+
+/// Runs an agent and keeps its exit code, which the plugin has no use for once it stopped the agent.
+const KEEP_EXIT: &str = r#""$@"; echo $? >"$0""#;
+
+const PREPARE: &str = r"
+    local agents, log, answers = unpack(vim.json.decode(...))
+    _G.seen = { ended = {}, questions = {}, notifications = {} }
+    vim.notify = function(text, level)
+      local names = { 'debug', 'info', 'warning', 'error' }
+      table.insert(_G.seen.notifications, (names[level or 2] or 'trace') .. ': ' .. text)
+    end
+    vim.ui.select = function(items, options, choose)
+      local number = table.remove(answers, 1) or 0
+      local lines = { options.prompt }
+      for index, item in ipairs(items) do
+        table.insert(lines, (index == number and '> ' or '  ') .. item)
+      end
+      table.insert(_G.seen.questions, table.concat(lines, '\n'))
+      if number > 0 then choose(items[number], number) end
+    end
+    vim.api.nvim_create_autocmd('User', { pattern = 'AcpTurnEnded', callback = function(event)
+      local agent = event.data.agent
+      _G.seen.ended[agent] = (_G.seen.ended[agent] or 0) + 1
+    end })
+    require('acp').setup({ agents = agents, log = log })";
+
+/// What stands at the right edge is part of what a user sees.
+const TRANSCRIPT: &str = r"
+    local buffer = ...
+    local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, -1, 0, -1, { details = true })) do
+      if mark[4].virt_text_pos == 'right_align' then
+        lines[mark[2] + 1] = lines[mark[2] + 1] .. '  | ' .. mark[4].virt_text[1][1]
+      end
+    end
+    return table.concat(lines, '\n')";
+
+const UNSAVED: &str = r"
+    local project, texts = ..., vim.empty_dict()
+    for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.bo[buffer].buftype == '' and vim.bo[buffer].modified then
+        local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+        texts[vim.api.nvim_buf_get_name(buffer):sub(#project + 2)] = table.concat(lines, '\n') .. '\n'
+      end
+    end
+    return vim.json.encode(texts)";
+
+/// How a chat ends whose agent the user stopped.
+const ENDED: &str = "R starts it again with a new session; what stands here stays";
+
+/// Plays all of a recording that a user of this client can do.
+pub fn play(recording: &Recording) -> Played {
+    let mut player = Player::start(recording);
+    for session in 0..recording.sessions.len() {
+        player.open(session);
+    }
+    // Sessions take turns, so that all of them are at work at the same time.
+    let longest = recording.sessions.iter().map(Vec::len).max().unwrap_or_default();
+    for number in 0..longest {
+        for (session, steps) in recording.sessions.iter().enumerate() {
+            if let Some(step) = steps.get(number) {
+                player.take(session, step, steps.get(number + 1));
+            }
+        }
+    }
+    player.end()
+}
+
+struct Player<'a> {
+    recording: &'a Recording,
+    project: TempProject,
+    nvim: Nvim,
+    /// Prompts sent so far, by session.
+    prompts: Vec<u64>,
+}
+
+impl<'a> Player<'a> {
+    fn start(recording: &'a Recording) -> Self {
+        let project = TempProject::new(&FILES);
+        project.write(".agent/log.jsonl", "");
+        let nvim = Nvim::start(Options {
+            columns: 120,
+            rows: 40,
+            cwd: Some(project.path().to_owned()),
+            // Looking for a Python takes Neovim seconds when it opens the first file in that language.
+            args: ["--cmd", "let g:loaded_python3_provider = 0"].map(str::to_owned).to_vec(),
+            ..Options::default()
+        });
+        let prompts = vec![0; recording.sessions.len()];
+        let mut player = Self { recording, project, nvim, prompts };
+        let mut agents = json!({});
+        for session in 0..recording.sessions.len() {
+            agents[name(session)] = player.agent(session);
+        }
+        let options = json!([agents, player.project.file(".agent/log.jsonl"), recording.answers]).to_string();
+        player.nvim.exec_lua(PREPARE, [options.into()]);
+        if recording.is_case("unsaved") {
+            player.nvim.command("edit notes.txt");
+            player.nvim.input("2GccUNSAVED<Esc>");
+            player.nvim.wait_until(|nvim| nvim.buffer_text(0).contains("UNSAVED\n"), "the unsaved edit");
+        }
+        player
+    }
+
+    /// The agent that plays one session of the recording, as `setup` wants it.
+    fn agent(&self, session: usize) -> Value {
+        let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+        let mut args = vec!["-c".to_owned(), KEEP_EXIT.to_owned(), text(&self.exit_file(session))];
+        args.extend([text(demo_agent()), "--replay".to_owned(), text(&self.recording.path)]);
+        args.extend(["--map".to_owned(), format!("/project={}", text(self.project.path()))]);
+        args.extend(["--session".to_owned(), (session + 1).to_string()]);
+        let without = self.recording.without.iter();
+        args.extend(without.flat_map(|method| ["--without".to_owned(), method.clone()]));
+        json!({ "command": "sh", "args": args })
+    }
+
+    fn exit_file(&self, session: usize) -> std::path::PathBuf {
+        self.project.file(&format!(".agent/exit-{session}"))
+    }
+
+    /// Shows a session's chat, which begins it if there is none yet, and goes to its prompt.
+    fn focus(&mut self, session: usize) {
+        self.nvim.command(&format!("AcpChat {}", name(session)));
+    }
+
+    fn open(&mut self, session: usize) {
+        self.focus(session);
+        let what = format!("the session to be open ({})", self.recording.name);
+        self.nvim.wait_until(|nvim| status(nvim, session)["state"] != "starting", &what);
+    }
+
+    fn take(&mut self, session: usize, step: &Step, next: Option<&Step>) {
+        match step {
+            Step::Prompt(text) => {
+                self.focus(session);
+                self.prompt(text);
+                self.prompts[session] += 1;
+                let is_stopped = matches!(next, Some(Step::Stop { .. }));
+                if !is_stopped && self.recording.sessions.len() == 1 {
+                    self.wait_for_turns(session);
+                }
+            }
+            Step::Stop { after, asked } => {
+                self.wait_for_messages(*after);
+                let what = format!("question {asked} ({})", self.recording.name);
+                let code = "return #_G.seen.questions";
+                let asked = *asked as u64;
+                self.nvim.wait_until(|nvim| nvim.exec_lua(code, []) == asked.into(), &what);
+                self.nvim.input("<C-c>");
+                self.wait_for_turns(session);
+            }
+            Step::Choose { action, words, until } => {
+                self.focus(session);
+                let code = "local action, words = ...
+                            return select(2, require('acp').call(action, { args = words }))";
+                let words = words.iter().map(|word| word.as_str().into()).collect();
+                let error = self.nvim.exec_lua(code, [(*action).into(), rmpv::Value::Array(words)]);
+                assert!(error.is_nil(), "couldn't choose a {action}: {error}");
+                self.wait_for_messages(*until);
+            }
+        }
+    }
+
+    fn prompt(&mut self, text: &str) {
+        self.nvim.input(&format!("{}<C-s>", text.replace('<', "<lt>").replace('\n', "<CR>")));
+    }
+
+    fn wait_for_turns(&mut self, session: usize) {
+        let wanted = self.prompts[session];
+        let what = format!("turn {wanted} to end ({})", self.recording.name);
+        let code = "return _G.seen.ended[...] or 0";
+        self.nvim.wait_until(|nvim| nvim.exec_lua(code, [name(session).into()]) == wanted.into(), &what);
+    }
+
+    /// Waits until so many messages of the agent's have come.
+    fn wait_for_messages(&mut self, wanted: usize) {
+        let log = self.project.file(".agent/log.jsonl");
+        let what = format!("message {wanted} of the agent's ({})", self.recording.name);
+        self.nvim.wait_until(
+            |_| records(&log).iter().filter(|record| record["dir"] == "agent->client").count() >= wanted,
+            &what,
+        );
+    }
+
+    fn end(mut self) -> Played {
+        let sessions = 0..self.recording.sessions.len();
+        sessions.clone().for_each(|session| self.wait_for_turns(session));
+        let transcripts = sessions.clone().map(|session| self.stop(session)).collect();
+        let exits = sessions.map(|session| self.exit(session)).collect();
+        let seen = self.nvim.exec_lua("return vim.json.encode(_G.seen)", []);
+        let seen: Value = serde_json::from_str(seen.as_str().expect("a text")).expect("JSON");
+        let messages = self.nvim.messages();
+        let (files, unsaved) = (self.files(), self.unsaved());
+        let status = self.nvim.quit();
+        assert!(status.success(), "neovim ended with {status}");
+        wait_for(|| self.nvim.processes().is_empty(), "every process to be gone");
+        let said = self.said();
+        let (differences, complaints) = said.into_iter().partition(|line| line.starts_with("note: "));
+        Played {
+            transcripts,
+            questions: texts(&seen["questions"]).iter().map(|text| self.scrub(text)).collect(),
+            notifications: texts(&seen["notifications"]).iter().map(|text| self.scrub(text)).collect(),
+            messages,
+            files,
+            unsaved,
+            exits,
+            complaints,
+            differences,
+            notes: self.notes(),
+        }
+    }
+
+    /// Ends a session's agent once it has said all it had to say, and gives the transcript without the
+    /// last words, which are about that.
+    fn stop(&mut self, session: usize) -> String {
+        let before = self.transcript(session);
+        let was_open = status(&mut self.nvim, session)["state"] == "idle";
+        self.focus(session);
+        self.nvim.command("Acp stop");
+        let last = if was_open { ENDED } else { "R starts it again" };
+        let code = TRANSCRIPT;
+        let buffer = status(&mut self.nvim, session)["buffer"].as_u64().expect("a buffer");
+        let what = format!("the agent to end ({})", self.recording.name);
+        self.nvim.wait_until(
+            |nvim| nvim.exec_lua(code, [buffer.into()]).as_str().is_some_and(|text| text.ends_with(last)),
+            &what,
+        );
+        if !was_open {
+            // That it was stopped took the place of why it did not open.
+            return before;
+        }
+        let after = self.transcript(session);
+        let (transcript, end) = after.rsplit_once("\n\n").expect("a line between them");
+        assert_eq!(end.split_once(" was stopped\n").map(|(_, last)| last), Some(ENDED));
+        transcript.to_owned()
+    }
+
+    fn transcript(&mut self, session: usize) -> String {
+        let buffer = status(&mut self.nvim, session)["buffer"].as_u64().expect("a buffer");
+        let text = self.nvim.exec_lua(TRANSCRIPT, [buffer.into()]);
+        self.scrub(text.as_str().expect("a text"))
+    }
+
+    fn exit(&self, session: usize) -> String {
+        let file = self.exit_file(session);
+        wait_for(
+            || fs::read_to_string(&file).is_ok_and(|code| code.ends_with('\n')),
+            "the agent's exit code",
+        );
+        fs::read_to_string(file).expect("just read").trim().to_owned()
+    }
+
+    fn files(&self) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.project.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder of the test's").flatten() {
+                let path = entry.path();
+                let name = path.strip_prefix(self.project.path()).expect("a file in the project");
+                let name = name.to_str().expect("a name in UTF-8").to_owned();
+                if path.is_file() {
+                    files.insert(name.clone(), self.project.read(&name));
+                } else if name != ".agent" {
+                    folders.push(path);
+                }
+            }
+        }
+        files
+    }
+
+    fn unsaved(&mut self) -> BTreeMap<String, String> {
+        let texts = self.nvim.exec_lua(UNSAVED, [self.project.path().to_str().expect("a path").into()]);
+        serde_json::from_str(texts.as_str().expect("a text")).expect("JSON")
+    }
+
+    /// The lines that the replaying agents wrote in their own name.
+    fn said(&self) -> Vec<String> {
+        let records = records(&self.project.file(".agent/log.jsonl"));
+        let lines = records
+            .iter()
+            .filter(|record| record["dir"] == "stderr")
+            .filter_map(|record| Some(self.scrub(record["raw"].as_str()?.strip_prefix("acp-demo-agent: ")?)));
+        lines.collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let records = records(&self.project.file(".agent/log.jsonl"));
+        records.iter().filter_map(|record| Some(self.scrub(record["note"].as_str()?))).collect()
+    }
+
+    fn scrub(&self, text: &str) -> String {
+        text.replace(self.project.path().to_str().expect("a path in UTF-8"), "/project")
+    }
+}
+
+/// The name of a session's agent.
+fn name(session: usize) -> &'static str {
+    ["agent", "other"][session]
+}
+
+/// What the plugin says of a session.
+fn status(nvim: &mut Nvim, session: usize) -> Value {
+    let code = "return vim.json.encode(require('acp').status().sessions)";
+    let status = nvim.exec_lua(code, []);
+    let all: Vec<Value> = serde_json::from_str(status.as_str().expect("a text")).expect("JSON");
+    all.into_iter().find(|one| one["name"] == name(session)).unwrap_or_default()
+}
+
+/// The whole lines of a log.
+fn records(log: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(log).expect("the log");
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    complete.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    let texts = list.as_array().into_iter().flatten();
+    texts.map(|text| text.as_str().expect("a text").to_owned()).collect()
+}

@@ -1,0 +1,381 @@
+//! Sessions and logins: several sessions on one agent, stored ones, and agents that want to know who
+//! is there. The agents are scripted; the Neovim, the processes and the pipes are real.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::Nvim;
+use support::script::{Scripted, ends, prompt, says};
+
+/// Lets a test answer pickers: the answers in order, as numbers from 1; nothing when they run out.
+fn pick(nvim: &mut Nvim, numbers: &[u64]) {
+    let numbers: Vec<rmpv::Value> = numbers.iter().map(|number| (*number).into()).collect();
+    nvim.exec_lua(
+        "local numbers = ...
+         _G.seen = {}
+         vim.ui.select = function(items, options, choose)
+           table.insert(_G.seen, { items = items, prompt = options.prompt })
+           local number = table.remove(numbers, 1)
+           if number then choose(items[number], number) end
+         end",
+        [rmpv::Value::Array(numbers)],
+    );
+}
+
+fn seen(nvim: &mut Nvim) -> String {
+    nvim.exec_lua("return vim.inspect(_G.seen)", []).as_str().expect("a text").to_owned()
+}
+
+fn said(nvim: &mut Nvim) -> String {
+    nvim.exec_lua("return vim.inspect(_G.said)", []).as_str().expect("a text").to_owned()
+}
+
+fn listen(nvim: &mut Nvim) {
+    nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+}
+
+fn initialized(capabilities: Value, methods: Value) -> Vec<Value> {
+    vec![
+        json!({ "expect": "initialize" }),
+        json!({ "reply": "initialize", "result": {
+            "protocolVersion": 1,
+            "agentInfo": { "name": "fake", "title": "Fake", "version": "1.0" },
+            "agentCapabilities": capabilities,
+            "authMethods": methods,
+        } }),
+    ]
+}
+
+fn new_session(id: &str) -> [Value; 2] {
+    [json!({ "expect": "session/new" }), json!({ "reply": "session/new", "result": { "sessionId": id } })]
+}
+
+fn wants_login(method: &str) -> [Value; 2] {
+    [
+        json!({ "expect": method }),
+        json!({ "reply": method, "error": { "code": -32000, "message": "Authentication required" } }),
+    ]
+}
+
+fn steps(groups: impl IntoIterator<Item = Vec<Value>>) -> Vec<Value> {
+    groups.into_iter().flatten().collect()
+}
+
+fn processes(nvim: &Nvim) -> usize {
+    nvim.processes().iter().filter(|process| process.command.contains("--script")).count()
+}
+
+#[test]
+fn a_second_session_shares_the_process_and_each_chat_shows_its_own() {
+    let update = |session: &str, text: &str| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": {
+            "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } } } } })
+    };
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([])),
+            new_session("s1").into(),
+            new_session("s2").into(),
+            vec![prompt(), update("s1", "for the first"), update("s2", "for the second"), ends("end_turn")],
+        ]),
+    );
+    chat.chat();
+    chat.nvim.command("AcpChat!");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return #require('acp').status().sessions", []).as_u64() == Some(2),
+        "two sessions",
+    );
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the second to be open",
+    );
+    assert_eq!(processes(&chat.nvim), 1);
+    chat.send("go");
+    chat.wait_for("Done");
+    let text = |chat: &mut Scripted, number: u64| {
+        let code = "for _, session in ipairs(require('acp').status().sessions) do
+                      if session.session == ... then
+                        return table.concat(vim.api.nvim_buf_get_lines(session.buffer, 0, -1, false), '\\n')
+                      end
+                    end";
+        chat.nvim.exec_lua(code, [number.into()]).as_str().expect("a text").to_owned()
+    };
+    let (first, second) = (text(&mut chat, 1), text(&mut chat, 2));
+    assert!(first.contains("for the first") && !first.contains("for the second"), "{first}");
+    assert!(second.contains("for the second") && !second.contains("for the first"), "{second}");
+}
+
+#[test]
+fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
+    let update = |kind: &str, text: &str| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": "old 2", "update": {
+            "sessionUpdate": kind, "content": { "type": "text", "text": text } } } } })
+    };
+    let listed = |id: &str, title: &str| json!({ "sessionId": id, "cwd": "$PROJECT", "title": title });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "loadSession": true, "sessionCapabilities": { "list": {} } }), json!([])),
+            new_session("s1").into(),
+            vec![
+                json!({ "expect": "session/list", "as": "first" }),
+                json!({ "reply": "first", "result": { "sessions": [listed("old 1", "One")], "nextCursor": "%/x" } }),
+                json!({ "expect": "session/list", "params": { "cursor": "%/x" }, "as": "second" }),
+                json!({ "reply": "second", "result": { "sessions": [listed("old 2", "Two")] } }),
+                json!({ "expect": "session/load", "params": { "sessionId": "old 2" } }),
+                update("user_message_chunk", "What was it?"),
+                update("agent_message_chunk", "It was **this**."),
+                json!({ "reply": "session/load", "result": null }),
+                prompt(),
+                ends("end_turn"),
+            ],
+        ]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, &[2, 2]);
+    chat.nvim.command("Acp sessions");
+    chat.wait_for("It was **this**.");
+    let seen = seen(&mut chat.nvim);
+    assert!(
+        seen.contains("Earlier sessions of Fake") && seen.contains("One") && seen.contains("Two"),
+        "{seen}"
+    );
+    assert!(chat.transcript().contains("You\nWhat was it?"), "{}", chat.transcript());
+    chat.nvim.wait_for_screen("Two");
+    chat.send("And now?");
+    assert_eq!(chat.got("session/prompt")["params"]["sessionId"], "old 2");
+}
+
+#[test]
+fn a_login_is_asked_for_and_the_session_opens_after_it() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(
+                json!({}),
+                json!([{ "id": "key", "name": "With a key", "description": "from your account" }]),
+            ),
+            wants_login("session/new").into(),
+            vec![json!({ "expect": "authenticate" }), json!({ "reply": "authenticate", "result": {} })],
+            new_session("s1").into(),
+            vec![prompt(), says("Welcome."), ends("end_turn")],
+        ]),
+    );
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("With a key");
+    chat.send("first words");
+    pick(&mut chat.nvim, &[1]);
+    chat.nvim.command("Acp login");
+    chat.wait_for("Welcome.");
+    assert_eq!(chat.got("authenticate")["params"]["methodId"], "key");
+    assert_eq!(chat.got("session/prompt")["params"]["prompt"][0]["text"], "first words");
+}
+
+#[test]
+fn a_prompt_that_failed_for_want_of_a_login_is_sent_again_after_it() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([{ "id": "key", "name": "With a key" }])),
+            new_session("s1").into(),
+            wants_login("session/prompt").into(),
+            vec![json!({ "expect": "authenticate" }), json!({ "reply": "authenticate", "result": {} })],
+            vec![prompt(), says("Now then."), ends("end_turn")],
+        ]),
+    );
+    chat.chat();
+    chat.send("try this");
+    chat.wait_for(":Acp login");
+    chat.nvim.command("Acp login key");
+    chat.wait_for("Now then.");
+    chat.wait_for("Done");
+    assert_eq!(chat.transcript().matches("try this").count(), 1, "{}", chat.transcript());
+}
+
+#[test]
+fn a_login_in_a_terminal_runs_the_agents_own_program_and_starts_it_anew() {
+    // The program is a script: with `login` it is the login, without the agent.
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(
+                json!({}),
+                json!([{ "type": "terminal", "id": "term", "name": "In a terminal", "args": ["login"],
+                    "env": { "WHO": "me" }, "command": "/bin/evil" }]),
+            ),
+            wants_login("session/new").into(),
+        ]),
+    );
+    let after = steps([
+        initialized(json!({}), json!([])),
+        new_session("s1").into(),
+        vec![json!({ "wait_eof": true })],
+    ]);
+    chat.project.write("after.json", &Value::Array(after).to_string());
+    let demo = support::demo_agent().to_str().expect("a path").to_owned();
+    chat.project.write(
+        "agent.sh",
+        &format!(
+            "#!/bin/sh\nif [ \"$1\" = login ]; then echo \"hello $WHO\"; read answer; echo $answer > logged-in; exit 0; fi\n\
+             if [ -f logged-in ]; then exec {demo} --script after.json; fi\nexec {demo} --script .agent/script.json\n"
+        ),
+    );
+    let script = chat.project.file("agent.sh");
+    chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("In a terminal");
+    chat.nvim.command("Acp login term");
+    chat.nvim.wait_for_screen("hello me");
+    chat.nvim.input("yes<CR>");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the session to be open",
+    );
+    assert_eq!(chat.project.read("logged-in"), "yes\n");
+}
+
+#[test]
+fn closing_a_session_ends_its_agent_and_takes_the_chat_away() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "sessionCapabilities": { "close": {} } }), json!([])),
+            new_session("s1").into(),
+            vec![json!({ "expect": "session/close" }), json!({ "reply": "session/close", "result": {} })],
+        ]),
+    );
+    chat.chat();
+    chat.nvim.exec_lua("require('acp').on('Closed', function(data) _G.closed = data.agent end)", []);
+    chat.nvim.command("Acp close");
+    chat.nvim.wait_until(|nvim| processes(nvim) == 0, "the agent to be gone");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("Fake 1.0"), "the chat to be gone");
+    assert_eq!(chat.nvim.mode().name, "n");
+    assert_eq!(chat.nvim.exec_lua("return _G.closed", []).as_str(), Some("fake"));
+    assert_eq!(chat.nvim.exec_lua("return #require('acp').status().sessions", []).as_u64(), Some(0));
+}
+
+#[test]
+fn a_stored_session_is_deleted_only_after_a_second_question() {
+    let listed = json!({ "sessions": [{ "sessionId": "old", "cwd": "$PROJECT", "title": "Old one" }] });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "sessionCapabilities": { "list": {}, "delete": {} } }), json!([])),
+            new_session("s1").into(),
+            vec![
+                json!({ "expect": "session/list" }),
+                json!({ "reply": "session/list", "result": listed }),
+                json!({ "expect": "session/delete", "params": { "sessionId": "old" } }),
+                json!({ "reply": "session/delete", "result": {} }),
+            ],
+        ]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, &[1, 2]);
+    chat.nvim.command("Acp delete");
+    chat.got("session/delete");
+    let seen = seen(&mut chat.nvim);
+    assert!(seen.contains("Delete Old one for good?"), "{seen}");
+}
+
+#[test]
+fn what_an_agent_does_not_offer_is_refused_without_asking_it() {
+    let mut chat = Scripted::new(&[], steps([initialized(json!({}), json!([])), new_session("s1").into()]));
+    chat.chat();
+    listen(&mut chat.nvim);
+    for (command, words) in [
+        ("Acp logout", "offers no logout"),
+        ("Acp delete", "cannot delete"),
+        ("Acp login", "offers no login"),
+        ("Acp mode", "no choice of a mode"),
+        ("Acp model", "no choice of a model"),
+        ("Acp config", "offers no options"),
+    ] {
+        chat.nvim.command(command);
+        let said = said(&mut chat.nvim);
+        assert!(said.contains(words), "{words:?} is not in {said}");
+    }
+    let methods: Vec<String> =
+        chat.record().iter().filter_map(|line| line["method"].as_str().map(str::to_owned)).collect();
+    assert_eq!(methods, ["initialize", "session/new"]);
+}
+
+#[test]
+fn a_dead_agent_that_can_resume_goes_on_with_the_same_session() {
+    let mut chat = Scripted::new(&[], Vec::new());
+    let first = steps([
+        initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([])),
+        new_session("s1").into(),
+        vec![prompt(), says("Before."), ends("end_turn"), prompt(), json!({ "exit": 1 })],
+    ]);
+    let second = steps([
+        initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([])),
+        vec![
+            json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
+            json!({ "reply": "session/resume", "result": {} }),
+            prompt(),
+            says("After."),
+            ends("end_turn"),
+            json!({ "wait_eof": true }),
+        ],
+    ]);
+    chat.project.write("first.json", &Value::Array(first).to_string());
+    chat.project.write("second.json", &Value::Array(second).to_string());
+    let demo = support::demo_agent().to_str().expect("a path").to_owned();
+    chat.project.write(
+        "agent.sh",
+        &format!(
+            "if [ -f once ]; then exec {demo} --script second.json; fi\ntouch once\nexec {demo} --script first.json\n"
+        ),
+    );
+    let script = chat.project.file("agent.sh");
+    chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
+    chat.chat();
+    chat.send("one");
+    chat.wait_for("Done");
+    chat.send("two");
+    chat.wait_for("R starts it again");
+    chat.nvim.command("Acp restart");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the session to be resumed",
+    );
+    chat.send("three");
+    chat.wait_for("After.");
+    assert!(chat.transcript().contains("Before."), "{}", chat.transcript());
+}
+
+#[test]
+fn a_key_goes_through_the_modes_one_by_one() {
+    let option = |current: &str| {
+        json!([{ "id": "m", "name": "Mode", "category": "mode", "type": "select", "currentValue": current,
+            "options": [{ "value": "ask", "name": "Ask first" }, { "value": "auto", "name": "Go ahead" }] }])
+    };
+    let set = |value: &str, name: &str| {
+        [
+            json!({ "expect": "session/set_config_option", "as": name, "params": { "configId": "m", "value": value } }),
+            json!({ "reply": name, "result": { "configOptions": option(value) } }),
+        ]
+    };
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([])),
+            vec![
+                json!({ "expect": "session/new" }),
+                json!({ "reply": "session/new", "result": { "sessionId": "s1", "configOptions": option("ask") } }),
+            ],
+            set("auto", "one").into(),
+            set("ask", "two").into(),
+        ]),
+    );
+    chat.chat();
+    chat.nvim.wait_for_screen("Ask first");
+    chat.nvim.input("<S-Tab>");
+    chat.nvim.wait_for_screen("Go ahead");
+    chat.nvim.input("<S-Tab>");
+    chat.nvim.wait_for_screen("Ask first");
+}
