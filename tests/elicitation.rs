@@ -199,7 +199,7 @@ fn the_chat_says_what_waits_and_afterwards_what_was_answered_but_not_with_what()
         json!(["word"]),
     );
     let mut chat = asked(schema, &["hunter2", "hunter3"]);
-    chat.wait_for(":Acp answer decline");
+    chat.wait_for(":Acp answer [decline|cancel]");
     let text = chat.transcript();
     for part in [
         "● Fake asks: Tell me\n",
@@ -424,7 +424,7 @@ fn a_page_is_shown_with_its_host_and_opened_only_after_the_user_agreed() {
     let port = server.local_addr().expect("an address").port();
     let url = format!("http://127.0.0.1:{port}/login?next=https://example.com");
     let mut chat = turn([page("p", &url), answered("p")], &[]);
-    chat.wait_for(":Acp answer decline");
+    chat.wait_for(":Acp answer [decline|cancel]");
     let seen = seen_count(&mut chat.nvim, 1);
     assert_eq!(seen[0]["kind"], "acp_elicitation");
     assert_eq!(seen[0]["prompt"], "Fake asks: Log in, please · a page on 127.0.0.1");
@@ -438,8 +438,9 @@ fn a_page_is_shown_with_its_host_and_opened_only_after_the_user_agreed() {
         ])
     );
     let text = chat.transcript();
-    let expected =
-        format!("● Fake asks you to open a page: Log in, please\n    {url}\n    Host: 127.0.0.1\n    :Acp");
+    let expected = format!(
+        "● Fake asks you to open a page: Log in, please\n    {url}\n    Host: 127.0.0.1\n    Open it?"
+    );
     assert!(text.contains(&expected), "{text}");
     assert_eq!(visited(&mut chat.nvim), [""; 0]);
     server.set_nonblocking(true).expect("a socket that does not wait");

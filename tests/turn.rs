@@ -864,3 +864,30 @@ fn a_file_that_the_agent_wrote_itself_is_fresh_in_its_buffer() {
     chat.wait_for("Done");
     chat.nvim.wait_for_screen("and more");
 }
+
+#[test]
+fn a_file_that_the_agent_made_itself_comes_into_its_empty_buffer_without_a_question() {
+    let call = json!({ "toolCallId": "1", "title": "Write new.txt", "kind": "edit", "content": [
+        { "type": "diff", "path": "$PROJECT/new.txt", "newText": "fresh\n" },
+    ] });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            permission("p", call),
+            json!({ "expect_reply": "p", "to": "p" }),
+            json!({ "expect": "session/cancel" }),
+            update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" })),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 1);
+    chat.send("go");
+    chat.answer("p");
+    chat.project.write("new.txt", "fresh\nfrom the disk\n");
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("from the disk");
+    assert!(!chat.nvim.mode().blocking);
+}

@@ -16,10 +16,19 @@ pub struct Asks {
 
 struct Ask {
     session: SessionKey,
-    /// It was asked in a turn, and is over with it.
-    in_turn: bool,
+    during: During,
     kind: Kind,
     reply: Reply,
+}
+
+/// What a question is over with, besides its session.
+#[derive(Debug, PartialEq)]
+pub enum During {
+    Nothing,
+    /// The turn that it was asked in.
+    Turn,
+    /// A request of ours.
+    Request(RequestId),
 }
 
 enum Kind {
@@ -38,6 +47,8 @@ pub enum Over<'a> {
     /// The user cancelled: all that asks the user, rather than the editor, goes with it.
     TurnCancelled(SessionKey),
     TurnEnded(SessionKey),
+    /// A request of ours has its answer.
+    Answered(&'a RequestId),
     Session(SessionKey),
     /// The agent took its request back.
     TakenBack(&'a RequestId),
@@ -56,7 +67,7 @@ impl Asks {
         Self { agent, count: 0, open: BTreeMap::new() }
     }
 
-    pub fn open(&mut self, session: SessionKey, in_turn: bool, question: &Question, reply: Reply) -> AskId {
+    pub fn open(&mut self, session: SessionKey, during: During, question: &Question, reply: Reply) -> AskId {
         self.count += 1;
         let id = AskId(u64::from(self.agent.0) << 32 | u64::from(self.count));
         let kind = match question {
@@ -68,7 +79,7 @@ impl Asks {
             Question::Form { .. } => Kind::Form,
             Question::Url { elicitation, .. } => Kind::Url { elicitation: elicitation.clone() },
         };
-        self.open.insert(id, Ask { session, in_turn, kind, reply });
+        self.open.insert(id, Ask { session, during, kind, reply });
         id
     }
 
@@ -99,7 +110,10 @@ impl Over<'_> {
         let for_user = !matches!(ask.kind, Kind::Read | Kind::Write);
         match self {
             Over::TurnCancelled(session) => ask.session == *session && for_user,
-            Over::TurnEnded(session) => ask.session == *session && for_user && ask.in_turn,
+            Over::TurnEnded(session) => ask.session == *session && for_user && ask.during == During::Turn,
+            Over::Answered(request) => {
+                matches!(&ask.during, During::Request(during) if during == *request)
+            }
             Over::Session(session) => ask.session == *session,
             Over::TakenBack(request) => ask.reply.id() == *request,
             Over::Completed(done) => matches!(&ask.kind, Kind::Url { elicitation } if elicitation == done),

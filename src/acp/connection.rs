@@ -50,6 +50,8 @@ pub struct Connection {
     outbox: Outbox,
     calls: Calls<Call>,
     sessions: Sessions,
+    /// The session that was opened last, or is yet to be: what is about none is shown there.
+    home: Option<SessionKey>,
     asks: Asks,
     waits: Waits,
     files: mpsc::UnboundedSender<FileRequest>,
@@ -100,6 +102,7 @@ pub async fn run(
         log,
         calls: Calls::default(),
         sessions: Sessions::default(),
+        home: None,
         asks: Asks::of(agent),
         waits: Waits::default(),
         files,
@@ -215,7 +218,10 @@ impl Connection {
     fn message(&mut self, message: Message) -> ControlFlow<Failure> {
         match message {
             Message::Response { id, result } => match self.calls.close(&id) {
-                Some(call) => return self.answered(call, result),
+                Some(call) => {
+                    self.withdraw(&Over::Answered(&id));
+                    return self.answered(call, result);
+                }
                 None => self.log.note(&format!("an answer to no request of ours: id {id}")),
             },
             Message::Notification { method, params } => match method.as_str() {

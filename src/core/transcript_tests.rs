@@ -207,3 +207,83 @@ fn each_stop_reason_has_a_sentence_of_its_own() {
     Ended without a reason · 1.0 s
     ");
 }
+
+fn asking() -> Session {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.opened(Opened::default(), Moment(0));
+    session.prompt(vec![Content::Text("go".into())], Moment(0));
+    let schema = serde_json::json!({
+        "description": "For the door.",
+        "properties": {
+            "colour": { "type": "string", "title": "Colour", "enum": ["red", "blue"] },
+            "words": { "type": "string", "description": "on\nit", "maxLength": 9 },
+            "when": { "type": "date" },
+        },
+        "required": ["colour"],
+    });
+    session.asked_to_fill(AskId(1), "Which colour?\nThere are two.".into(), &schema, Moment(1));
+    session.asked_to_open(AskId(2), String::new(), "http://example.com/login", Moment(1));
+    session
+}
+
+/// What stands under the agent's name.
+fn asked(session: &Session, style: &Style) -> String {
+    shown(session, style).rsplit_once("\n\n").expect("a blank line").1.to_owned()
+}
+
+#[test]
+fn what_the_agent_wants_to_know_is_shown_in_full_while_it_waits() {
+    assert_snapshot!(asked(&asking(), &style(true)), @r#"
+    demo
+    ● demo asks: Which colour?
+        There are two.
+        For the door.
+        Colour (needed) — red · blue
+        words — on it — at most 9 characters
+        when — of the type "date", which can't be filled in here
+        Answer?   :Acp answer [decline|cancel]
+    ● demo asks you to open a page
+        http://example.com/login
+        Host: example.com
+        Warning: the connection is not encrypted, so others may read and change what is sent
+        Open it?   :Acp answer [decline|cancel]
+    "#);
+}
+
+#[test]
+fn what_the_user_did_about_it_takes_a_line_or_two() {
+    let mut session = asking();
+    session.fill(AskId(1), 0, Some("red".into())).expect("a fit");
+    session.accept(AskId(1));
+    session.accept(AskId(2));
+    assert_snapshot!(asked(&session, &style(false)), @r"
+    demo
+    [x] demo asked: Which colour?
+        answered: Colour
+    [x] demo asked you to open a page
+        you agreed to open example.com
+    ");
+    let mut session = asking();
+    session.decline(AskId(1));
+    session.withdrawn(AskId(2), Moment(2));
+    assert_snapshot!(asked(&session, &style(true)), @r"
+    demo
+    ⊘ demo asked: Which colour? | declined
+    ⊘ demo asked you to open a page | taken back
+    ");
+}
+
+#[test]
+fn the_host_of_a_page_stands_out() {
+    let session = asking();
+    let last = session.entries().len() - 1;
+    let drawing = draw(None, &session.entries()[last], &style(true), &|_| None);
+    let loud: Vec<&str> = drawing
+        .marks
+        .iter()
+        .filter(|mark| mark.group == "AcpToolWaiting" && (1..3).contains(&mark.row))
+        .map(|mark| &drawing.lines[mark.row][mark.start..mark.end])
+        .collect();
+    assert_eq!(loud, ["example.com", "example.com"]);
+}

@@ -14,6 +14,28 @@ return {
     end
   end,
 
+  -- Reads the file of a buffer without unsaved edits again if it has changed. Neovim must not ask: about
+  -- a file that is new to an empty buffer it always does (W13), so such a buffer is edited anew.
+  take_from_disk = function(buf)
+    if api.nvim_buf_line_count(buf) == 1 and api.nvim_buf_get_lines(buf, 0, 1, true)[1] == "" then
+      api.nvim_buf_call(buf, function()
+        vim.cmd("silent keepalt edit")
+      end)
+      return
+    end
+    local answer = api.nvim_create_autocmd("FileChangedShell", {
+      buffer = buf,
+      callback = function()
+        vim.v.fcs_choice = "reload"
+      end,
+    })
+    local ok, err = pcall(vim.cmd, "silent checktime " .. buf)
+    api.nvim_del_autocmd(answer)
+    if not ok then
+      error(err, 0)
+    end
+  end,
+
   -- Runs a command in a terminal in a split, in insert mode; `done` gets its exit code.
   run_in_terminal = function(command, env, cwd, done)
     vim.cmd("botright new")

@@ -59,6 +59,7 @@ pub struct Editor {
     paint: Function,
     in_buffer: Function,
     run_in_terminal: Function,
+    take_from_disk: Function,
 }
 
 impl Editor {
@@ -75,6 +76,7 @@ impl Editor {
             paint: helpers.get("paint")?,
             in_buffer: helpers.get("in_buffer")?,
             run_in_terminal: helpers.get("run_in_terminal")?,
+            take_from_disk: helpers.get("take_from_disk")?,
         })
     }
 
@@ -195,6 +197,11 @@ impl Editor {
     /// Runs Ex commands with the buffer as the current one, quietly (`:help nvim_buf_call()`).
     pub fn command_in(&self, buf: Buf, command: &str) -> Result<()> {
         self.in_buffer.call((buf, command))
+    }
+
+    /// Reads a buffer's file again if it has changed, without a question to the user.
+    pub fn take_from_disk(&self, buf: Buf) -> Result<()> {
+        self.take_from_disk.call(buf)
     }
 
     /// Runs a command in a terminal of Neovim's in a split, and goes there. `done` gets the exit code.

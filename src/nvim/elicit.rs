@@ -19,6 +19,8 @@ use crate::nvim::run;
 const KIND: &str = "acp_elicitation";
 /// The longest part of an agent's text in one line of a picker.
 const LONGEST: usize = 60;
+/// The longest prompt of a list.
+const ROOM: usize = 160;
 const ELSEWHERE: &str = "All fields, decline or cancel …";
 
 /// A form's question, and the field that is asked for.
@@ -203,7 +205,9 @@ impl App {
     }
 
     fn ask_typed(&mut self, step: Step, text: String) {
-        let prompt = self.field_prompt(&step);
+        // A prompt that needs a second line is drawn twice.
+        let room = usize::from(self.editor.size().0).saturating_sub(24).max(30);
+        let prompt = self.field_prompt(&step, room);
         self.ask_to_type(step.ask, prompt, text, move |app, typed| match typed {
             None => {
                 app.put_aside(step.key, step.ask);
@@ -235,7 +239,7 @@ impl App {
             (format!("Keep the proposed text ({lines} lines): {}", short(&text)), true),
             ("Type another".to_owned(), false),
         ];
-        let prompt = self.field_prompt(&step);
+        let prompt = self.field_prompt(&step, ROOM);
         self.offer_items(step.key, step.ask, prompt, Items(items), move |app, keep| {
             if !keep {
                 app.ask_typed(step, String::new());
@@ -254,7 +258,7 @@ impl App {
     fn ask_one(&mut self, step: Step, items: Vec<(String, Option<Value>)>) {
         let mut items: Vec<_> = items.into_iter().map(|(text, value)| (text, Pick::Value(value))).collect();
         items.extend(self.ways_out(&step));
-        let prompt = self.field_prompt(&step);
+        let prompt = self.field_prompt(&step, ROOM);
         self.offer_items(step.key, step.ask, prompt, Items(items), move |app, pick| app.picked(&step, pick));
     }
 
@@ -305,7 +309,7 @@ impl App {
             .filter(|value| chosen.contains(value))
             .cloned()
             .collect();
-        let prompt = self.field_prompt(&step);
+        let prompt = self.field_prompt(&step, ROOM);
         self.offer_items(step.key, step.ask, prompt, Items(items), move |app, pick| match pick {
             Many::Switch(value) => {
                 let mut chosen = chosen;
@@ -396,22 +400,27 @@ impl App {
         });
     }
 
-    /// What is asked for, by whom, and what was wrong with the last answer.
-    fn field_prompt(&self, step: &Step) -> String {
+    /// What is asked for, by whom, and what was wrong with the last answer, in so many characters.
+    fn field_prompt(&self, step: &Step, room: usize) -> String {
         let field = self.filling(step.key, step.ask).and_then(|filling| filling.field(step.field));
         let Some(field) = field else { return String::new() };
         let label = short(field.label());
         if let Some((problem, _)) = &step.problem {
-            return format!("{label}: {problem}");
+            return cut(&format!("{label}: {problem}"), room);
         }
-        let mut about = label;
-        for more in field.description.iter().map(|text| short(text)).chain(field.hint()) {
-            about.push_str(&format!(", {more}"));
+        let hint: String = field.hint().iter().map(|hint| format!(", {}", plain(hint))).collect();
+        let optional = if field.required { "" } else { " (optional)" };
+        // What the answer must be like comes first, then whose question it is, then the rest.
+        let left =
+            room.saturating_sub([&label, &hint, optional].map(|part| part.chars().count()).iter().sum());
+        let mut head = String::new();
+        if left > 16 {
+            head = cut(&self.headline(step.key, step.ask), left.min(LONGEST) - 3) + " · ";
         }
-        if !field.required {
-            about.push_str(" (optional)");
-        }
-        format!("{} · {about}", cut_middle(&self.headline(step.key, step.ask), LONGEST))
+        let left = left.saturating_sub(head.chars().count());
+        let about = field.description.as_deref().map(plain).filter(|about| !about.is_empty() && left > 16);
+        let about = about.map(|about| format!(", {}", cut(&about, left - 2))).unwrap_or_default();
+        cut(&format!("{head}{label}{about}{hint}{optional}"), room)
     }
 
     // Pages.
@@ -510,6 +519,14 @@ fn described(option: &Choice, all: &[Choice]) -> String {
     let value = if twins > 1 { format!(" ({})", short(&option.value)) } else { String::new() };
     let about = option.description.as_deref().map(|text| format!(" — {}", plain(text))).unwrap_or_default();
     format!("{}{value}{about}", short(option.label()))
+}
+
+/// Cuts a text at its end.
+fn cut(text: &str, room: usize) -> String {
+    match text.char_indices().nth(room) {
+        Some(_) => text.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
 }
 
 fn short(text: &str) -> String {

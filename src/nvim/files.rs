@@ -89,15 +89,8 @@ impl Files {
     pub fn refresh(&self, editor: &Editor, path: &Path) -> Result<()> {
         let Some(buf) = self.buf_of(editor, path) else { return Ok(()) };
         let modified: bool = editor.buf_option(buf, "modified")?;
-        if modified {
-            // `:checktime` would ask, and hold the editor (W12).
-            return Ok(());
-        }
-        let autoread: bool = editor.buf_option(buf, "autoread")?;
-        editor.set_buf_option(buf, "autoread", true)?;
-        let checked = editor.command_in(buf, &format!("silent checktime {}", buf.0));
-        editor.set_buf_option(buf, "autoread", autoread)?;
-        checked
+        // Neovim would ask about unsaved edits, and so hold the editor (W12).
+        if modified || !path.is_file() { Ok(()) } else { editor.take_from_disk(buf) }
     }
 
     pub fn snapshot(&self, editor: &Editor, path: &Path) -> std::result::Result<Snapshot, String> {

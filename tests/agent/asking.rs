@@ -286,3 +286,43 @@ fn a_form_may_belong_to_a_request_of_ours() {
     test.opened();
     assert_eq!(test.finish().result(7), &json!({"action": "decline"}));
 }
+
+#[test]
+fn a_login_may_open_a_page_before_there_is_a_session() {
+    let mut test = Test::new();
+    test.connect_with(
+        &json!({"protocolVersion": 1, "authMethods": [{"id": "web", "name": "Web"}]}),
+        &[
+            expect("session/new"),
+            fail("session/new", &json!({"code": -32000, "message": "log in first"})),
+            expect("authenticate"),
+            form(7, json!({"sessionId": null, "requestId": "$authenticate", "mode": "url", "url": "https://a.b/", "elicitationId": "e"})),
+            json!({"answer": 7}),
+            answer_to("authenticate", &json!({})),
+        ],
+    );
+    test.send(test.open_command(SESSION));
+    test.open_failed();
+    test.send(Command::Login { agent: AGENT, method: "web".into() });
+    let (ask, question) = test.question();
+    assert!(matches!(question, Question::Url { url, .. } if url == "https://a.b/"));
+    test.answer(ask, Answer::Accepted(Value::Null));
+    test.wait("LoggedIn", |event| matches!(event, Event::LoggedIn { .. }).then_some(()));
+    assert_eq!(test.finish().result(7), &json!({"action": "accept"}));
+}
+
+#[test]
+fn a_form_that_belongs_to_a_request_of_ours_is_over_with_it() {
+    let mut test = Test::new();
+    test.connect(&[
+        expect("session/new"),
+        form(7, json!({"sessionId": null, "requestId": "$session/new"})),
+        fail("session/new", &json!({"code": -32603, "message": "too late"})),
+        json!({"answer": 7}),
+    ]);
+    test.send(test.open_command(SESSION));
+    let (ask, _) = test.question();
+    test.wait("Withdrawn", |event| (*event == Event::Withdrawn { session: SESSION, ask }).then_some(()));
+    test.open_failed();
+    assert_eq!(test.finish().result(7), &json!({"action": "cancel"}));
+}

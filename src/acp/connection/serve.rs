@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::wishes::Call;
 use super::{Connection, State};
-use crate::acp::asks::Over;
+use crate::acp::asks::{During, Over};
 use crate::acp::files::{FileRequest, FileWork, ForEditor};
 use crate::acp::from_acp::{self, AgentRequest, Scope};
 use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, RpcError};
@@ -116,7 +116,8 @@ impl Connection {
         })
     }
 
-    /// The session that a request of ours is about; one about none is shown in any.
+    /// The session that a request of ours is about. One about none, such as a login, is shown in any;
+    /// there may be none open yet.
     fn session_of_call(&self, request: &RequestId) -> Result<SessionKey, RpcError> {
         let of_call = match self.calls.get(request) {
             Some(
@@ -126,7 +127,7 @@ impl Connection {
                 | Call::Steer { session, .. }
                 | Call::Wish { session: Some(session), .. },
             ) => Some(*session),
-            Some(_) => self.sessions.any().map(|session| session.key),
+            Some(_) => self.sessions.any().map(|session| session.key).or(self.home),
             None => None,
         };
         of_call.ok_or_else(|| RpcError::invalid("requestId", "must be that of a request that still runs"))
@@ -180,11 +181,11 @@ impl Connection {
                     turn.terminals.retain(|id| *id != terminal);
                 }
             }
-            AgentRequest::Form { message, schema, call, .. } => {
-                self.ask(session, Question::Form { message, schema, call }, reply);
+            AgentRequest::Form { scope, message, schema, call } => {
+                self.ask_within(scope, session, Question::Form { message, schema, call }, reply);
             }
-            AgentRequest::Url { message, url, elicitation, .. } => {
-                self.ask(session, Question::Url { message, url, elicitation }, reply);
+            AgentRequest::Url { scope, message, url, elicitation } => {
+                self.ask_within(scope, session, Question::Url { message, url, elicitation }, reply);
             }
         }
     }
@@ -215,7 +216,18 @@ impl Connection {
 
     fn ask(&mut self, session: SessionKey, question: Question, reply: Reply) {
         let in_turn = self.sessions.get_mut(session).is_some_and(|known| known.turn.is_some());
-        let ask = self.asks.open(session, in_turn, &question, reply);
+        self.ask_during(if in_turn { During::Turn } else { During::Nothing }, session, question, reply);
+    }
+
+    fn ask_within(&mut self, scope: Scope, session: SessionKey, question: Question, reply: Reply) {
+        match scope {
+            Scope::Session(_) => self.ask(session, question, reply),
+            Scope::Request(request) => self.ask_during(During::Request(request), session, question, reply),
+        }
+    }
+
+    fn ask_during(&mut self, during: During, session: SessionKey, question: Question, reply: Reply) {
+        let ask = self.asks.open(session, during, &question, reply);
         self.post(Event::Asked { session, ask, question });
     }
 

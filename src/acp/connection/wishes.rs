@@ -65,6 +65,7 @@ impl Connection {
         let what = hub::wish(&command).unwrap_or_default();
         match command {
             Command::Open { session, place, .. } => {
+                self.home = Some(session);
                 let params = to_acp::new_session(&place, can);
                 self.tell_left_out(session, &place);
                 let place = Arc::new(place);
@@ -132,6 +133,7 @@ impl Connection {
     }
 
     fn load(&mut self, session: SessionKey, place: Place, acp_id: String, how: Reopen) {
+        self.home = Some(session);
         let State::Ready(info) = &self.state else { return };
         let can = info.can;
         if !can.load && !can.resume {

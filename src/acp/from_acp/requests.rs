@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::updates::patch;
 use super::{id, text};
 use crate::acp::rpc::{RequestId, RpcError};
+use crate::core::address::Address;
 use crate::core::message::{PermissionKind, PermissionOption, TerminalId, ToolCallId, ToolCallPatch};
 
 /// A request, read. Sessions are still by the agent's own name.
@@ -184,26 +185,42 @@ fn elicitation(fields: &Fields) -> Result<AgentRequest, RpcError> {
     };
     let message = fields.text("message")?;
     match fields.text("mode")?.as_str() {
-        "form" => Ok(AgentRequest::Form {
-            scope,
-            message,
-            schema: fields.object("requestedSchema")?.clone(),
-            call: fields.given("toolCallId").and_then(id).map(ToolCallId),
-        }),
+        "form" => {
+            let schema = fields.object("requestedSchema")?;
+            check_schema(schema)?;
+            let call = fields.given("toolCallId").and_then(id).map(ToolCallId);
+            Ok(AgentRequest::Form { scope, message, schema: schema.clone(), call })
+        }
         "url" => {
             let url = fields.text("url")?;
             // Anything else could make the system run a program or show a file.
             let web = ["https://", "http://"].iter().any(|scheme| {
                 url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-                    && url.len() > scheme.len()
             });
-            if !web || url.contains(|char: char| char.is_control() || char.is_whitespace()) {
+            if !web
+                || Address::read(&url).host.is_empty()
+                || url.contains(|char: char| char.is_control() || char.is_whitespace())
+            {
                 return Err(must("url", "an http or https address"));
             }
             Ok(AgentRequest::Url { scope, message, url, elicitation: fields.text("elicitationId")? })
         }
         _ => Err(must("mode", "\"form\" or \"url\"")),
     }
+}
+
+/// A property that cannot be read is shown as one that cannot be filled in; this is about the rest.
+fn check_schema(schema: &Value) -> Result<(), RpcError> {
+    let is_list_of_texts =
+        |value: &Value| value.as_array().is_some_and(|all| all.iter().all(Value::is_string));
+    let (properties, required) = (&schema["properties"], &schema["required"]);
+    if !properties.is_null() && !properties.is_object() {
+        return Err(must("requestedSchema.properties", "an object"));
+    }
+    if !required.is_null() && !is_list_of_texts(required) {
+        return Err(must("requestedSchema.required", "a list of strings"));
+    }
+    Ok(())
 }
 
 fn must(field: &str, be: &str) -> RpcError {
@@ -306,8 +323,23 @@ mod tests {
             ("session/request_permission", &ask, "options", json!([{"name": "a"}]), "options[0].optionId"),
             ("elicitation/create", &form, "mode", json!("voice"), "mode"),
             ("elicitation/create", &form, "requestedSchema", json!(null), "requestedSchema"),
+            (
+                "elicitation/create",
+                &form,
+                "requestedSchema",
+                json!({"properties": []}),
+                "requestedSchema.properties",
+            ),
+            (
+                "elicitation/create",
+                &form,
+                "requestedSchema",
+                json!({"required": [1]}),
+                "requestedSchema.required",
+            ),
             ("elicitation/create", &url, "url", json!("file:///etc/passwd"), "url"),
             ("elicitation/create", &url, "url", json!("https://"), "url"),
+            ("elicitation/create", &url, "url", json!("https:///?q"), "url"),
             ("elicitation/create", &url, "url", json!("https://a b"), "url"),
         ] {
             assert_eq!(refused(method, &with(good.clone(), key, bad)), field);
@@ -393,6 +425,7 @@ mod tests {
             json!([]),
             json!(["/x"]),
             json!([{"name": "a", "value": "b"}]),
+            json!({}),
         ];
         for value in &values {
             let base =
@@ -403,6 +436,12 @@ mod tests {
                 holds::<v1::WriteTextFileRequest>("fs/write_text_file", &params);
                 holds::<v1::CreateTerminalRequest>("terminal/create", &params);
                 holds::<v1::TerminalOutputRequest>("terminal/output", &params);
+            }
+            for key in ["type", "title", "properties", "required", "zzz"] {
+                let schema = with(json!({"type": "object"}), key, value.clone());
+                let form =
+                    json!({"sessionId": "s", "mode": "form", "message": "m", "requestedSchema": schema});
+                holds::<v1::CreateElicitationRequest>("elicitation/create", &form);
             }
         }
     }

@@ -220,3 +220,138 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::core::entry::Greeting;
+    use crate::core::message::{
+        AgentId, AgentInfo, Content, Ending, Opened, Place, SessionKey, StopReason, TurnEnd,
+    };
+
+    const ASK: AskId = AskId(7);
+
+    fn working() -> Session {
+        let mut session =
+            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
+        session.opened(Opened::default(), Moment(0));
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        session
+    }
+
+    fn schema() -> Value {
+        json!({ "properties": { "who": { "type": "string", "title": "Name" } }, "required": ["who"] })
+    }
+
+    fn asked() -> Session {
+        let mut session = working();
+        assert_eq!(session.asked_to_fill(ASK, "Who?".into(), &schema(), Moment(1)), []);
+        session
+    }
+
+    fn verdicts(session: &Session) -> Vec<Verdict> {
+        let verdict = |body: &Body| match body {
+            Body::Elicitation(asked) => Some(asked.verdict.clone()),
+            _ => None,
+        };
+        session.entries().iter().filter_map(|entry| verdict(&entry.body)).collect()
+    }
+
+    fn is(answer: Answer) -> Vec<Command> {
+        vec![Command::Answer { ask: ASK, answer }]
+    }
+
+    #[test]
+    fn a_form_is_sent_when_it_is_complete_and_only_once() {
+        let mut session = asked();
+        assert_eq!(session.accept(ASK), [], "not complete");
+        assert!(session.fill(ASK, 0, Some(json!(1))).is_err());
+        session.fill(ASK, 0, Some(json!("Ada"))).expect("a fit");
+        session.take_touched();
+        assert_eq!(session.accept(ASK), is(Answer::Accepted(json!({ "who": "Ada" }))));
+        assert_eq!(verdicts(&session), [Verdict::Answered(vec!["Name".into()])]);
+        assert!(session.take_touched().1, "the state changed");
+        for again in [Session::accept, Session::decline, Session::dismiss] {
+            assert_eq!(again(&mut session, ASK), []);
+        }
+        assert!(!session.withdrawn(ASK, Moment(2)));
+        assert_eq!(verdicts(&session).len(), 1);
+    }
+
+    #[test]
+    fn no_value_is_kept_once_the_form_is_sent() {
+        let mut session = asked();
+        session.fill(ASK, 0, Some(json!("hunter2"))).expect("a fit");
+        session.accept(ASK);
+        let kept = format!("{:?}{:?}", session.entries(), session.asks());
+        assert!(!kept.contains("hunter2"), "{kept}");
+    }
+
+    #[test]
+    fn a_form_is_declined_or_dismissed() {
+        let mut session = asked();
+        assert_eq!(session.decline(ASK), is(Answer::Declined));
+        assert_eq!(verdicts(&session), [Verdict::Declined]);
+        let mut session = asked();
+        assert_eq!(session.dismiss(ASK), is(Answer::Cancelled));
+        assert_eq!(verdicts(&session), [Verdict::Cancelled]);
+    }
+
+    #[test]
+    fn a_page_is_agreed_to() {
+        let mut session = working();
+        session.asked_to_open(ASK, "Log in".into(), "https://example.com/", Moment(1));
+        assert_eq!(session.accept(ASK), is(Answer::Accepted(Value::Null)));
+        assert_eq!(verdicts(&session), [Verdict::Agreed]);
+    }
+
+    #[test]
+    fn permission_is_not_answered_as_a_form_nor_a_form_as_permission() {
+        let mut session = asked();
+        let options =
+            vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce }];
+        session.asked(AskId(8), ToolCallPatch::new("c"), options, Moment(1));
+        assert_eq!(session.answer(ASK, "y", Moment(2)), []);
+        for wrong in [Session::accept, Session::decline, Session::dismiss] {
+            assert_eq!(wrong(&mut session, AskId(8)), []);
+        }
+        assert_eq!(session.permission().map(|open| open.ask), Some(AskId(8)));
+        assert_eq!(session.elicitation().map(|open| open.ask), Some(ASK));
+        assert_eq!(session.asks().len(), 2);
+    }
+
+    #[test]
+    fn what_ends_a_turn_or_an_agent_ends_its_forms() {
+        let mut session = asked();
+        let commands = session.cancel(Moment(2));
+        assert_eq!(commands[0], is(Answer::Cancelled)[0]);
+        assert_eq!((verdicts(&session), session.asks()), (vec![Verdict::Cancelled], &[][..]));
+        assert_eq!(session.asked_to_fill(AskId(8), "Late?".into(), &schema(), Moment(3)).len(), 1);
+        let end = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
+        session.turn_ended(end, Moment(4));
+        assert_eq!(verdicts(&session), [Verdict::Cancelled]);
+
+        let mut session = asked();
+        assert!(session.withdrawn(ASK, Moment(2)));
+        assert_eq!(verdicts(&session), [Verdict::Withdrawn]);
+
+        let mut session = asked();
+        session.exited(Ending { failure: None, exit: None, stderr: Vec::new(), expected: false }, Moment(2));
+        assert_eq!((verdicts(&session), session.asks()), (vec![Verdict::Withdrawn], &[][..]));
+        assert_eq!(session.asked_to_fill(AskId(8), "Late?".into(), &schema(), Moment(3)).len(), 1);
+    }
+
+    #[test]
+    fn a_form_may_come_before_the_session_is_open() {
+        let mut session =
+            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        session.connected(AgentInfo::default());
+        session.asked_to_fill(ASK, "Who?".into(), &schema(), Moment(1));
+        session.opened(Opened::default(), Moment(2));
+        assert_eq!(session.asks().len(), 1);
+        assert!(matches!(&session.entries()[0].body, Body::Greeting(Greeting::Ready { .. })));
+    }
+}

@@ -1,7 +1,7 @@
 //! How a form or a page that the agent asks about looks: loud and with all there is to know while it
 //! waits, a line or two afterwards. The values of a form are never part of it.
 
-use super::{Drawing, Mark, Style, clean_lines, one_line, status_mark};
+use super::{Drawing, Mark, Style, clean_lines, cut_middle, one_line, status_mark};
 use crate::core::address::Address;
 use crate::core::entry::{Elicitation, Subject, Verdict};
 use crate::core::form::{Control, Field};
@@ -9,7 +9,7 @@ use crate::core::tool_call::Status;
 
 pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Style) {
     let waits = asked.verdict == Verdict::Open;
-    draw_head(drawing, asked, style);
+    draw_head(drawing, asked, waits || open, style);
     if waits || open {
         match &asked.subject {
             Subject::Form(form) => {
@@ -25,8 +25,11 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
     }
     match &asked.verdict {
         Verdict::Open => {
-            let text = "    :Acp answer   :Acp answer decline   :Acp answer cancel";
-            drawing.line(text, Some("AcpToolWaiting"));
+            let what = match &asked.subject {
+                Subject::Form(_) => "Answer?",
+                Subject::Page(_) => "Open it?",
+            };
+            drawing.line(format!("    {what}   :Acp answer [decline|cancel]"), Some("AcpToolWaiting"));
         }
         Verdict::Answered(fields) if fields.is_empty() => {
             drawing.line("    sent without a value", Some("AcpMeta"));
@@ -44,7 +47,8 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
     }
 }
 
-fn draw_head(drawing: &mut Drawing, asked: &Elicitation, style: &Style) {
+/// Who asks for what, and what came of it. In full, or cut to one line.
+fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Style) {
     let (status, fact) = match asked.verdict {
         Verdict::Open => (Status::Waiting, None),
         Verdict::Answered(_) | Verdict::Agreed => (Status::Done, None),
@@ -52,31 +56,30 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, style: &Style) {
         Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
         Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
     };
-    let (mark, group) = status_mark(status, style.icons);
-    let verb = if status == Status::Waiting { "asks" } else { "asked" };
+    let (mark, mark_group) = status_mark(status, style.icons);
+    let waits = status == Status::Waiting;
+    let group = if waits { mark_group } else { "AcpTool" };
+    let verb = if waits { "asks" } else { "asked" };
     let what = match &asked.subject {
         Subject::Form(_) => verb.to_owned(),
         Subject::Page(_) => format!("{verb} you to open a page"),
     };
-    let message = asked.message.trim();
-    let mut lines = clean_lines(message);
-    let head = match lines.next().filter(|first| !first.is_empty()) {
+    let mut lines = clean_lines(asked.message.trim());
+    let mut head = match lines.next().filter(|first| !first.is_empty()) {
         Some(first) => format!("{} {what}: {first}", asked.asker),
         None => format!("{} {what}", asked.asker),
     };
+    if !full {
+        head = cut_middle(&head, style.width.saturating_sub(18).max(20));
+    }
     let row = drawing.lines.len();
-    let text_group = if status == Status::Waiting { group } else { "AcpTool" };
-    drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
-    drawing.marks.push(Mark {
-        row,
-        start: mark.len() + 1,
-        end: mark.len() + 1 + head.len(),
-        group: text_group,
-    });
+    let start = mark.len() + 1;
+    drawing.marks.push(Mark { row, start: 0, end: mark.len(), group: mark_group });
+    drawing.marks.push(Mark { row, start, end: start + head.len(), group });
     drawing.lines.push(format!("{mark} {head}"));
     drawing.right.extend(fact.map(|fact| (row, fact.to_owned())));
-    for line in lines {
-        drawing.line(format!("    {line}"), Some(text_group));
+    for line in lines.filter(|_| full) {
+        drawing.line(format!("    {line}"), Some(group));
     }
 }
 
