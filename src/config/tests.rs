@@ -22,7 +22,7 @@ fn installed(programs: &'static [&'static str]) -> impl Fn(&str) -> Option<PathB
 fn launch(config: &Config, name: &str, programs: &'static [&'static str]) -> Result<Launch, String> {
     let bundled = Path::new("/plugin/acp-demo-agent");
     config
-        .launch(name, Path::new("/work"), installed(programs), Some(bundled))
+        .launch(name, Path::new("/code"), installed(programs), Some(bundled))
         .map_err(|error| error.to_string())
 }
 
@@ -235,8 +235,8 @@ mod reading {
         assert_eq!(options.cwd.as_deref(), Some(home.as_path()));
         assert_eq!(config.log, Log::File(home.join("acp.log")));
         assert_eq!(
-            config.additional_directories(Path::new("/work")),
-            [home.join("lib"), PathBuf::from("/work/~other/lib"), PathBuf::from("/work/sub")]
+            config.additional_directories(Path::new("/code")),
+            [home.join("lib"), PathBuf::from("/code/~other/lib"), PathBuf::from("/code/sub")]
         );
     }
 }
@@ -317,7 +317,7 @@ mod servers {
         ] }));
         let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
         assert_eq!(
-            config.mcp_servers("claude", Path::new("/work"), installed(&["mcp-files"])),
+            config.mcp_servers("claude", Path::new("/code"), installed(&["mcp-files"])),
             [
                 McpServer::Stdio {
                     name: "files".into(),
@@ -341,7 +341,7 @@ mod servers {
             "mcp_servers": [{ "name": "common", "command": "/c" }],
             "agents": { "claude": { "mcp_servers": [] }, "codex": {} },
         }));
-        let count = |agent| config.mcp_servers(agent, Path::new("/work"), installed(&[])).len();
+        let count = |agent| config.mcp_servers(agent, Path::new("/code"), installed(&[])).len();
         assert_eq!((count("claude"), count("codex"), count("gemini")), (0, 1, 1));
     }
 
@@ -370,17 +370,17 @@ mod servers {
     fn a_project_adds_its_servers_and_folders_for_sessions_in_it_and_below() {
         let config = read(json!({
             "mcp_servers": [{ "name": "common", "command": "/c" }],
-            "additional_directories": ["/lib", "/work/shop"],
-            "projects": { "/work/shop": {
+            "additional_directories": ["/lib", "/code/shop"],
+            "projects": { "/code/shop": {
                 "mcp_servers": [{ "name": "shop", "command": "/s" }],
                 "additional_directories": ["/lib", "../shared"],
             } },
         }));
         let servers = |cwd: &str| config.mcp_servers("claude", Path::new(cwd), installed(&[])).len();
-        assert_eq!((servers("/work/shop/api"), servers("/work/shop"), servers("/work/shopping")), (2, 2, 1));
-        let folders = config.additional_directories(Path::new("/work/shop"));
-        assert_eq!(folders, ["/lib", "/work/shop/../shared"].map(PathBuf::from));
-        let [mistake] = &mistakes(json!({ "projects": { "/work": { "mcp_server": [] } } }))[..] else {
+        assert_eq!((servers("/code/shop/api"), servers("/code/shop"), servers("/code/shopping")), (2, 2, 1));
+        let folders = config.additional_directories(Path::new("/code/shop"));
+        assert_eq!(folders, ["/lib", "/code/shop/../shared"].map(PathBuf::from));
+        let [mistake] = &mistakes(json!({ "projects": { "/code": { "mcp_server": [] } } }))[..] else {
             panic!("one mistake");
         };
         assert!(
@@ -404,7 +404,7 @@ mod starting {
                 command: "/bin/gemini".into(),
                 args: vec!["--acp".into()],
                 env: vec![],
-                cwd: "/work".into(),
+                cwd: "/code".into(),
             }
         );
     }
@@ -428,9 +428,9 @@ mod starting {
         assert_eq!(claude.env, [("ANTHROPIC_MODEL".to_owned(), "opus".to_owned())]);
         assert_eq!(config.agent("claude").expect("known").title(), "Claude");
         let find = |program: &str| Some(PathBuf::from(program));
-        let gemini = config.launch("gemini", Path::new("/work"), find, None).expect("found");
+        let gemini = config.launch("gemini", Path::new("/code"), find, None).expect("found");
         assert_eq!(command_line(&gemini), "/opt/gemini --acp");
-        assert_eq!(gemini.cwd, Path::new("/work/sub"));
+        assert_eq!(gemini.cwd, Path::new("/code/sub"));
     }
 
     #[test]
@@ -466,7 +466,7 @@ mod starting {
             no agent is called "zzz", see :help acp-agents
             "#
         );
-        let unbuilt = config.launch("demo", Path::new("/work"), installed(&[]), None).expect_err("not built");
+        let unbuilt = config.launch("demo", Path::new("/code"), installed(&[]), None).expect_err("not built");
         assert_eq!(
             unbuilt.to_string(),
             r#"no such program "acp-demo-agent": run `cargo build --release` in the plugin's folder"#

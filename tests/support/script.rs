@@ -100,38 +100,29 @@ impl Scripted {
 
     /// The answer that the agent got to the request of this id, once it is there.
     pub fn answer(&mut self, id: &str) -> Value {
-        let mut found = None;
-        let path = self.project.file(".agent/record.jsonl");
-        self.nvim.wait_until(
-            |_| {
-                let text = std::fs::read_to_string(&path).unwrap_or_default();
-                let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-                found = complete
-                    .lines()
-                    .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-                    .find(|message| message["id"] == id && message.get("method").is_none());
-                found.is_some()
-            },
-            &format!("an answer to {id}"),
-        );
-        found.unwrap_or_default()
+        let fits = |message: &Value| message["id"] == id && message.get("method").is_none();
+        self.last_message(fits, &format!("an answer to {id}"))
     }
 
     /// Waits until the agent got a message of this method, and gives the last one.
     pub fn got(&mut self, method: &str) -> Value {
+        self.last_message(|message| message["method"] == method, &format!("{method} to reach the agent"))
+    }
+
+    /// Waits until the agent has been sent a message that fits.
+    fn last_message(&mut self, fits: impl Fn(&Value) -> bool, what: &str) -> Value {
         let mut found = None;
         let path = self.project.file(".agent/record.jsonl");
         self.nvim.wait_until(
             |_| {
                 let text = std::fs::read_to_string(&path).unwrap_or_default();
+                // The last line may be half written.
                 let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-                found = complete
-                    .lines()
-                    .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-                    .rfind(|message| message["method"] == method);
+                let messages = complete.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+                found = messages.filter(&fits).last();
                 found.is_some()
             },
-            &format!("{method} to reach the agent"),
+            what,
         );
         found.unwrap_or_default()
     }
