@@ -40,6 +40,7 @@ macro_rules! recordings {
 
 recordings! {
     claude_changes_a_file_that_it_was_allowed_to: "claude-agent-acp-edit",
+    claude_asks_which_colour_it_should_be: "claude-agent-acp-ask",
     an_older_claude_changes_a_file_through_the_editor: "claude-code-acp-edit",
     an_older_claude_is_stopped_while_its_command_runs: "claude-code-acp-cancel-shell",
     two_chats_with_claude_work_side_by_side: "claude-code-acp-two",
