@@ -384,7 +384,7 @@ mod servers {
             panic!("one mistake");
         };
         assert!(
-            mistake.contains("projects./work.mcp_server") && mistake.contains("mcp_servers"),
+            mistake.contains("projects./code.mcp_server") && mistake.contains("mcp_servers"),
             "{mistake}"
         );
     }
