@@ -1,7 +1,7 @@
 # What can be done with a checkout. Each recipe is a line or two; the work is cargo's and scripts/'.
 
 .DEFAULT_GOAL := help
-.PHONY: help all demo test lint test-agents test-versions clean
+.PHONY: help all demo test bench lint test-agents test-versions clean
 
 help: ## show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,11 @@ lint: ## check the format and the lints of Rust and Lua
 	cargo fmt --check
 	scripts/lint-lua
 	cargo clippy --locked --all-targets -- -D warnings
+
+bench: ## measure speed beside plain Lua, and print a table; SCENARIOS="burst paced" takes some
+	cargo build --release --locked
+	cargo bench --locked --bench chat -- $(SCENARIOS)
+	cargo bench --locked --bench decode
 
 test-versions: ## run the editor's tests on each Neovim that is supported
 	scripts/test-versions

@@ -149,6 +149,7 @@ fn size(event: &Event) -> usize {
             SMALL + content.sum::<usize>()
         }
         Event::TerminalGrew { bytes, .. } => bytes.len(),
+        Event::Called { params, .. } | Event::Told { params, .. } => SMALL + params.to_string().len(),
         _ => SMALL,
     }
 }

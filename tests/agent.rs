@@ -9,6 +9,7 @@ mod agent {
     mod asking;
     mod conversation;
     mod envelope;
+    mod extensions;
     mod files;
     mod framing;
     mod fuzz;

@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, opened_with, prompt, says, update};
+use support::script::{Scripted, asks, ends, opened_with, prompt, says, update};
 
 /// A session whose agent plays these steps. It has a mode to wait for; see [`pause`].
 fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
@@ -272,4 +272,95 @@ fn an_agent_that_cannot_be_steered_is_not_tried_and_the_prompt_waits() {
     go_on(&mut chat.nvim);
     chat.wait_for("You\ngo left\n\nFake\nLeft it is.\n\nDone");
     assert!(chat.record().iter().all(|message| message["method"] != "_session/steering"));
+}
+
+// Methods beyond the protocol.
+
+fn calls(id: &str, method: &str, params: Value) -> Value {
+    json!([asks(id, method, params), { "expect_reply": id, "to": id }])
+}
+
+#[test]
+fn a_method_that_nobody_serves_is_refused_and_a_notification_passed_over() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            json!({ "send": { "method": "_vendor/told", "params": {} } }),
+            calls("1", "_vendor/x", json!({})),
+            says("Well then."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Well then.");
+    assert_eq!(chat.answer("1")["error"]["code"], -32601);
+}
+
+#[test]
+fn lua_answers_the_requests_that_it_serves() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            calls("1", "_vendor/x", json!({ "n": 20, "none": null, "list": ["a"] })),
+            calls("2", "_vendor/nothing", json!({})),
+            calls("3", "_vendor/broken", json!({})),
+            calls("4", "_vendor/odd", json!({})),
+            calls("5", "_vendor/empty", json!({})),
+            calls("6", "_vendor/late", json!({})),
+            calls("7", "_vendor/gone", json!({})),
+            json!({ "send": { "method": "_vendor/told", "params": { "sessionId": "s1", "text": "psst" } } }),
+            says("Thanks."),
+            ends("end_turn"),
+        ]),
+    );
+    // Before anything is loaded, as in a user's configuration.
+    chat.nvim.exec_lua(
+        "local acp = require('acp')
+         _G.got, _G.noted = {}, {}
+         vim.notify = function(text) table.insert(_G.noted, text) end
+         acp.on_request('_vendor/x', function(params, session)
+           table.insert(_G.got, { params, session, acp.status().sessions[1].state })
+           return { n = params.n + 1, list = params.list, none = vim.NIL }
+         end)
+         acp.on_request('_vendor/nothing', function() end)
+         acp.on_request('_vendor/broken', function() error('no such thing') end)
+         acp.on_request('_vendor/odd', function() return function() end end)
+         acp.on_request('_vendor/empty', function() return vim.empty_dict() end)
+         acp.on_request('_vendor/gone', function() return 1 end)
+         acp.on_notification('_vendor/told', function(params, session)
+           table.insert(_G.got, { params.text, session })
+         end)",
+        [],
+    );
+    chat.chat();
+    chat.nvim.exec_lua(
+        "require('acp').on_request('_vendor/late', function() return { 'late', true } end)
+         require('acp').on_request('_vendor/gone', nil)",
+        [],
+    );
+    chat.send("go");
+    chat.wait_for("Thanks.");
+    assert_eq!(chat.answer("1")["result"], json!({ "n": 21, "list": ["a"], "none": null }));
+    assert_eq!(chat.answer("2")["result"], Value::Null);
+    assert!(chat.answer("2").get("result").is_some());
+    assert_eq!(
+        chat.answer("3")["error"],
+        json!({ "code": -32603, "message": "the handler failed: no such thing" })
+    );
+    assert_eq!(chat.answer("4")["error"]["code"], -32603);
+    assert_eq!(chat.answer("5")["result"], json!({}));
+    assert_eq!(chat.answer("6")["result"], json!(["late", true]));
+    assert_eq!(chat.answer("7")["error"]["code"], -32601);
+    let got = chat.nvim.exec_lua("return vim.json.encode(_G.got)", []);
+    let got: Value = serde_json::from_str(got.as_str().expect("a text")).expect("JSON");
+    let params = json!({ "sessionId": "s1", "n": 20, "list": ["a"] });
+    assert_eq!(got, json!([[params, 1, "working"], ["psst", 1]]));
+    let noted = chat.nvim.exec_lua("return table.concat(_G.noted, '|')", []).to_string();
+    assert!(
+        noted.contains("the handler for _vendor/broken failed: ") && noted.contains("no such thing"),
+        "{noted}"
+    );
 }

@@ -12,7 +12,7 @@ use support::source::{Kind, Token, tokens};
 
 /// Points of which only the background's part is shown by a test, or none at all, while the editor's
 /// part is being written. Empty when all is there.
-const PENDING: &[(usize, &str)] = &[(195, "completing the agent's commands in the prompt")];
+const PENDING: &[(usize, &str)] = &[];
 
 /// How many points there are.
 const COUNT: usize = 225;
@@ -304,6 +304,7 @@ const POINTS: &str = "
 193 robust   -   odd plan entries: a_plan_keeps_entries_of_an_odd_status
 194 MUST     S   commands are text: a_slash_command_is_sent_as_it_was_typed
 195 SHOULD   S   completing commands: commands_are_read_with_any_input
+    + a_slash_command_is_completed_with_what_it_does
 196 SHOULD   S+  use and cost on screen: context_cost_and_title_are_shown_as_told_however_odd
     + the_bar_shows_only_what_the_agent_reports
 197 MAY      U   tokens on screen: context_cost_and_title_are_shown_as_told_however_odd

@@ -379,3 +379,32 @@ fn a_key_goes_through_the_modes_one_by_one() {
     chat.nvim.input("<S-Tab>");
     chat.nvim.wait_for_screen("Ask first");
 }
+
+#[test]
+fn a_slash_command_is_completed_with_what_it_does() {
+    let commands = json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": {
+        "sessionUpdate": "available_commands_update", "availableCommands": [
+            { "name": "plan", "description": "Make a plan", "input": { "hint": "what for" } },
+            { "name": "review", "description": "Look at the changes" },
+        ] } } } });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([])),
+            vec![json!({ "expect": "session/new" }), commands],
+            vec![
+                json!({ "reply": "session/new", "result": { "sessionId": "s1" } }),
+                prompt(),
+                ends("end_turn"),
+            ],
+        ]),
+    );
+    chat.chat();
+    chat.nvim.input("/<C-x><C-o>");
+    chat.nvim.wait_for_screen("Make a plan <what for>");
+    chat.nvim.wait_for_screen("/review");
+    chat.nvim.input("<C-e>pl<C-x><C-o>");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("/review"), "the one that fits");
+    chat.nvim.input("<C-y> this<C-s>");
+    assert_eq!(chat.got("session/prompt")["params"]["prompt"][0]["text"], "/plan this");
+}

@@ -25,6 +25,9 @@ local native
 local options = {}
 -- Whether the library knows these options.
 local configured = false
+-- Who serves the methods that agents call beyond the protocol.
+---@type { request: table<string, acp.RequestHandler>, notification: table<string, acp.NotificationHandler> }
+local handlers = { request = {}, notification = {} }
 -- The advice that has been given already; once is enough.
 local advised
 
@@ -81,6 +84,11 @@ local function ready()
         pcall(library.shutdown)
       end,
     })
+    for kind, known in pairs(handlers) do
+      for name, handler in pairs(known) do
+        library.handle(kind, name, handler)
+      end
+    end
   end
   if not configured then
     native.configure(options)
@@ -222,6 +230,40 @@ function M.on(event, fn)
       fn(without_nulls(args.data) or {})
     end,
   })
+end
+
+---@param kind "request"|"notification"
+---@param name string
+---@param fn? acp.RequestHandler|acp.NotificationHandler
+local function handle(kind, name, fn)
+  if type(name) ~= "string" or not vim.startswith(name, "_") then
+    error(("a method that you may serve begins with _, unlike %s"):format(vim.inspect(name)), 3)
+  end
+  if fn ~= nil and not vim.is_callable(fn) then
+    error(("the handler for %s should be a function, not a %s"):format(name, type(fn)), 3)
+  end
+  local handler = fn and function(params, session)
+    return fn(without_nulls(params), session)
+  end
+  handlers[kind][name] = handler
+  if native then
+    native.handle(kind, name, handler)
+  end
+end
+
+--- Answers the requests of a method beyond the protocol, whose name begins with an underscore: with what
+--- `fn` returns, or with its error. Without `fn` agents get to know again that there is no such method.
+---@param name string
+---@param fn? acp.RequestHandler
+function M.on_request(name, fn)
+  handle("request", name, fn)
+end
+
+--- Calls `fn` for each notification of a method beyond the protocol; without `fn` no longer.
+---@param name string
+---@param fn? acp.NotificationHandler
+function M.on_notification(name, fn)
+  handle("notification", name, fn)
 end
 
 --- The words that may follow; nothing where the library cannot be had, as a completion must not fail.

@@ -127,6 +127,14 @@
 ---@field install? string
 ---@field login? string
 
+--- Answers a request of a method beyond the protocol with what it returns, which JSON must be able to hold;
+--- nothing is null. An error is the agent's error. It runs while Neovim waits.
+---@alias acp.RequestHandler fun(params: any, session?: integer): any
+
+--- Takes a notification of a method beyond the protocol. `session` is the number of the session that the
+--- agent names, if it names one of yours.
+---@alias acp.NotificationHandler fun(params: any, session?: integer)
+
 --- What a command was given.
 ---@class acp.Args
 ---@field args? string[]
@@ -143,4 +151,5 @@
 ---@field call fun(name: string, args: acp.Args): any
 ---@field complete fun(kind: string, lead: string, args: string[]): string[]
 ---@field status fun(session?: integer): acp.Status
+---@field handle fun(kind: "request"|"notification", name: string, handler?: function)
 ---@field shutdown fun() ends all agents; takes half a second at most

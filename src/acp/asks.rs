@@ -15,7 +15,7 @@ pub struct Asks {
 }
 
 struct Ask {
-    session: SessionKey,
+    session: Option<SessionKey>,
     during: During,
     kind: Kind,
     reply: Reply,
@@ -40,6 +40,8 @@ enum Kind {
     Url {
         elicitation: String,
     },
+    /// A method beyond the protocol.
+    Call,
 }
 
 /// What ends questions without the user.
@@ -68,8 +70,6 @@ impl Asks {
     }
 
     pub fn open(&mut self, session: SessionKey, during: During, question: &Question, reply: Reply) -> AskId {
-        self.count += 1;
-        let id = AskId(u64::from(self.agent.0) << 32 | u64::from(self.count));
         let kind = match question {
             Question::Permission { options, .. } => {
                 Kind::Permission(options.iter().map(|option| option.id.clone()).collect())
@@ -79,7 +79,18 @@ impl Asks {
             Question::Form { .. } => Kind::Form,
             Question::Url { elicitation, .. } => Kind::Url { elicitation: elicitation.clone() },
         };
-        self.open.insert(id, Ask { session, during, kind, reply });
+        self.add(Ask { session: Some(session), during, kind, reply })
+    }
+
+    /// A call of a method that the user serves; it need not be about a session.
+    pub fn open_call(&mut self, session: Option<SessionKey>, reply: Reply) -> AskId {
+        self.add(Ask { session, during: During::Nothing, kind: Kind::Call, reply })
+    }
+
+    fn add(&mut self, ask: Ask) -> AskId {
+        self.count += 1;
+        let id = AskId(u64::from(self.agent.0) << 32 | u64::from(self.count));
+        self.open.insert(id, ask);
         id
     }
 
@@ -92,14 +103,15 @@ impl Asks {
         }
     }
 
-    /// Answers what is over without the user, and names it.
+    /// Answers what is over without the user, and names what the user may be looking at.
     pub fn withdraw(&mut self, over: &Over) -> Vec<(SessionKey, AskId)> {
         let ids: Vec<_> = self.open.iter().filter(|(_, ask)| over.covers(ask)).map(|(id, _)| *id).collect();
         let withdraw = |id| {
             let ask = self.open.remove(&id)?;
             let session = ask.session;
+            let seen = !matches!(ask.kind, Kind::Call);
             ask.cancel();
-            Some((session, id))
+            Some((session.filter(|_| seen)?, id))
         };
         ids.into_iter().filter_map(withdraw).collect()
     }
@@ -107,14 +119,16 @@ impl Asks {
 
 impl Over<'_> {
     fn covers(&self, ask: &Ask) -> bool {
-        let for_user = !matches!(ask.kind, Kind::Read | Kind::Write);
+        let for_user = !matches!(ask.kind, Kind::Read | Kind::Write | Kind::Call);
         match self {
-            Over::TurnCancelled(session) => ask.session == *session && for_user,
-            Over::TurnEnded(session) => ask.session == *session && for_user && ask.during == During::Turn,
+            Over::TurnCancelled(session) => ask.session == Some(*session) && for_user,
+            Over::TurnEnded(session) => {
+                ask.session == Some(*session) && for_user && ask.during == During::Turn
+            }
             Over::Answered(request) => {
                 matches!(&ask.during, During::Request(during) if during == *request)
             }
-            Over::Session(session) => ask.session == *session,
+            Over::Session(session) => ask.session == Some(*session),
             Over::TakenBack(request) => ask.reply.id() == *request,
             Over::Completed(done) => matches!(&ask.kind, Kind::Url { elicitation } if elicitation == done),
             Over::All => true,
@@ -132,7 +146,8 @@ impl Ask {
             (Kind::Permission(_), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
             (Kind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text)),
             (Kind::Write, Answer::Done) => reply.ok(to_acp::written()),
-            (Kind::Read | Kind::Write, Answer::Refused(why)) => {
+            (Kind::Call, Answer::Returned(result)) => reply.ok(result),
+            (Kind::Read | Kind::Write | Kind::Call, Answer::Refused(why)) => {
                 reply.fail(&RpcError::new(INTERNAL_ERROR, why))
             }
             (Kind::Read | Kind::Write, Answer::Cancelled) => reply.fail(&cancelled()),
@@ -155,7 +170,7 @@ impl Ask {
         match self.kind {
             Kind::Permission(_) => self.reply.ok(to_acp::permission_cancelled()),
             Kind::Form | Kind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),
-            Kind::Read | Kind::Write => self.reply.fail(&cancelled()),
+            Kind::Read | Kind::Write | Kind::Call => self.reply.fail(&cancelled()),
         }
     }
 }

@@ -232,7 +232,7 @@ impl Connection {
                         self.withdraw(&Over::Completed(&done));
                     }
                 }
-                _ => {}
+                _ => self.told(method, params),
             },
             Message::Request { id, method, params } => {
                 if let Some(acp_id) = self.still_unnamed(&params) {

@@ -25,6 +25,8 @@ const CLEAR: &str = "\x1b[0m\x1b[H\x1b[2J\x1b[3J";
 pub struct Foreign {
     session: SessionKey,
     agent: AgentId,
+    /// How many sessions the agent had before; one may be opened again under the same key.
+    pub generation: u32,
     /// Where a command runs if the agent does not say.
     cwd: PathBuf,
     /// Names of calls, and often those of terminals, are used again from turn to turn.
@@ -67,7 +69,8 @@ struct CallText {
 
 impl Foreign {
     pub fn new(session: SessionKey, agent: AgentId, cwd: PathBuf) -> Self {
-        Self { session, agent, cwd, turn: 0, count: 0, terminals: HashMap::new(), texts: HashMap::new() }
+        let (terminals, texts) = (HashMap::new(), HashMap::new());
+        Self { session, agent, generation: 0, cwd, turn: 0, count: 0, terminals, texts }
     }
 
     pub fn begin_turn(&mut self) {
@@ -193,7 +196,7 @@ impl Foreign {
         self.count += 1;
         let terminal = Terminal {
             // An agent that is started anew has another number, and so have its terminals.
-            id: TerminalId(format!("agent-{}-{}", self.agent.0, self.count)),
+            id: TerminalId(format!("agent-{}-{}-{}", self.agent.0, self.generation, self.count)),
             call: call.clone(),
             turn: self.turn,
             state: State::Named,
@@ -405,11 +408,11 @@ mod tests {
     #[test]
     fn a_command_is_announced_grows_and_ends() {
         let mut stage = Stage::new();
-        assert_eq!(stage.update(announcement()), ["agent-7-1 runs ls in /p", "shows [agent-7-1]"]);
-        assert_eq!(stage.delta("a\nb"), [r#"agent-7-1 "a\r\nb""#]);
-        assert_eq!(stage.output("\r"), [r#"agent-7-1 "\r""#]);
-        assert_eq!(stage.output("\nc\n"), [r#"agent-7-1 "\nc\r\n""#]);
-        assert_eq!(stage.update(exit(3)), ["agent-7-1 ended Some(3) None"]);
+        assert_eq!(stage.update(announcement()), ["agent-7-0-1 runs ls in /p", "shows [agent-7-0-1]"]);
+        assert_eq!(stage.delta("a\nb"), [r#"agent-7-0-1 "a\r\nb""#]);
+        assert_eq!(stage.output("\r"), [r#"agent-7-0-1 "\r""#]);
+        assert_eq!(stage.output("\nc\n"), [r#"agent-7-0-1 "\nc\r\n""#]);
+        assert_eq!(stage.update(exit(3)), ["agent-7-0-1 ended Some(3) None"]);
         assert_eq!(stage.update(json!({ "status": "failed" })), [""; 0]);
     }
 
@@ -422,10 +425,10 @@ mod tests {
         assert_eq!(
             Stage::new().update(all),
             [
-                "agent-7-1 runs ls in /p",
-                "shows [agent-7-1]",
-                r#"agent-7-1 "x""#,
-                "agent-7-1 ended Some(0) None"
+                "agent-7-0-1 runs ls in /p",
+                "shows [agent-7-0-1]",
+                r#"agent-7-0-1 "x""#,
+                "agent-7-0-1 ended Some(0) None"
             ]
         );
     }
@@ -436,27 +439,27 @@ mod tests {
         let mut first = announcement();
         first["title"] = json!("Terminal");
         first["rawInput"] = json!({});
-        assert_eq!(stage.update(first.clone()), ["shows [agent-7-1]"]);
+        assert_eq!(stage.update(first.clone()), ["shows [agent-7-0-1]"]);
         let input = json!({ "rawInput": { "command": "ls -l" }, "title": "ls -l" });
-        assert_eq!(stage.update(input), ["agent-7-1 runs ls -l in /p"]);
+        assert_eq!(stage.update(input), ["agent-7-0-1 runs ls -l in /p"]);
 
         let mut stage = Stage::new();
         stage.update(first.clone());
         let words = json!({ "rawInput": { "command": ["bash", "-lc", "ls -l"] } });
-        assert_eq!(stage.update(words), ["agent-7-1 runs bash -lc ls -l in /p"]);
+        assert_eq!(stage.update(words), ["agent-7-0-1 runs bash -lc ls -l in /p"]);
 
         let mut stage = Stage::new();
         stage.update(first);
-        assert_eq!(stage.output("x"), ["agent-7-1 runs Terminal in /p", r#"agent-7-1 "x""#]);
+        assert_eq!(stage.output("x"), ["agent-7-0-1 runs Terminal in /p", r#"agent-7-0-1 "x""#]);
     }
 
     #[test]
     fn a_terminal_that_a_call_shows_is_started_by_its_output() {
         let mut stage = Stage::new();
         let shown = json!({ "title": "ls", "content": [{ "type": "terminal", "terminalId": "t" }] });
-        assert_eq!(stage.update(shown), ["shows [agent-7-1]"]);
-        assert_eq!(stage.output("a"), ["agent-7-1 runs ls in /root", r#"agent-7-1 "a""#]);
-        assert_eq!(stage.output("b"), [r#"agent-7-1 "b""#]);
+        assert_eq!(stage.update(shown), ["shows [agent-7-0-1]"]);
+        assert_eq!(stage.output("a"), ["agent-7-0-1 runs ls in /root", r#"agent-7-0-1 "a""#]);
+        assert_eq!(stage.output("b"), [r#"agent-7-0-1 "b""#]);
     }
 
     #[test]
@@ -464,9 +467,9 @@ mod tests {
         let mut stage = Stage::new();
         stage.update(announcement());
         assert_eq!(stage.update(json!({ "status": "in_progress" })), [""; 0]);
-        assert_eq!(stage.update(json!({ "status": "completed" })), ["agent-7-1 ended None None"]);
+        assert_eq!(stage.update(json!({ "status": "completed" })), ["agent-7-0-1 ended None None"]);
         assert_eq!(stage.update(json!({ "status": "completed" })), [""; 0]);
-        assert_eq!(stage.update(exit(2)), ["agent-7-1 ended Some(2) None"], "better late than never");
+        assert_eq!(stage.update(exit(2)), ["agent-7-0-1 ended Some(2) None"], "better late than never");
         assert_eq!(stage.0.end_all(), []);
     }
 
@@ -475,7 +478,7 @@ mod tests {
         let mut stage = Stage::new();
         stage.update(announcement());
         let ended: Vec<_> = stage.0.end_all().iter().map(short).collect();
-        assert_eq!(ended, ["agent-7-1 ended None None"]);
+        assert_eq!(ended, ["agent-7-0-1 ended None None"]);
     }
 
     #[test]
@@ -486,26 +489,26 @@ mod tests {
         stage.update(exit(0));
         // In the same turn it takes an announcement: a late update may show the terminal again.
         let shown = json!({ "content": [{ "type": "terminal", "terminalId": "t" }] });
-        assert_eq!(stage.update(shown.clone()), ["shows [agent-7-1]"]);
-        assert_eq!(stage.update(announcement()), ["agent-7-2 runs ls in /p", "shows [agent-7-2]"]);
-        assert_eq!(stage.output("new"), [r#"agent-7-2 "new""#]);
+        assert_eq!(stage.update(shown.clone()), ["shows [agent-7-0-1]"]);
+        assert_eq!(stage.update(announcement()), ["agent-7-0-2 runs ls in /p", "shows [agent-7-0-2]"]);
+        assert_eq!(stage.output("new"), [r#"agent-7-0-2 "new""#]);
         let mut other = announcement();
         other["toolCallId"] = json!("d");
         assert_eq!(
             stage.update(other),
-            ["agent-7-2 ended None None", "agent-7-3 runs ls in /p", "shows [agent-7-3]"]
+            ["agent-7-0-2 ended None None", "agent-7-0-3 runs ls in /p", "shows [agent-7-0-3]"]
         );
         assert_eq!(stage.0.end_all().len(), 1);
         stage.0.begin_turn();
-        assert_eq!(stage.update(shown), ["shows [agent-7-4]"]);
-        assert_eq!(stage.output("x"), ["agent-7-4 runs  in /root", r#"agent-7-4 "x""#]);
+        assert_eq!(stage.update(shown), ["shows [agent-7-0-4]"]);
+        assert_eq!(stage.output("x"), ["agent-7-0-4 runs  in /root", r#"agent-7-0-4 "x""#]);
     }
 
     #[test]
     fn announcing_a_running_command_again_changes_nothing() {
         let mut stage = Stage::new();
         stage.update(announcement());
-        assert_eq!(stage.update(announcement()), ["shows [agent-7-1]"]);
+        assert_eq!(stage.update(announcement()), ["shows [agent-7-0-1]"]);
     }
 
     #[test]
@@ -565,8 +568,8 @@ mod tests {
     fn all_there_is_may_follow_on_pieces() {
         let mut stage = Stage::new();
         stage.update(announcement());
-        assert_eq!(stage.delta("a\n"), [r#"agent-7-1 "a\r\n""#]);
-        assert_eq!(stage.delta("b\n"), [r#"agent-7-1 "b\r\n""#]);
-        assert_eq!(stage.output("a\nb\nc\n"), [r#"agent-7-1 "c\r\n""#]);
+        assert_eq!(stage.delta("a\n"), [r#"agent-7-0-1 "a\r\n""#]);
+        assert_eq!(stage.delta("b\n"), [r#"agent-7-0-1 "b\r\n""#]);
+        assert_eq!(stage.output("a\nb\nc\n"), [r#"agent-7-0-1 "c\r\n""#]);
     }
 }

@@ -10,6 +10,7 @@ use tokio::task::{self, JoinSet, spawn_blocking};
 
 use super::files::Loaded;
 use super::guard::Guard;
+use super::handled::Handled;
 use super::terminals::Terminals;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, stillborn};
@@ -30,6 +31,7 @@ pub struct Shared {
     pub terminals: Terminals,
     pub guard: Arc<Guard>,
     pub loaded: Loaded,
+    pub handled: Handled,
     pub log: WireLog,
 }
 
@@ -49,7 +51,15 @@ impl Hub {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
         let terminals = Terminals::new(mailbox.clone(), guard.clone());
-        let shared = Shared { mailbox, settings, terminals, guard, loaded: Loaded::default(), log };
+        let shared = Shared {
+            mailbox,
+            settings,
+            terminals,
+            guard,
+            loaded: Loaded::default(),
+            handled: Handled::default(),
+            log,
+        };
         Self {
             shared: Arc::new(shared),
             agents: HashMap::new(),
@@ -99,6 +109,7 @@ impl Hub {
             }
             Command::FileLoaded { path } => self.shared.loaded.add(path),
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));

@@ -10,6 +10,7 @@ mod foreign;
 mod framing;
 pub mod from_acp;
 pub mod guard;
+mod handled;
 mod hub;
 mod jobs;
 mod outbox;

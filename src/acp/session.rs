@@ -67,10 +67,13 @@ impl Session {
 pub struct Sessions {
     by_key: HashMap<SessionKey, Session>,
     by_acp_id: HashMap<String, SessionKey>,
+    count: u32,
 }
 
 impl Sessions {
-    pub fn insert(&mut self, session: Session) {
+    pub fn insert(&mut self, mut session: Session) {
+        self.count += 1;
+        session.foreign.generation = self.count;
         self.by_acp_id.insert(session.acp_id.clone(), session.key);
         self.by_key.insert(session.key, session);
     }

@@ -123,6 +123,9 @@ pub enum Command {
     FileLoaded { path: PathBuf },
     /// No buffer holds the file any more: the background serves it from the disk.
     FileUnloaded { path: PathBuf },
+    /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
+    /// an earlier one no longer count. The editor is asked for no others.
+    Handle { requests: Vec<String>, notifications: Vec<String> },
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
     /// End one agent and all that it runs.
@@ -165,6 +168,22 @@ pub enum Event {
         session: SessionKey,
         ask: AskId,
         question: Question,
+    },
+    /// The agent calls a method that the user serves. Wants an `Answer` as an `Asked` does.
+    Called {
+        agent: AgentId,
+        /// The session that it names, if it is one of ours.
+        session: Option<SessionKey>,
+        ask: AskId,
+        method: String,
+        params: Value,
+    },
+    /// The agent sent a notification that the user listens to.
+    Told {
+        agent: AgentId,
+        session: Option<SessionKey>,
+        method: String,
+        params: Value,
     },
     /// The question is over without the user: the agent took it back, or its turn or process ended.
     Withdrawn {
@@ -703,7 +722,9 @@ pub enum Answer {
     Text(String),
     /// A write is done.
     Done,
-    /// A read or write could not be done; the text goes to the agent and says what to do next.
+    /// A method beyond the protocol: its result.
+    Returned(Value),
+    /// A read, a write or such a method could not be done; the text goes to the agent.
     Refused(String),
     /// An elicitation's values.
     Accepted(Value),

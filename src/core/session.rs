@@ -343,8 +343,8 @@ impl Session {
         let was_open = self.acp_id.is_some();
         self.close_calls(&Cause::AgentGone, now);
         self.close_asks(&Verdict::Withdrawn);
-        let unanswered = std::mem::take(&mut self.steering);
-        self.queue.extend(unanswered.into_iter().map(|content| Queued { content, again: false }));
+        let unanswered = std::mem::take(&mut self.steering).into_iter();
+        self.queue.extend(unanswered.map(|content| Queued { content, again: false }));
         self.end_thought(now);
         self.phase = Phase::Gone;
         self.status_touched = true;

@@ -190,7 +190,7 @@ fn draw_greeting(drawing: &mut Drawing, greeting: &Greeting) {
             let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             drawing.line(format!("{title}{version}"), Some("AcpAgent"));
             drawing.line(
-                "Ask for a change, ask about the code, or type / for the agent's commands.",
+                "Ask for a change, ask about the code, or type / and <C-x><C-o> for its commands.",
                 Some("AcpMeta"),
             );
             drawing.line("<C-s> or <CR> sends · <C-c> stops · g? shows all keys", Some("AcpMeta"));

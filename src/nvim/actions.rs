@@ -86,6 +86,9 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
         })?;
         return to_lua(lua, &all);
     }
+    if name == "commands" {
+        return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
+    }
     enter(|app| app.act(&name, args)).map(|()| Value::Nil)
 }
 
@@ -191,6 +194,18 @@ impl App {
             "help" => self.show_keys(),
             _ => fail(format!("there is no key {name:?}")),
         }
+    }
+
+    /// The slash commands of the agent, for the prompt's completion.
+    fn slash_commands(&self) -> Vec<serde_json::Value> {
+        let session = self.session_here().and_then(|key| self.sessions.get(&key));
+        let commands = session.map(|session| session.commands.as_slice()).unwrap_or_default();
+        commands
+            .iter()
+            .map(|command| {
+                json!({ "name": command.name, "description": command.description, "hint": command.hint })
+            })
+            .collect()
     }
 
     /// The words for completion.

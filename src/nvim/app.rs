@@ -27,6 +27,7 @@ use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
+use crate::nvim::extensions::Extensions;
 use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
 use crate::nvim::frames::Frames;
@@ -61,6 +62,7 @@ pub struct App {
     pub terminals: Terminals,
     pub asking: Asking,
     pub effects: VecDeque<Effect>,
+    pub extensions: Extensions,
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
     launches: HashMap<AgentId, Launch>,
@@ -129,6 +131,7 @@ impl App {
             terminals: Terminals::default(),
             asking: Asking::default(),
             effects: VecDeque::new(),
+            extensions: Extensions::default(),
             bundled,
             log_path: Path::new(&state).join("acp.log"),
             launches: HashMap::new(),
@@ -175,12 +178,18 @@ impl App {
     fn start_background(&mut self) -> Result<()> {
         let background = (self.start)(self.mailbox.clone(), &self.config, self.log());
         self.background = Some(background);
+        self.tell_extensions()?;
         for buf in self.editor.list_bufs()? {
             if self.editor.buf_is_loaded(buf) {
                 self.buffer_loaded(buf)?;
             }
         }
         Ok(())
+    }
+
+    /// Tells the background, if there is one, which methods the user serves.
+    pub fn tell_extensions(&mut self) -> Result<()> {
+        if self.background.is_some() { self.send(self.extensions.command()) } else { Ok(()) }
     }
 
     /// Ends every process; waits for a short while at the most.
@@ -514,6 +523,10 @@ impl App {
             }
             Event::Updated { session: key, update } => self.updated(key, update, now)?,
             Event::Asked { session: key, ask, question } => self.asked(key, ask, question, now)?,
+            Event::Called { agent: _, session, ask, method, params } => {
+                self.called(session, ask, method, params)
+            }
+            Event::Told { agent: _, session, method, params } => self.told(session, method, params),
             Event::Withdrawn { session: key, ask } => {
                 if let Some(session) = self.sessions.get_mut(&key) {
                     session.withdrawn(ask, now);

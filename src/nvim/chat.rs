@@ -48,6 +48,7 @@ impl Chat {
         editor.set_buf_option(transcript, "modifiable", false)?;
         editor.set_buf_option(transcript, "undolevels", -1)?;
         let prompt = buffer(editor, "acp-prompt", &format!("acp://prompt/{}/{title}", session.0))?;
+        editor.set_buf_option(prompt, "omnifunc", "v:lua.require'acp.complete'.omnifunc")?;
         Ok(Self {
             session,
             transcript,

@@ -8,6 +8,7 @@ mod asking;
 mod chat;
 mod editor;
 mod elicit;
+mod extensions;
 mod files;
 mod follow;
 mod frames;
@@ -80,6 +81,7 @@ pub fn module(lua: &Lua, background: Start) -> Result<Table> {
     module.set("configure", lua.create_function(actions::configure)?)?;
     module.set("call", lua.create_function(actions::call)?)?;
     module.set("complete", lua.create_function(actions::complete)?)?;
+    module.set("handle", lua.create_function(extensions::handle)?)?;
     module.set("status", lua.create_function(actions::status)?)?;
     module.set(
         "shutdown",

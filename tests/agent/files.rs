@@ -475,6 +475,7 @@ fn a_command_that_runs_here_is_not_told_twice() {
     ]);
     test.prompt("x");
     test.stop_reason();
+    test.wait("TerminalEnded", |event| matches!(event, Event::TerminalEnded { .. }).then_some(()));
     let events = test.events();
     let count = |wanted: fn(&Event) -> bool| events.iter().filter(|event| wanted(event)).count();
     assert_eq!(count(|event| matches!(event, Event::TerminalStarted { .. })), 1);

@@ -517,6 +517,7 @@ fn check_answer(method: &str, result: &Value) {
         "terminal/kill" => strict::<v1::KillTerminalResponse>(result),
         "terminal/release" => strict::<v1::ReleaseTerminalResponse>(result),
         "elicitation/create" => strict::<v1::CreateElicitationResponse>(result),
+        other if other.starts_with('_') => {}
         other => panic!("an answer to {other}"),
     }
 }

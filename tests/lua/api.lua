@@ -30,12 +30,17 @@ eq("without a library there is no status line", acp.statusline(), "")
 eq("without a library there is no session", acp.status(), { sessions = {}, agents = {} })
 acp.setup({ icons = false })
 eq("setup alone does not load the library", asked(), {})
+acp.on_request("_early/x", function() end)
+acp.on_request("_early/y", function() end)
+acp.on_request("_early/y", nil)
+eq("serving a method does not load the library either", asked(), {})
 
 -- Options with mistakes.
 library.raises.configure = "icon: unknown key\nb: two\nc: three"
 vim.cmd("AcpChat")
 eq("nothing is done with wrong options", asked(), {
   { "start", { root = "/plugin", lib = "/plugin/lib.so", demo = "/plugin/demo" } },
+  { "handle", "request", "_early/x", "function" },
   { "configure", { icons = false } },
 })
 eq("mistakes take one line", notified(), {
@@ -134,6 +139,26 @@ eq("functions ask what the commands ask", asked(), {
 })
 library.answers.log = "/log"
 eq("call returns what the library returns", acp.call("log"), "/log")
+
+asked()
+
+-- Methods that the user serves.
+acp.on_request("_x", function() end)
+acp.on_notification("_x", function() end)
+acp.on_request("_x", nil)
+eq("methods are served as soon as it is said", asked(), {
+  { "handle", "request", "_x", "function" },
+  { "handle", "notification", "_x", "function" },
+  { "handle", "request", "_x", "nil" },
+})
+for _, wrong in ipairs({
+  { "fs/read_text_file", function() end },
+  { 5, function() end },
+  { "_x", "no function" },
+}) do
+  eq("what cannot be served is an error", (pcall(acp.on_request, unpack(wrong))), false)
+end
+eq("what cannot be served is not passed on", asked(), {})
 
 -- Failures.
 library.raises.cancel = support.native_error("couldn't cancel: no session")

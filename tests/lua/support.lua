@@ -78,6 +78,9 @@ function M.library()
     calls[#calls] = nil
     return { ("%s %s after %s"):format(kind, lead, table.concat(args, ",")) }
   end
+  function library.handle(kind, name, handler)
+    asked("handle", kind, name, type(handler))
+  end
   function library.status()
     return library.answers.status or { sessions = {}, agents = {} }
   end

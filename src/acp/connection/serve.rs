@@ -11,7 +11,7 @@ use crate::acp::asks::{During, Over};
 use crate::acp::files::{FileRequest, FileWork, ForEditor};
 use crate::acp::from_acp::{self, AgentRequest, Scope};
 use crate::acp::quirks::{self, Special};
-use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, RpcError};
+use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, Reply, RequestId, RpcError};
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::to_acp;
 use crate::core::message::{
@@ -73,6 +73,12 @@ impl Waits {
 impl Connection {
     pub(super) fn serve(&mut self, id: RequestId, method: &str, params: &serde_json::Value) {
         let reply = Reply::new(id, &self.outbox);
+        if self.shared.handled.serves(method) {
+            let session = self.named_session(params);
+            let ask = self.asks.open_call(session, reply);
+            let (agent, method, params) = (self.agent, method.to_owned(), params.clone());
+            return self.post(Event::Called { agent, session, ask, method, params });
+        }
         let settings = &self.shared.settings;
         let served = match method {
             "fs/read_text_file" => settings.can_read,
@@ -91,6 +97,24 @@ impl Connection {
             Ok((session, request)) => self.serve_in(session, request, reply),
             Err(error) => reply.fail(&error),
         }
+    }
+
+    /// A notification beyond the protocol goes to the user, if to anyone.
+    pub(super) fn told(&mut self, method: String, params: serde_json::Value) {
+        if !self.shared.handled.listens_to(&method) {
+            return;
+        }
+        if let Some(acp_id) = self.still_unnamed(&params) {
+            return self.held.push((acp_id, Message::Notification { method, params }));
+        }
+        let session = self.named_session(&params);
+        self.post(Event::Told { agent: self.agent, session, method, params });
+    }
+
+    /// The session of ours that a message beyond the protocol names, if it does.
+    fn named_session(&self, params: &serde_json::Value) -> Option<SessionKey> {
+        let acp_id = from_acp::session_of(params)?;
+        self.sessions.find(&acp_id).map(|session| session.key)
     }
 
     fn session_for(&self, request: &AgentRequest) -> Result<SessionKey, RpcError> {

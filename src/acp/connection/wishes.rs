@@ -127,6 +127,7 @@ impl Connection {
             | Command::Resize { .. }
             | Command::FileLoaded { .. }
             | Command::FileUnloaded { .. }
+            | Command::Handle { .. }
             | Command::Compute { .. }
             | Command::Shutdown => {}
         }

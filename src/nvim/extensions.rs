@@ -1,0 +1,128 @@
+//! Methods beyond the protocol, which the user serves in Lua: which there are, and calling them. The
+//! agents' words come from the background, which asks for these methods only.
+
+use std::collections::BTreeMap;
+
+use mlua::{Function, Lua, Result, Table, Value};
+use serde_json::Value as Json;
+
+use crate::core::message::{Answer, AskId, Command, SessionKey};
+use crate::nvim::app::App;
+use crate::nvim::editor::{Editor, Level};
+use crate::nvim::files::brief;
+use crate::nvim::{enter, run, to_lua};
+
+/// What an agent gets to read of a handler's error.
+const LONGEST_ERROR: usize = 200;
+
+/// The user's handlers by method.
+#[derive(Default)]
+pub struct Extensions {
+    requests: BTreeMap<String, Function>,
+    notifications: BTreeMap<String, Function>,
+}
+
+impl Extensions {
+    /// Tells the background what to ask for.
+    pub fn command(&self) -> Command {
+        let names = |handlers: &BTreeMap<String, Function>| handlers.keys().cloned().collect();
+        Command::Handle { requests: names(&self.requests), notifications: names(&self.notifications) }
+    }
+}
+
+/// Takes a handler for a "request" or a "notification", or with none takes it away.
+pub fn handle(_: &Lua, (kind, method, handler): (String, String, Option<Function>)) -> Result<()> {
+    enter(|app| {
+        let handlers = match kind.as_str() {
+            "request" => &mut app.extensions.requests,
+            "notification" => &mut app.extensions.notifications,
+            other => return Err(mlua::Error::runtime(format!("there are no handlers for a {other:?}"))),
+        };
+        match handler {
+            Some(handler) => handlers.insert(method, handler),
+            None => handlers.remove(&method),
+        };
+        app.tell_extensions()
+    })
+}
+
+impl App {
+    /// An agent calls a method. The handler runs once nothing here is being changed, so that it may use
+    /// the whole of the Lua API.
+    pub fn called(&mut self, session: Option<SessionKey>, ask: AskId, method: String, params: Json) {
+        let handler = self.extensions.requests.get(&method).cloned();
+        self.effects.push_back(Box::new(move |editor| {
+            let answer = match handler.map(|handler| result(editor, &handler, session, &params)) {
+                Some(Ok(result)) => Answer::Returned(result),
+                Some(Err(error)) => {
+                    let why = brief(&error);
+                    editor.notify(&format!("the handler for {method} failed: {why}"), Level::Error);
+                    Answer::Refused(format!("the handler failed: {}", short(&why)))
+                }
+                // It was taken away while the request was under way.
+                None => Answer::Refused("nobody handles it any more".to_owned()),
+            };
+            run(move |app| app.send(Command::Answer { ask, answer }));
+        }));
+    }
+
+    /// An agent tells something.
+    pub fn told(&mut self, session: Option<SessionKey>, method: String, params: Json) {
+        let Some(handler) = self.extensions.notifications.get(&method).cloned() else { return };
+        self.effects.push_back(Box::new(move |editor| {
+            if let Err(error) = call::<Value>(editor, &handler, session, &params) {
+                let why = brief(&error);
+                editor.notify(&format!("the handler for {method} failed: {why}"), Level::Error);
+            }
+        }));
+    }
+}
+
+fn call<R: mlua::FromLuaMulti>(
+    editor: &Editor,
+    handler: &Function,
+    session: Option<SessionKey>,
+    params: &Json,
+) -> Result<R> {
+    handler.call((to_lua(&editor.lua, params)?, session.map(|session| session.0)))
+}
+
+/// What a handler returns, as JSON; nothing is null.
+fn result(editor: &Editor, handler: &Function, session: Option<SessionKey>, params: &Json) -> Result<Json> {
+    let value: Value = call(editor, handler, session, params)?;
+    if value.is_nil() {
+        return Ok(Json::Null);
+    }
+    // Neovim's own: it knows `vim.NIL` and `vim.empty_dict()`.
+    let json: Table = editor.module("json")?;
+    let encode: Function = json.get("encode")?;
+    let text: mlua::LuaString = encode.call(value)?;
+    serde_json::from_slice(&text.as_bytes())
+        .map_err(|error| mlua::Error::runtime(format!("its result is no JSON: {error}")))
+}
+
+/// An error without the place in the user's files, which is of no use to an agent.
+fn short(text: &str) -> String {
+    let is_place = |place: &str| {
+        let line = place.rsplit_once(':').map(|(_, line)| line);
+        line.is_some_and(|line| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let text = match text.split_once(": ") {
+        Some((place, text)) if is_place(place) => text,
+        _ => text,
+    };
+    text.chars().take(LONGEST_ERROR).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_learns_what_went_wrong_but_not_where() {
+        assert_eq!(short("/home/me/.config/nvim/init.lua:12: no such thing: x"), "no such thing: x");
+        assert_eq!(short("[string \"x\"]:1: boom"), "boom");
+        assert_eq!(short("couldn't do it: boom"), "couldn't do it: boom");
+        assert_eq!(short(&"é".repeat(1000)).chars().count(), LONGEST_ERROR);
+    }
+}
