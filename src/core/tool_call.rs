@@ -179,6 +179,12 @@ impl ToolCall {
         }
     }
 
+    /// Why a call failed, where the agent tells it as raw output alone.
+    pub fn reason(&self) -> Option<&str> {
+        let output = self.raw_output.as_ref()?;
+        output.as_str().or_else(|| output.get("message")?.as_str()).filter(|text| !text.trim().is_empty())
+    }
+
     /// A path as the user knows it.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.root).ok().filter(|rest| *rest != Path::new("")).unwrap_or(path)

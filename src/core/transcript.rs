@@ -334,7 +334,7 @@ fn draw_tool(
     let failed = call.status == Status::Failed;
     // Agents that run commands without a terminal show what they put out as the call's text.
     let live = call.kind == ToolKind::Execute && matches!(call.status, Status::Pending | Status::Running);
-    let mut any = false;
+    let (mut any, mut said) = (false, false);
     for content in &call.content {
         match content {
             ToolContent::Content(Content::Text(text)) if live && !open => {
@@ -346,16 +346,8 @@ fn draw_tool(
                     Content::Resource { body: ResourceBody::Text(text), .. } => text.clone(),
                     other => as_markdown(other),
                 };
-                let lines: Vec<&str> =
-                    clean_lines(without_fence(text.trim_end().trim_start_matches(['\r', '\n']))).collect();
-                // One line is not hidden behind another that says so.
-                let limit = if open || lines.len() == 6 { usize::MAX } else { 5 };
-                for line in lines.iter().take(limit) {
-                    drawing.line(format!("    {line}"), Some("AcpMeta"));
-                }
-                if lines.len() > limit {
-                    drawing.line(format!("    ({} more lines, <Tab>)", lines.len() - limit), Some("AcpMeta"));
-                }
+                draw_output(drawing, &text, open);
+                said = true;
                 any = true;
             }
             ToolContent::Diff(diff) if open => {
@@ -371,6 +363,12 @@ fn draw_tool(
             ToolContent::Content(_) | ToolContent::Diff(_) => {}
         }
     }
+    if failed
+        && !said
+        && let Some(reason) = call.reason()
+    {
+        draw_output(drawing, reason, open);
+    }
     if open {
         if !any && let Some(input) = &call.raw_input {
             drawing.indented(&pretty(input), "    ", Some("AcpMeta"));
@@ -380,6 +378,20 @@ fn draw_tool(
             let path = call.relative(&location.path).display();
             drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
         }
+    }
+}
+
+/// What a call put out as text: its beginning, unless the user opened it.
+fn draw_output(drawing: &mut Drawing, text: &str, open: bool) {
+    let text = without_fence(text.trim_end().trim_start_matches(['\r', '\n']));
+    let lines: Vec<&str> = clean_lines(text).collect();
+    // One line is not hidden behind another that says so.
+    let limit = if open || lines.len() == 6 { usize::MAX } else { 5 };
+    for line in lines.iter().take(limit) {
+        drawing.line(format!("    {line}"), Some("AcpMeta"));
+    }
+    if lines.len() > limit {
+        drawing.line(format!("    ({} more lines, <Tab>)", lines.len() - limit), Some("AcpMeta"));
     }
 }
 

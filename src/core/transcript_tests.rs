@@ -159,6 +159,28 @@ fn a_long_command_that_waits_is_shown_to_its_end() {
 }
 
 #[test]
+fn a_call_that_failed_says_why_however_the_agent_tells_it() {
+    let mut session = tour();
+    let mut shown = |output: serde_json::Value, content: Option<&str>| {
+        let content = content.map(|text| vec![ToolContent::Content(Content::Text(text.into()))]);
+        let patch = ToolCallPatch {
+            title: Some("Write a".into()),
+            status: Some(WireStatus::Failed),
+            raw_output: Some(output),
+            content,
+            ..ToolCallPatch::new("4")
+        };
+        session.apply(Update::ToolCall(Box::new(patch)), Moment(6400));
+        draw(None, session.entries().last().expect("an entry"), &style(true), &|_| None).lines.join("\n")
+    };
+    let json = serde_json::json!({ "message": "no such folder", "code": "failure" });
+    assert_eq!(shown(json.clone(), None), "✗ Write a\n    no such folder");
+    assert_eq!(shown("disk full\n".into(), None), "✗ Write a\n    disk full");
+    assert_eq!(shown(serde_json::json!({ "code": 1 }), None), "✗ Write a");
+    assert_eq!(shown(json, Some("told here")), "✗ Write a\n    told here");
+}
+
+#[test]
 fn output_of_a_failed_call_is_shown_without_its_fence() {
     assert_eq!(without_fence("```\nExit code 3\nout\n```"), "Exit code 3\nout");
     assert_eq!(without_fence("````sh\n```\n````"), "```");
