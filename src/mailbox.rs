@@ -2,7 +2,7 @@
 //! burst. Who is woken, and how, is the owner's business.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -12,12 +12,20 @@ use crate::core::message::{Content, Event, ToolCallPatch, ToolContent, Update};
 /// Above this many waiting bytes the background stops reading from agents until some are taken.
 const FULL: usize = 4 << 20;
 
+/// How soon the reader is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wake {
+    /// There is more of a text: soon enough when the next frame is drawn.
+    Frame = 1,
+    Now = 2,
+}
+
 /// A queue with one reader, the editor's thread, and any number of writers.
 pub struct Mailbox {
     inner: Mutex<Inner>,
-    /// A wake-up is under way and the reader has not looked yet.
-    woken: AtomicBool,
-    wake: Box<dyn Fn() + Send + Sync>,
+    /// The wake-up that is under way while the reader has not looked yet; 0 is none.
+    woken: AtomicU8,
+    wake: Box<dyn Fn(Wake) + Send + Sync>,
     room: Notify,
 }
 
@@ -28,11 +36,12 @@ struct Inner {
 }
 
 impl Mailbox {
-    /// `wake` is called from any thread, at most once until the reader next calls [`Self::take`].
-    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+    /// `wake` is called from any thread, at most once of a kind until the reader next calls
+    /// [`Self::take`].
+    pub fn new(wake: impl Fn(Wake) + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             inner: Mutex::default(),
-            woken: AtomicBool::new(false),
+            woken: AtomicU8::new(0),
             wake: Box::new(wake),
             room: Notify::new(),
         })
@@ -41,6 +50,7 @@ impl Mailbox {
     /// Adds an event; text that continues the last event's message or terminal is joined to it, and
     /// what a call shows takes the place of what it showed before.
     pub fn post(&self, event: Event) {
+        let wake = if is_stream(&event) { Wake::Frame } else { Wake::Now };
         {
             let mut inner = self.lock();
             let (mut before, mut after) = (0, 0);
@@ -57,12 +67,12 @@ impl Mailbox {
             inner.bytes = (inner.bytes + after).saturating_sub(before);
             inner.events.extend(rest);
         }
-        self.rouse();
+        self.wake(wake);
     }
 
     /// Takes the oldest event.
     pub fn take(&self) -> Option<Event> {
-        self.woken.store(false, Ordering::Release);
+        self.woken.store(0, Ordering::Release);
         let (event, has_room) = {
             let mut inner = self.lock();
             let event = inner.events.pop_front()?;
@@ -81,14 +91,18 @@ impl Mailbox {
 
     /// Asks for another wake-up; for a reader that stopped before the queue was empty.
     pub fn rouse(&self) {
-        if !self.woken.swap(true, Ordering::AcqRel) {
-            (self.wake)();
+        self.wake(Wake::Now);
+    }
+
+    fn wake(&self, wake: Wake) {
+        if self.woken.fetch_max(wake as u8, Ordering::AcqRel) < wake as u8 {
+            (self.wake)(wake);
         }
     }
 
     /// Wakes a reader that was woken and could not read then.
     pub fn rouse_again(&self) {
-        self.woken.store(false, Ordering::Release);
+        self.woken.store(0, Ordering::Release);
         self.rouse();
     }
 
@@ -106,6 +120,16 @@ impl Mailbox {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // Plain data: a panic in mid-push cannot leave it half changed in a way that matters.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether an event only shows more of a text.
+fn is_stream(event: &Event) -> bool {
+    match event {
+        Event::Updated { update: Update::Message { content: Content::Text(_), .. }, .. }
+        | Event::TerminalGrew { .. } => true,
+        Event::Updated { update: Update::ToolCall(call), .. } => only_content(call),
+        _ => false,
     }
 }
 
@@ -174,10 +198,8 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
-
     use super::*;
-    use crate::core::message::{Role, SessionKey};
+    use crate::core::message::{AgentId, Role, SessionKey};
 
     fn chunk(message: &str, text: &str) -> Event {
         Event::Updated {
@@ -192,7 +214,7 @@ mod tests {
 
     #[test]
     fn chunks_of_one_message_arrive_as_one() {
-        let mailbox = Mailbox::new(|| {});
+        let mailbox = Mailbox::new(|_| {});
         for text in ["a", "b", "c"] {
             mailbox.post(chunk("m1", text));
         }
@@ -209,7 +231,7 @@ mod tests {
             let call = ToolCallPatch { content, ..ToolCallPatch::new(id) };
             Event::Updated { session: SessionKey(1), update: Update::ToolCall(Box::new(call)) }
         };
-        let mailbox = Mailbox::new(|| {});
+        let mailbox = Mailbox::new(|_| {});
         for text in ["a", "ab", "abc"] {
             mailbox.post(shows("1", text));
         }
@@ -222,28 +244,39 @@ mod tests {
 
     #[test]
     fn a_burst_wakes_once_until_the_reader_looks() {
-        let count = Arc::new(AtomicUsize::new(0));
-        let seen = count.clone();
-        let mailbox = Mailbox::new(move || {
-            seen.fetch_add(1, Ordering::SeqCst);
-        });
+        let (mailbox, wakes) = listening();
         for _ in 0..5 {
             mailbox.post(chunk("m", "x"));
         }
-        assert_eq!(count.load(Ordering::SeqCst), 1);
+        assert_eq!(*wakes.lock().unwrap(), [Wake::Frame]);
         mailbox.rouse_again();
         mailbox.rouse();
-        assert_eq!(count.swap(1, Ordering::SeqCst), 2);
+        assert_eq!(std::mem::take(&mut *wakes.lock().unwrap()), [Wake::Frame, Wake::Now]);
         mailbox.take();
         mailbox.post(chunk("m", "y"));
-        assert_eq!(count.load(Ordering::SeqCst), 2);
+        assert_eq!(*wakes.lock().unwrap(), [Wake::Frame]);
+    }
+
+    #[test]
+    fn what_is_no_text_does_not_wait_for_a_frame() {
+        let (mailbox, wakes) = listening();
+        mailbox.post(chunk("m", "x"));
+        mailbox.post(Event::Started { agent: AgentId(1), pid: 1 });
+        mailbox.post(chunk("m", "y"));
+        assert_eq!(*wakes.lock().unwrap(), [Wake::Frame, Wake::Now]);
+    }
+
+    fn listening() -> (Arc<Mailbox>, Arc<Mutex<Vec<Wake>>>) {
+        let wakes = Arc::new(Mutex::new(Vec::new()));
+        let seen = wakes.clone();
+        (Mailbox::new(move |wake| seen.lock().unwrap().push(wake)), wakes)
     }
 
     #[test]
     fn room_waits_for_the_reader_when_much_is_waiting() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
-            let mailbox = Mailbox::new(|| {});
+            let mailbox = Mailbox::new(|_| {});
             mailbox.room().await;
             mailbox.post(chunk("m", &"x".repeat(FULL)));
             let reader = mailbox.clone();

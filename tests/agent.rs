@@ -12,8 +12,8 @@ mod agent {
     mod extensions;
     mod files;
     mod framing;
+    mod fuzz;
     mod lifecycle;
-    mod points;
     mod replay;
     mod safety;
     mod sessions;

@@ -9,6 +9,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use support::Nvim;
+use support::process::wait_for;
 use support::script::{Scripted, asks, ends, opened, prompt, says};
 
 /// Answers pickers: each takes the next answer, a choice by how its text begins. Without one left it
@@ -414,6 +415,8 @@ fn neovims_own_pickers_do_with_keys() {
     chat.wait_for("Done");
     chat.nvim.wait_until(|nvim| !nvim.mode().blocking, "no prompt to be left");
     assert_eq!(chat.nvim.mode().name, "i");
+    let history = chat.nvim.exec_lua("return vim.fn.execute('history input')", []);
+    assert!(!history.as_str().expect("a text").contains("warm"), "{history}");
 }
 
 // Pages.
@@ -571,6 +574,49 @@ fn an_agent_that_is_gone_asks_nothing_any_more() {
     assert!(text.contains("⊘ Fake asked: Tell me") && !text.contains(":Acp answer"), "{text}");
     chat.nvim.command("Acp answer");
     assert!(said(&mut chat.nvim).contains("nothing waits for you"));
+}
+
+#[test]
+fn stopping_the_agent_cancels_what_waits() {
+    let schema = object(json!({ "who": { "type": "string" } }), json!([]));
+    let parts =
+        [form("f", "Tell me", schema), page("p", "https://example.com/"), answered("f"), answered("p")];
+    let mut chat = turn(parts, &[]);
+    chat.wait_for("Host: example.com");
+    chat.nvim.command("Acp stop");
+    for id in ["f", "p"] {
+        assert_eq!(chat.answer(id)["result"], json!({ "action": "cancel" }));
+    }
+    chat.wait_for("⊘ Fake asked: Tell me");
+    let text = chat.transcript();
+    assert!(!text.contains(":Acp answer"), "{text}");
+}
+
+#[test]
+fn neovim_can_be_left_while_a_form_waits() {
+    let schema = object(json!({ "who": { "type": "string" } }), json!([]));
+    let mut chat = asked(schema, &[]);
+    chat.wait_for(":Acp answer");
+    assert!(chat.nvim.quit().success());
+    wait_for(|| chat.nvim.processes().is_empty(), "the agent to be gone");
+}
+
+#[test]
+fn a_form_that_a_login_or_a_session_waits_for_is_asked_before_the_session_is_there() {
+    let mut all = opened();
+    all[2]["save"] = json!({ "new": "/id" });
+    let question = json!({ "requestId": "${new}", "mode": "form", "message": "Which account?",
+        "requestedSchema": object(json!({ "who": { "type": "string" } }), json!(["who"])) });
+    let send = json!({ "send": { "id": "f", "method": "elicitation/create", "params": question } });
+    all.splice(3..3, [send, answered("f")]);
+    let mut chat = Scripted::new(&[], all);
+    answers(&mut chat.nvim, &["Ada"]);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("waiting for you");
+    seen_count(&mut chat.nvim, 2);
+    chat.nvim.exec_lua("_G.late('Send', 1)", []);
+    assert_eq!(chat.answer("f")["result"]["content"], json!({ "who": "Ada" }));
+    chat.nvim.wait_for_screen("Fake 1.0");
 }
 
 // Whose turn it is.

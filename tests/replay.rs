@@ -19,7 +19,8 @@ use std::sync::Mutex;
 use std::thread;
 
 use replay::player::{Played, play};
-use replay::recording::{Recording, Step};
+use replay::recording::{Recording, Step, come_back};
+use support::project::TempProject;
 
 /// How many Neovims run at the same time.
 const THREADS: usize = 4;
@@ -29,7 +30,7 @@ macro_rules! recordings {
         $(
             #[test]
             fn $test() {
-                looks_as_before($name);
+                looks_as_before(&data().join(concat!($name, ".jsonl")));
             }
         )*
 
@@ -45,6 +46,7 @@ recordings! {
     an_older_codex_has_a_plan: "codex-acp-plan",
     an_older_codex_is_stopped_while_it_asks: "codex-acp-cancel-perm",
     an_older_codex_fails_and_goes_on: "codex-acp-error",
+    an_older_codex_lists_its_sessions: "codex-acp-load",
     codex_runs_a_command_that_fails: "codex-acp2-shell-metaterm",
     copilot_runs_a_command_that_it_was_allowed_to: "copilot-shell",
     copilot_is_told_no: "copilot-edit-reject",
@@ -52,6 +54,14 @@ recordings! {
     gemini_changes_what_is_not_saved: "gemini-unsaved",
     gemini_makes_a_new_file: "gemini-write-missing-empty",
     the_example_of_the_sdk_works_three_turns: "sdk-example-stream",
+}
+
+#[test]
+fn an_older_codex_takes_up_a_session_of_before() {
+    let again = TempProject::new(&[]);
+    let text = come_back(&data().join("codex-acp-load.jsonl")).expect("a second process");
+    again.write("codex-acp-load-again.jsonl", &text);
+    looks_as_before(&again.file("codex-acp-load-again.jsonl"));
 }
 
 #[test]
@@ -66,8 +76,16 @@ fn no_recorded_session_surprises_anyone() {
         println!("no folder of more recordings: only those in tests/data were played");
         return;
     };
-    let waiting = Mutex::new(recordings(&folder));
-    assert!(waiting.lock().expect("not in use yet").len() > SHOWN.len(), "{} is empty", folder.display());
+    let mut paths = recordings(&folder);
+    assert!(paths.len() > SHOWN.len(), "{} has next to no recordings", folder.display());
+    let again = TempProject::new(&[]);
+    for path in &paths {
+        if let Some(text) = come_back(path) {
+            again.write(&format!("{}-again.jsonl", name(path)), &text);
+        }
+    }
+    paths.extend(recordings(again.path()));
+    let waiting = Mutex::new(paths);
     let wrong = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -90,15 +108,15 @@ fn no_recorded_session_surprises_anyone() {
 }
 
 /// Plays a recording of the project and compares what is on the screens with what was.
-fn looks_as_before(name: &str) {
-    let recording = Recording::read(&data().join(format!("{name}.jsonl")));
+fn looks_as_before(path: &Path) {
+    let recording = Recording::read(path);
     let played = play(&recording);
     assert_eq!(surprises(&recording, &played), [""; 0]);
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("screens/replay");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, described(&played)));
+    settings.bind(|| insta::assert_snapshot!(recording.name.as_str(), described(&played)));
 }
 
 /// All that a user sees of it.
@@ -143,8 +161,8 @@ fn without_times(line: &str) -> String {
 fn surprises(recording: &Recording, played: &Played) -> Vec<String> {
     let mut surprises = Vec::new();
     let mut surprise = |what: &str, text: &str| surprises.push(format!("{what}: {text}"));
-    for exit in played.exits.iter().filter(|exit| *exit != "0") {
-        surprise("the agent's exit code", exit);
+    if played.exit != "0" {
+        surprise("the agent's exit code", &played.exit);
     }
     for complaint in &played.complaints {
         surprise("the agent complains", complaint);
@@ -162,7 +180,10 @@ fn surprises(recording: &Recording, played: &Played) -> Vec<String> {
     for notification in played.notifications.iter().filter(|text| !text.starts_with("info: ")) {
         surprise("notified", notification);
     }
-    let refuses = recording.sessions.iter().flatten().any(|step| matches!(step, Step::Choose { .. }));
+    let refuses = recording
+        .sessions
+        .iter()
+        .any(|session| session.steps.iter().any(|step| matches!(step, Step::Choose { .. })));
     for line in played.transcripts.iter().flat_map(|transcript| transcript.lines()) {
         let is_refusal = refuses && line.contains(" couldn't change the ");
         if line.starts_with("Warning: ") || line.contains(" couldn't ") && !is_refusal {
@@ -188,8 +209,6 @@ fn is_explained(difference: &str) -> bool {
         r#"note: fs/read_text_file was answered with {"content":""}, in the recording with {"code":"#,
         // Other agents are told that there is no such file.
         r#"note: fs/read_text_file was answered with {"code":-32002,"#,
-        // It has no forms yet.
-        r#"note: elicitation/create was answered with {"action":"decline"}, "#,
     ]
     .iter()
     .any(|begin| difference.starts_with(begin))

@@ -34,7 +34,7 @@ impl Stage {
 
     fn with(change: impl FnOnce(Terminals) -> Terminals) -> Self {
         let (wake, wakes) = channel();
-        let mailbox = Mailbox::new(move || {
+        let mailbox = Mailbox::new(move |_| {
             let _ = wake.send(());
         });
         let terminals = change(Terminals::new(mailbox.clone(), Guard::start()));

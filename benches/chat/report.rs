@@ -24,10 +24,10 @@ fn goal(scenario: Scenario, value: &str) -> Option<Goal> {
     match (scenario, value) {
         (Scenario::Burst, "wall ms") => Some(Goal::Times(1.5)),
         (Scenario::Burst, "stall ms") => Some(Goal::Most(8.0)),
-        (Scenario::Paced, "key p95 ms" | "CPU s") => Some(Goal::Times(2.0)),
+        (Scenario::Paced, "key p95 ms" | "CPU s" | "CPU s with ticks") => Some(Goal::Times(2.0)),
         (_, "chunk p50 ms" | "chunk p95 ms") if paced => Some(Goal::Times(1.0)),
         (_, "stall ms") if paced => Some(Goal::Most(4.0)),
-        (_, "key p95 ms" | "CPU s") if paced => Some(Goal::Flat(1.2)),
+        (_, "key p95 ms" | "CPU s" | "CPU s with ticks") if paced => Some(Goal::Flat(1.2)),
         (Scenario::Prompt, "sent p95 ms") => Some(Goal::Most(1.0)),
         _ => None,
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::stage::{self, Area, Stage, Subject, millis, stamp_of, stamps};
+use super::stage::{self, Area, Clock, Measured, Stage, Subject, millis, stamp_of, stamps};
 use crate::support::project::TempProject;
 use crate::support::script::{ends, opened, prompt, says, update};
 
@@ -107,7 +107,7 @@ impl Scenario {
         match self {
             Self::Burst => {
                 let count = size.burst.to_string();
-                Stage::open(subject, &["--flood", &count]).prompt_and_rest().values()
+                at_once(&Stage::open(subject, &["--flood", &count]).prompt_and_rest(Clock::Ticking))
             }
             Self::Paced => paced(subject, size, 0),
             Self::Paced100K => paced(subject, size, size.fill[0]),
@@ -124,42 +124,62 @@ impl Scenario {
     }
 }
 
+/// The figures of what comes as fast as it can.
+fn at_once(measured: &Measured) -> Values {
+    vec![
+        ("wall ms", measured.wall_ms),
+        ("stall ms", measured.stall_ms),
+        ("CPU s", measured.cpu_s),
+        ("main thread s", measured.main_s),
+        ("memory MB", measured.memory_mb),
+    ]
+}
+
 fn paced(subject: Subject, size: &Size, fill: usize) -> Values {
     let (rate, seconds, fill_text) =
         (size.per_second.to_string(), size.seconds.to_string(), fill.to_string());
     let mut stage = Stage::open(subject, &["--paced", &rate, &seconds, "--stamps", "--fill", &fill_text]);
     if fill > 0 {
-        stage.prompt_and_rest();
+        stage.prompt_and_rest(Clock::Silent);
     }
     let typed = stage.type_beside();
     let chat = stage.chat_area();
-    stage.prompt();
-    let mut keys = Keys::new(typed);
-    let mut chunks = Chunks::default();
-    let until = Instant::now() + Duration::from_secs_f64(size.seconds);
-    let measured = loop {
-        if Instant::now() < until {
-            keys.type_due(&mut stage);
+    let (mut keys, mut chunks) = (Keys::new(typed), Chunks::default());
+    // Looking for stalls costs more than showing text, so that has a turn of its own.
+    let [silent, ticking] = [Clock::Silent, Clock::Ticking].map(|clock| {
+        stage.prompt(clock);
+        keys.begin();
+        let until = Instant::now() + Duration::from_secs_f64(size.seconds);
+        loop {
+            if Instant::now() < until {
+                keys.type_due(&mut stage);
+            }
+            // A key is due more often than this.
+            if let Some(at) = stage.nvim.next_flush(Duration::from_millis(5)) {
+                keys.painted(&stage, at);
+                if clock == Clock::Silent {
+                    chunks.painted(&stage.text(chat), at);
+                }
+            }
+            if let Some(measured) = stage.has_rest() {
+                break measured;
+            }
         }
-        // A key is due at least this often.
-        if let Some(at) = stage.nvim.next_flush(Duration::from_millis(5)) {
-            keys.painted(&stage, at);
-            chunks.painted(&stage.text(chat), at);
-        }
-        if let Some(measured) = stage.has_rest() {
-            break measured;
-        }
-    };
+    });
     assert!(keys.waiting.is_empty(), "keys that were never painted: {:?}", keys.waiting);
     assert!(!chunks.times.0.is_empty(), "no chunk was seen on the screen");
-    let mut values = vec![
+    vec![
         ("key p50 ms", keys.times.at(50)),
         ("key p95 ms", keys.times.at(95)),
         ("chunk p50 ms", chunks.times.at(50)),
         ("chunk p95 ms", chunks.times.at(95)),
-    ];
-    values.extend(measured.values().into_iter().filter(|(name, _)| *name != "wall ms"));
-    values
+        ("stall ms", ticking.stall_ms),
+        ("gap ms", ticking.gap_ms),
+        ("CPU s", silent.cpu_s),
+        ("CPU s with ticks", ticking.cpu_s),
+        ("main thread s", silent.main_s),
+        ("memory MB", silent.memory_mb),
+    ]
 }
 
 fn tools(subject: Subject, count: usize) -> Values {
@@ -182,7 +202,7 @@ fn tools(subject: Subject, count: usize) -> Values {
     project.write("script.json", &serde_json::Value::Array(steps).to_string());
     let script = project.file("script.json");
     let script = script.to_str().expect("a path in UTF-8");
-    Stage::open(subject, &["--script", script]).prompt_and_rest().values()
+    at_once(&Stage::open(subject, &["--script", script]).prompt_and_rest(Clock::Ticking))
 }
 
 /// Milliseconds, in the order they came.
@@ -202,6 +222,8 @@ impl Samples {
 struct Keys {
     area: Area,
     begun: Instant,
+    /// How many since then, and in all.
+    since: u32,
     typed: usize,
     waiting: VecDeque<(usize, Instant)>,
     times: Samples,
@@ -212,7 +234,11 @@ const KEY_EVERY: Duration = Duration::from_millis(50);
 impl Keys {
     fn new(area: Area) -> Self {
         let (waiting, times) = (VecDeque::new(), Samples::default());
-        Self { area, begun: Instant::now(), typed: 0, waiting, times }
+        Self { area, begun: Instant::now(), since: 0, typed: 0, waiting, times }
+    }
+
+    fn begin(&mut self) {
+        (self.begun, self.since) = (Instant::now(), 0);
     }
 
     fn letter(number: usize) -> char {
@@ -220,11 +246,12 @@ impl Keys {
     }
 
     fn type_due(&mut self, stage: &mut Stage) {
-        while self.begun + KEY_EVERY * self.typed as u32 <= Instant::now() {
+        while self.begun + KEY_EVERY * self.since <= Instant::now() {
             let at = Instant::now();
             stage.nvim.type_ahead(&Self::letter(self.typed).to_string());
             self.waiting.push_back((self.typed, at));
             self.typed += 1;
+            self.since += 1;
         }
     }
 

@@ -59,6 +59,13 @@ impl Subject {
     }
 }
 
+/// Whether stalls are looked for, which costs something by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    Ticking,
+    Silent,
+}
+
 /// A rectangle of the screen.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
@@ -110,16 +117,17 @@ impl Stage {
     }
 
     /// Prompts, and waits until the answer is complete and Neovim is at rest.
-    pub fn prompt_and_rest(&mut self) -> Measured {
-        self.prompt();
+    pub fn prompt_and_rest(&mut self, clock: Clock) -> Measured {
+        self.prompt(clock);
         self.rest()
     }
 
     /// Prompts; the answer comes while others look on.
-    pub fn prompt(&mut self) {
-        let code = "probe.run(bench.buffer(), ...)
+    pub fn prompt(&mut self, clock: Clock) {
+        let code = "local last, ticks = ...
+                    probe.run(bench.buffer(), last, ticks)
                     bench.prompt('go')";
-        self.nvim.exec_lua(code, [LAST.into()]);
+        self.nvim.exec_lua(code, [LAST.into(), (clock == Clock::Ticking).into()]);
     }
 
     /// Waits for the end of what [`Self::prompt`] began.
@@ -143,7 +151,7 @@ impl Stage {
         let code = "local buf, last = bench.buffer(), ...
                     first = vim.api.nvim_buf_line_count(buf) - 1
                     sent = probe.stamp()
-                    probe.run(buf, last)
+                    probe.run(buf, last, false)
                     bench.prompt('go')
                     return sent";
         let sent = self.nvim.exec_lua(code, [LAST.into()]).as_u64().expect("a number");
@@ -211,17 +219,6 @@ impl Measured {
             gap_ms: number("gap_ms"),
             memory_mb: number("memory_mb"),
         }
-    }
-
-    pub fn values(&self) -> Vec<(&'static str, f64)> {
-        vec![
-            ("wall ms", self.wall_ms),
-            ("stall ms", self.stall_ms),
-            ("gap ms", self.gap_ms),
-            ("CPU s", self.cpu_s),
-            ("main thread s", self.main_s),
-            ("memory MB", self.memory_mb),
-        ]
     }
 }
 

@@ -15,6 +15,7 @@ mod hub;
 mod jobs;
 mod outbox;
 mod process;
+pub mod quirks;
 mod rpc;
 mod session;
 pub mod terminals;

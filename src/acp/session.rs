@@ -41,8 +41,8 @@ impl Session {
             acp_id,
             place,
             turn: None,
-            detached: false,
             loading: false,
+            detached: false,
             waiting: VecDeque::new(),
             options: Vec::new(),
         }

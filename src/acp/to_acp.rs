@@ -245,7 +245,7 @@ fn blocks(content: Vec<Content>, can: Capabilities) -> Vec<v1::ContentBlock> {
 }
 
 fn block(content: Content, can: Capabilities) -> Option<v1::ContentBlock> {
-    Some(match content {
+    Some(match with_uri(content) {
         Content::Text(text) => text.into(),
         Content::Image { data, mime, uri } if can.image => {
             v1::ContentBlock::Image(v1::ImageContent::new(data, mime).uri(uri))
@@ -280,6 +280,33 @@ fn block(content: Content, can: Capabilities) -> Option<v1::ContentBlock> {
         Content::Resource { uri, mime, .. } => link(uri, mime),
         Content::Unknown { .. } => return None,
     })
+}
+
+/// The same with the path of a file written as the URI that the protocol wants.
+fn with_uri(mut content: Content) -> Content {
+    let uri = match &mut content {
+        Content::Link { uri, .. } | Content::Resource { uri, .. } | Content::Image { uri: Some(uri), .. } => {
+            uri
+        }
+        _ => return content,
+    };
+    if uri.starts_with('/') {
+        *uri = file_uri(uri);
+    }
+    content
+}
+
+/// An absolute path as a `file:` URI (RFC 8089): what may not stand in one is escaped byte by byte.
+fn file_uri(path: &str) -> String {
+    let mut uri = String::from("file://");
+    for byte in path.bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
 }
 
 fn link(uri: String, mime: Option<String>) -> v1::ContentBlock {

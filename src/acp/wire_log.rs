@@ -199,13 +199,17 @@ impl Record {
     }
 }
 
-/// Replaces the texts under keys that hold secrets, and all values of environments and headers.
+/// Replaces the texts under keys that hold secrets, all values of environments and headers, and what
+/// was filled into a form.
 fn hide(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(hide),
         Value::Object(fields) => {
+            let is_form = fields.get("action").is_some_and(|action| action == "accept");
             for (key, value) in fields {
                 match key.as_str() {
+                    // What the user filled in is for the agent alone.
+                    "content" if is_form => hide_values(value),
                     "env" | "headers" => hide_all(value),
                     _ if is_secret(key) => hide_all(value),
                     _ => hide(value),
@@ -213,6 +217,12 @@ fn hide(value: &mut Value) {
             }
         }
         _ => {}
+    }
+}
+
+fn hide_values(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.iter_mut().for_each(|(_, value)| *value = HIDDEN.into());
     }
 }
 
@@ -276,6 +286,17 @@ mod tests {
                 "text": "fine",
             })
         );
+    }
+
+    #[test]
+    fn what_was_filled_into_a_form_is_hidden() {
+        let shown = message(&json!({"id": 1, "result": {
+            "action": "accept", "content": {"name": "Ada", "age": 36, "tags": ["a"]},
+        }}));
+        let content = json!({"name": HIDDEN, "age": HIDDEN, "tags": HIDDEN});
+        assert_eq!(shown, json!({"id": 1, "result": {"action": "accept", "content": content}}));
+        let read = json!({"result": {"content": "text"}});
+        assert_eq!(message(&read), read);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Entry {
     pub body: Body,
     /// The user opened what is folded at first.
     pub open: bool,
+    /// The agent refused the turn: it does not know of this any more.
+    pub refused: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]

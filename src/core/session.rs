@@ -26,6 +26,9 @@ impl Moment {
     }
 }
 
+/// How long an agent may take to confirm a cancel, in milliseconds.
+const GRACE: u64 = 10_000;
+
 /// What a session is doing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
@@ -110,6 +113,10 @@ struct Turn {
     answered: bool,
     /// It was over, and the agent went on by itself; nobody will say when that ends.
     detached: bool,
+    /// Where the turn begins: at the prompt.
+    first: usize,
+    /// The user was told that the agent does not confirm the cancel.
+    stuck: bool,
 }
 
 impl Session {
@@ -336,8 +343,8 @@ impl Session {
         let was_open = self.acp_id.is_some();
         self.close_calls(&Cause::AgentGone, now);
         self.close_asks(&Verdict::Withdrawn);
-        let unanswered = std::mem::take(&mut self.steering).into_iter();
-        self.queue.extend(unanswered.map(|content| Queued { content, again: false }));
+        let unanswered = std::mem::take(&mut self.steering);
+        self.queue.extend(unanswered.into_iter().map(|content| Queued { content, again: false }));
         self.end_thought(now);
         self.phase = Phase::Gone;
         self.status_touched = true;
@@ -381,7 +388,12 @@ impl Session {
             return Vec::new();
         };
         let (text, attachments) = describe(&content);
-        self.turn = Turn { prompt: text.clone(), content: content.clone(), ..Turn::default() };
+        let asked = |entry: &Entry| matches!(entry.body, Body::User { .. });
+        let first = match again {
+            true => self.entries.iter().rposition(asked).unwrap_or_default(),
+            false => self.entries.len(),
+        };
+        self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
         if !again {
             self.add(Body::User { text, attachments }, now);
         }
@@ -462,6 +474,26 @@ impl Session {
         commands
     }
 
+    /// Time has passed: an agent that does not confirm a cancel is said to be stuck, once.
+    pub fn ticked(&mut self, now: Moment) {
+        let Phase::Cancelling { asked, .. } = self.phase else { return };
+        if self.turn.stuck || now.since(asked) < GRACE {
+            return;
+        }
+        self.turn.stuck = true;
+        let text = format!(
+            "{} did not stop within {} s\nR in here ends it and starts it again; what stands here stays",
+            self.name(),
+            GRACE / 1000
+        );
+        self.notice(Severity::Warning, text, now);
+    }
+
+    /// The agent was to stop and did not.
+    pub fn is_stuck(&self) -> bool {
+        matches!(self.phase, Phase::Cancelling { .. }) && self.turn.stuck
+    }
+
     pub fn turn_ended(&mut self, end: TurnEnd, now: Moment) -> Vec<Command> {
         let (since, cancelling) = match self.phase {
             Phase::Working { since } => (since, false),
@@ -497,6 +529,12 @@ impl Session {
             TurnEnd::Stopped { reason, usage } => {
                 if reason == StopReason::Cancelled {
                     self.close_calls(&Cause::TurnCancelled, now);
+                }
+                if reason == StopReason::Refusal {
+                    for index in self.turn.first..self.entries.len() {
+                        self.entries[index].refused = true;
+                        self.touched.insert(EntryId(index));
+                    }
                 }
                 Body::Stop { reason, silent: !self.turn.answered, took, usage }
             }
@@ -610,6 +648,9 @@ impl Session {
 
     fn message(&mut self, role: Role, message: Option<String>, content: Content, now: Moment) {
         let text = as_markdown(&content);
+        if role == Role::Agent && self.took_mode_from(&text) {
+            return;
+        }
         if role == Role::User && self.is_working() && self.turn.prompt.contains(text.trim()) {
             // Some agents send the user's own words back; they are on the screen already.
             return;
@@ -639,9 +680,22 @@ impl Session {
         | Body::Message { text: body }
         | Body::Thought { text: body, .. } = &mut self.entries[entry.0].body
         {
-            body.push_str(&text);
+            // What some agents put before a text that follows a call would indent its first line only.
+            body.push_str(if body.is_empty() { without_lead(&text) } else { &text });
         }
         self.touched.insert(entry);
+    }
+
+    /// Gemini tells of a new mode by a message in the place of the update that there is for it.
+    fn took_mode_from(&mut self, text: &str) -> bool {
+        let Some(mode) = text.strip_prefix("[MODE_UPDATE] ") else { return false };
+        let offers = |modes: &Modes| modes.available.iter().any(|offered| offered.id == mode);
+        if !self.modes.as_ref().is_some_and(offers) {
+            return false;
+        }
+        self.set_mode(mode.to_owned());
+        self.status_touched = true;
+        true
     }
 
     fn continues(&self, entry: EntryId, role: Role) -> bool {
@@ -660,7 +714,9 @@ impl Session {
             Some(entry) => *entry,
             None => {
                 let id = patch.id.clone();
-                let entry = self.say(Body::Tool(Box::new(ToolCall::new(id.clone(), now))), now);
+                let mut call = ToolCall::new(id.clone(), now);
+                call.root.clone_from(&self.place.cwd);
+                let entry = self.say(Body::Tool(Box::new(call)), now);
                 self.turn.calls.insert(id, entry);
                 entry
             }
@@ -731,7 +787,7 @@ impl Session {
 
     fn add(&mut self, body: Body, now: Moment) -> EntryId {
         let id = EntryId(self.entries.len());
-        self.entries.push(Entry { at: now, body, open: false });
+        self.entries.push(Entry { at: now, body, open: false, refused: false });
         self.touched.insert(id);
         id
     }
@@ -780,6 +836,13 @@ pub fn as_markdown(content: &Content) -> String {
         }
         Content::Unknown { kind } => format!("[{}: this client cannot show it]", one_line(kind)),
     }
+}
+
+/// A text without blank lines at its beginning, and without an indent that means nothing in Markdown.
+fn without_lead(text: &str) -> &str {
+    let text = text.trim_start_matches(['\r', '\n']);
+    let inner = text.trim_start_matches(' ');
+    if text.len() - inner.len() < 4 { inner } else { text }
 }
 
 fn media(what: &str, mime: &str, data: &str, uri: Option<&str>) -> String {

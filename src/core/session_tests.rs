@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::message::{AskId, Exit, PermissionKind, PermissionOption, ToolKind, WireStatus};
+use crate::core::message::{AskId, Exit, Named, PermissionKind, PermissionOption, ToolKind, WireStatus};
 use crate::core::tool_call::Status;
 
 fn session() -> Session {
@@ -43,6 +43,35 @@ fn status(status: WireStatus) -> Update {
 
 fn stopped(reason: StopReason) -> TurnEnd {
     TurnEnd::Stopped { reason, usage: None }
+}
+
+#[test]
+fn a_mode_that_comes_as_a_message_is_a_mode() {
+    let mut session = session();
+    let modes =
+        ["default", "autoEdit"].map(|id| Named { id: id.into(), name: id.into(), ..Named::default() });
+    session.opened(
+        Opened {
+            modes: Some(Modes { current: "default".into(), available: modes.to_vec() }),
+            ..Opened::default()
+        },
+        Moment(0),
+    );
+    session.prompt(vec![Content::Text("go".into())], Moment(0));
+    for text in ["before ", "[MODE_UPDATE] autoEdit", "[MODE_UPDATE] unheard of", " after"] {
+        say(&mut session, None, text);
+    }
+    assert_eq!(messages(&session), ["before [MODE_UPDATE] unheard of after"]);
+    assert_eq!(session.modes.expect("modes").current, "autoEdit");
+}
+
+#[test]
+fn a_message_begins_with_its_text() {
+    let mut session = working();
+    for (id, chunks) in [("1", ["\n\n ", " Now I see."]), ("2", ["\n    code", "\n"]), ("3", ["a", " b"])] {
+        chunks.iter().for_each(|chunk| say(&mut session, Some(id), chunk));
+    }
+    assert_eq!(messages(&session), ["Now I see.", "    code\n", "a b"]);
 }
 
 #[test]
@@ -347,4 +376,60 @@ fn the_same_text_comes_out_whether_drawn_step_by_step_or_at_once() {
     }
     say(&mut at_once, None, "# Heading\n\nsome *text*\n");
     assert_eq!(stepwise.entries(), at_once.entries());
+}
+
+#[test]
+fn a_call_that_is_told_twice_is_one_with_the_later_values() {
+    let mut session = working();
+    let told = |title: &str, kind| {
+        let title = Some(title.to_owned());
+        Update::ToolCall(Box::new(ToolCallPatch { title, kind, ..ToolCallPatch::new("c") }))
+    };
+    session.apply(told("Terminal", Some(ToolKind::Execute)), Moment(1));
+    session.apply(status(WireStatus::InProgress), Moment(2));
+    session.apply(told("ls -l", None), Moment(3));
+    assert_eq!(session.entries().iter().filter_map(Entry::tool).count(), 1);
+    let call = call(&session);
+    assert_eq!((call.title.as_str(), call.kind, call.status), ("ls -l", ToolKind::Execute, Status::Running));
+}
+
+#[test]
+fn what_was_refused_is_marked_from_its_prompt_on_and_nothing_before() {
+    let mut session = working();
+    say(&mut session, None, "fine");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    let before = session.entries().len();
+    session.prompt(vec![Content::Text("bad".into())], Moment(3));
+    say(&mut session, None, "hm");
+    session.turn_ended(stopped(StopReason::Refusal), Moment(4));
+    let refused: Vec<bool> = session.entries().iter().map(|entry| entry.refused).collect();
+    let stop = refused.len() - 1;
+    assert!(refused[..before].iter().all(|refused| !refused), "{refused:?}");
+    assert!(refused[before..stop].iter().all(|refused| *refused), "{refused:?}");
+    assert!(!refused[stop], "that it was refused is news of this client's");
+}
+
+#[test]
+fn an_agent_that_does_not_confirm_a_cancel_is_said_to_be_stuck_once() {
+    let mut session = working();
+    session.ticked(Moment(60_000));
+    assert!(!session.is_stuck(), "a turn may take as long as it takes");
+    session.cancel(Moment(100_000));
+    session.ticked(Moment(109_999));
+    assert!(!session.is_stuck());
+    session.ticked(Moment(110_000));
+    session.ticked(Moment(111_000));
+    assert!(session.is_stuck());
+    let notices = session.entries().iter().filter(|entry| matches!(entry.body, Body::Notice { .. }));
+    assert_eq!(notices.count(), 1);
+    session.turn_ended(stopped(StopReason::Cancelled), Moment(112_000));
+    assert!(!session.is_stuck(), "late is better than never");
+}
+
+#[test]
+fn a_turn_without_an_answer_says_so() {
+    let mut session = working();
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    let last = session.entries().last().map(|entry| &entry.body);
+    assert!(matches!(last, Some(Body::Stop { silent: true, .. })), "{last:?}");
 }

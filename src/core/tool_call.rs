@@ -1,6 +1,8 @@
 //! One tool call of an agent: what it is about and how far it is. Messages about it may come in any
 //! order and repeat; this file says what each of them changes. Drawing is left to `transcript`.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
 use crate::core::message::{
@@ -74,6 +76,8 @@ pub fn next(status: Status, cause: &Cause) -> Status {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
     pub id: ToolCallId,
+    /// The session's folder: what is in it is named without it.
+    pub root: PathBuf,
     pub title: String,
     pub name: Option<String>,
     pub kind: ToolKind,
@@ -90,6 +94,7 @@ impl ToolCall {
     pub fn new(id: ToolCallId, now: Moment) -> Self {
         Self {
             id,
+            root: PathBuf::new(),
             title: String::new(),
             name: None,
             kind: ToolKind::Other,
@@ -152,14 +157,84 @@ impl ToolCall {
         }
     }
 
-    /// The title on one line; when the agent gave none, its name or kind.
+    /// The title on one line; when the agent gave none, its name or kind. What the call is about follows
+    /// where the title does not say it: whoever is asked has to know which file, and which command.
     pub fn headline(&self) -> String {
-        let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        if !title.is_empty() {
-            return title;
+        let mut title = one_line(&self.title);
+        if title.is_empty() {
+            title = self.name.clone().unwrap_or_else(|| kind_word(self.kind).to_owned());
         }
-        self.name.clone().unwrap_or_else(|| kind_word(self.kind).to_owned())
+        let about = match self.kind {
+            // A command is shown as it runs, down to its folders.
+            ToolKind::Execute | ToolKind::Other => self.command(),
+            ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Search => {
+                title = without_folder(&title, &self.root);
+                self.files(&title)
+            }
+            _ => None,
+        };
+        match about {
+            Some(about) if !title.contains(&about) => format!("{title}: {about}"),
+            _ => title,
+        }
     }
+
+    /// A path as the user knows it.
+    pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.root).ok().filter(|rest| *rest != Path::new("")).unwrap_or(path)
+    }
+
+    /// The command line, where the agent tells it in the way that most do.
+    fn command(&self) -> Option<String> {
+        let input = self.raw_input.as_ref()?;
+        let command = one_line(input.get("command").or(input.get("cmd"))?.as_str()?);
+        (!command.is_empty()).then_some(command)
+    }
+
+    /// The files that a title does not name, if it names none of them.
+    fn files(&self, title: &str) -> Option<String> {
+        let places = self.places();
+        let mut names: Vec<String> = Vec::new();
+        for place in &places {
+            let file = place.path.file_name()?.to_string_lossy();
+            if title.contains(&*file) {
+                return None;
+            }
+            let name = self.relative(&place.path).display().to_string();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        match &names[..] {
+            [] => None,
+            [first, second, third, more @ ..] if !more.is_empty() => {
+                Some(format!("{first}, {second}, {third} and {} more", more.len()))
+            }
+            names => Some(names.join(", ")),
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text with the paths in a folder written from there.
+fn without_folder(text: &str, folder: &Path) -> String {
+    let Some(folder) = folder.to_str().filter(|folder| folder.len() > 1) else { return text.to_owned() };
+    let folder = format!("{}/", folder.trim_end_matches('/'));
+    let mut short = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(&folder) {
+        let (before, after) = (&rest[..at], &rest[at + folder.len()..]);
+        short.push_str(before);
+        // The end of a longer path is another folder.
+        if short.ends_with(|last: char| last.is_alphanumeric() || "/._-~".contains(last)) {
+            short.push_str(&folder);
+        }
+        rest = after;
+    }
+    short + rest
 }
 
 /// The verb for a kind, for screens without icons.
@@ -242,6 +317,52 @@ mod tests {
         );
         assert_eq!(call.title, "Read a");
         assert_eq!(call.locations, [location("c")]);
+    }
+
+    /// The headline of a call in `/p` that is about these paths.
+    fn headline(title: &str, kind: ToolKind, paths: &[&str], command: Option<&str>) -> String {
+        let mut call = ToolCall::new(ToolCallId("1".into()), Moment(0));
+        call.root = "/p".into();
+        let location = |path: &&str| Location { path: path.into(), line: None };
+        call.patch(
+            ToolCallPatch {
+                title: Some(title.into()),
+                kind: Some(kind),
+                locations: Some(paths.iter().map(location).collect()),
+                raw_input: command.map(|command| serde_json::json!({ "command": command })),
+                ..ToolCallPatch::new("1")
+            },
+            Moment(0),
+        );
+        call.headline()
+    }
+
+    #[test]
+    fn a_headline_names_the_files_that_the_title_keeps_to_itself() {
+        let edit = |title: &str, paths: &[&str]| headline(title, ToolKind::Edit, paths, None);
+        assert_eq!(edit("Edit file", &["/p/src/a.rs"]), "Edit file: src/a.rs");
+        assert_eq!(edit("Edit files", &["/p/a1", "/p/a2", "/p/a1"]), "Edit files: a1, a2");
+        assert_eq!(edit("Edit files", &["a1", "a2", "a3", "a4", "a5"]), "Edit files: a1, a2, a3 and 2 more");
+        assert_eq!(edit("Edit a.rs", &["/p/src/a.rs"]), "Edit a.rs");
+        assert_eq!(edit("Edit file", &["/other/a.rs"]), "Edit file: /other/a.rs");
+        assert_eq!(edit("Edit file", &[]), "Edit file");
+    }
+
+    #[test]
+    fn a_headline_names_the_command_that_the_title_keeps_to_itself() {
+        let run = |title: &str, command: &str| headline(title, ToolKind::Execute, &[], Some(command));
+        assert_eq!(run("Run the tests", "cargo  test\n--all"), "Run the tests: cargo test --all");
+        assert_eq!(run("`cargo test`", "cargo test"), "`cargo test`");
+        assert_eq!(run("Run the tests", ""), "Run the tests");
+        assert_eq!(headline("bash", ToolKind::Other, &[], Some("ls")), "bash: ls");
+    }
+
+    #[test]
+    fn paths_in_the_project_are_short_and_commands_are_left_as_they_are() {
+        let edit = |title: &str| headline(title, ToolKind::Edit, &[], None);
+        assert_eq!(edit("Edit `/p/src/a.rs` and /p/b"), "Edit `src/a.rs` and b");
+        assert_eq!(edit("Edit /home/p/a.rs, /px/a and /p"), "Edit /home/p/a.rs, /px/a and /p");
+        assert_eq!(headline("rm -r /p/build", ToolKind::Execute, &[], None), "rm -r /p/build");
     }
 
     #[test]

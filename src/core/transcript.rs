@@ -5,6 +5,7 @@
 mod elicitation;
 
 use std::ops::Range;
+use std::path::Path;
 
 use crate::core::entry::{Body, Entry, Greeting};
 use crate::core::message::{
@@ -105,10 +106,13 @@ pub fn draw(
     match &entry.body {
         Body::Greeting(greeting) => draw_greeting(&mut drawing, greeting),
         Body::User { text, attachments } => {
+            if entry.refused {
+                drawing.right.push((drawing.lines.len(), "refused, no longer in the context".to_owned()));
+            }
             drawing.line("You", Some("AcpUser"));
             drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
             for line in clean_lines(text.trim_end()) {
-                drawing.line(line, None);
+                drawing.line(line, entry.refused.then_some("AcpMeta"));
             }
             drawing.markdown = drawing.markdown.map(|rows| rows.start..drawing.lines.len());
             for attachment in attachments {
@@ -155,8 +159,14 @@ pub fn draw(
             draw_stop(&mut drawing, reason, *silent, *took, usage.as_ref());
         }
         Body::TurnFailed(failure) => {
-            drawing.line(format!("The turn failed: {}", one_line(&failure.message)), Some("AcpError"));
+            drawing.line(format!("The turn failed: {}", readable(&failure.message)), Some("AcpError"));
             drawing.line(advice(failure), Some("AcpMeta"));
+        }
+    }
+    for line in &mut drawing.lines {
+        // A name or a path of the agent's may have them; a line of a buffer may not.
+        if line.contains('\n') {
+            *line = line.replace('\n', " ");
         }
     }
     drawing
@@ -291,7 +301,8 @@ fn draw_tool(
     let row = drawing.lines.len();
     let facts = tool_facts(call);
     let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
-    let title = cut_middle(&titled(call), style.width.saturating_sub(room).max(12));
+    let whole = titled(call);
+    let title = cut_middle(&whole, style.width.saturating_sub(room).max(12));
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     if call.status == Status::Waiting || call.status == Status::Failed {
         drawing.marks.push(Mark { row, start: mark.len() + 1, end: mark.len() + 1 + title.len(), group });
@@ -308,6 +319,10 @@ fn draw_tool(
         drawing.right.push((row, right));
     }
     if call.status == Status::Waiting {
+        if title != whole {
+            // Nobody should allow what they cannot read to its end.
+            drawing.line(format!("    {whole}"), None);
+        }
         let what = match call.kind {
             ToolKind::Edit => "Allow this edit?",
             ToolKind::Execute => "Allow this command?",
@@ -331,8 +346,10 @@ fn draw_tool(
                     Content::Resource { body: ResourceBody::Text(text), .. } => text.clone(),
                     other => as_markdown(other),
                 };
-                let limit = if open { usize::MAX } else { 5 };
-                let lines: Vec<&str> = clean_lines(text.trim_end()).collect();
+                let lines: Vec<&str> =
+                    clean_lines(without_fence(text.trim_end().trim_start_matches(['\r', '\n']))).collect();
+                // One line is not hidden behind another that says so.
+                let limit = if open || lines.len() == 6 { usize::MAX } else { 5 };
                 for line in lines.iter().take(limit) {
                     drawing.line(format!("    {line}"), Some("AcpMeta"));
                 }
@@ -342,7 +359,7 @@ fn draw_tool(
                 any = true;
             }
             ToolContent::Diff(diff) if open => {
-                draw_diff(drawing, diff);
+                draw_diff(drawing, call.relative(&diff.path), diff);
                 any = true;
             }
             ToolContent::Terminal(terminal) => {
@@ -360,8 +377,19 @@ fn draw_tool(
         }
         for location in &call.locations {
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
-            drawing.line(format!("    {}{line}", location.path.display()), Some("AcpMeta"));
+            let path = call.relative(&location.path).display();
+            drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
         }
+    }
+}
+
+/// The inside of a text that is one fenced block of Markdown: a call's output is shown as it is.
+fn without_fence(text: &str) -> &str {
+    let fence = &text[..text.len() - text.trim_start_matches('`').len()];
+    let inside = text.split_once('\n').and_then(|(_, rest)| rest.strip_suffix(fence)?.strip_suffix('\n'));
+    match inside {
+        Some(inside) if fence.len() >= 3 && !inside.lines().any(|line| line.starts_with(fence)) => inside,
+        _ => text,
     }
 }
 
@@ -408,8 +436,8 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
     }
 }
 
-fn draw_diff(drawing: &mut Drawing, diff: &FileDiff) {
-    drawing.line(format!("    {}", diff.path.display()), Some("AcpMeta"));
+fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
+    drawing.line(format!("    {}", path.display()), Some("AcpMeta"));
     let old = diff.old_text.as_deref().unwrap_or_default();
     let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
     for group in changes.grouped_ops(1) {
@@ -472,6 +500,7 @@ fn titled(call: &ToolCall) -> String {
         .next()
         .is_some_and(|first| first.eq_ignore_ascii_case(verb.split(' ').next().unwrap_or(verb)));
     let names_a_deed = title.split_whitespace().next().is_some_and(|word| {
+        let word = word.trim_end_matches(':');
         word.chars().next().is_some_and(char::is_uppercase) && word.chars().all(char::is_alphabetic)
     });
     if starts_with_verb || names_a_deed || call.kind == ToolKind::Other {
@@ -524,6 +553,17 @@ fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, took: u64
         StopReason::Other(word) => (format!("Ended: {}", one_line(word)), "AcpToolWaiting"),
     };
     drawing.line(format!("{text} · {facts}"), Some(group));
+}
+
+/// A failure's message on one line. Many agents pass on the JSON that a model's service answered; what
+/// there is to read in it is its message.
+pub fn readable(message: &str) -> String {
+    let said = message.find('{').and_then(|at| {
+        let json: serde_json::Value = serde_json::from_str(&message[at..]).ok()?;
+        let said = json["error"]["message"].as_str().or(json["message"].as_str())?;
+        Some(format!("{}{said}", &message[..at]))
+    });
+    one_line(said.as_deref().unwrap_or(message))
 }
 
 /// What to do after a failure.
@@ -590,6 +630,14 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(count - tail).collect();
     format!("{start}…{end}")
+}
+
+/// Cuts a text to `width` characters, at its end.
+pub fn cut_end(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]

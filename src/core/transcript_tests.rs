@@ -141,6 +141,43 @@ fn an_opened_call_shows_its_diff() {
 }
 
 #[test]
+fn a_long_command_that_waits_is_shown_to_its_end() {
+    let mut session = tour();
+    let command = format!("cargo test {} && rm -r build && cargo build", "--exclude slow ".repeat(6).trim());
+    let call = ToolCallPatch {
+        title: Some("Build".into()),
+        kind: Some(ToolKind::Execute),
+        raw_input: Some(serde_json::json!({ "command": command })),
+        ..ToolCallPatch::new("4")
+    };
+    let yes = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
+    session.asked(AskId(2), call, vec![yes], Moment(6400));
+    let entry = session.entry(session.asks()[1].entry).expect("an entry");
+    let drawing = draw(Some(entry), entry, &style(true), &|_| None);
+    assert!(drawing.lines[0].contains('…'), "{drawing:?}");
+    assert_eq!(drawing.lines[1], format!("    Build: {command}"));
+}
+
+#[test]
+fn output_of_a_failed_call_is_shown_without_its_fence() {
+    assert_eq!(without_fence("```\nExit code 3\nout\n```"), "Exit code 3\nout");
+    assert_eq!(without_fence("````sh\n```\n````"), "```");
+    for whole in ["out", "```\na\n```\ntext\n```\nb\n```", "```\nno end", "```", "``", "", "`a`\n`b`"] {
+        assert_eq!(without_fence(whole), whole);
+    }
+}
+
+#[test]
+fn of_json_in_a_failure_its_message_is_read() {
+    let service = r#"API Error: 400 {"error": {"message": "too long", "code": 400}, "type": "error"}"#;
+    assert_eq!(readable(service), "API Error: 400 too long");
+    assert_eq!(readable(r#"{"message": "no\nquota"}"#), "no quota");
+    for whole in ["gone {", r#"odd {"a": 1}"#, r#"{"message": "a"} and more"#, "plain"] {
+        assert_eq!(readable(whole), whole);
+    }
+}
+
+#[test]
 fn a_command_whose_output_is_text_shows_the_last_lines_while_it_runs() {
     let mut session = tour();
     let mut shown = |status, text: &str| {
@@ -174,6 +211,7 @@ fn a_command_whose_output_is_text_shows_the_last_lines_while_it_runs() {
 fn long_titles_are_cut_in_the_middle_and_times_are_short() {
     assert_eq!(cut_middle("src/a/very/long/path/to/file.rs", 15), "src/a/v…file.rs");
     assert_eq!(cut_middle("short", 15), "short");
+    assert_eq!([cut_end("short", 5), cut_end("short", 4), cut_end("short", 0)], ["short", "sho…", "…"]);
     let times = [850, 1250, 42_000, 187_000].map(seconds);
     assert_eq!(times, ["850 ms", "1.2 s", "42 s", "3:07"]);
     assert_eq!([7, 1234, 1_234_567].map(grouped), ["7", "1,234", "1,234,567"]);

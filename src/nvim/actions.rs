@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::config::{Choice, Config, Pane};
 use crate::core::message::{
-    AgentId, AskId, AuthKind, AuthMethod, Command, Content, OptionKind, OptionValue, PermissionKind,
-    SessionKey, StoredSession,
+    AgentId, AskId, AuthKind, AuthMethod, Command, ConfigOption, Content, OptionKind, OptionValue,
+    PermissionKind, SessionKey, StoredSession,
 };
-use crate::core::session::Phase;
+use crate::core::session::{Phase, Session};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::terminal::Key;
@@ -180,8 +180,8 @@ impl App {
             }
             "next_mode" => self.next_mode(),
             "restart" => {
-                if self.is_dead(key) || self.sessions.get(&key).is_some_and(|s| s.phase == Phase::LoginNeeded)
-                {
+                let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
+                if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {
                     self.restart(key)
                 } else {
                     fail("the agent is running; :Acp restart starts it again all the same")
@@ -400,7 +400,9 @@ impl App {
         let Some((key, open)) =
             waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {
-            return fail("nothing waits for your permission");
+            let other = self.sessions.values().any(|session| session.elicitation().is_some());
+            let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };
+            return fail(format!("nothing waits for your permission{more}"));
         };
         let option = match named {
             Some(named) => open.options().iter().find(|option| option.id == named || option.name == named),
@@ -536,9 +538,9 @@ impl App {
         if let Some(id) = words.first() {
             return self.choose_value(key, id.clone(), words.get(1).map(String::as_str));
         }
-        let ids: Vec<String> = session.options.iter().map(|option| option.id.clone()).collect();
-        let items = session
-            .options
+        let options = in_order(&session.options);
+        let ids: Vec<String> = options.iter().map(|option| option.id.clone()).collect();
+        let items = options
             .iter()
             .map(|option| match &option.kind {
                 OptionKind::Select { current, .. } => format!("{}: {current}", option.name),
@@ -865,6 +867,17 @@ impl App {
         lines.push(" :Acp lists the commands · :help acp · q closes this".to_owned());
         float(&self.editor, &lines)
     }
+}
+
+/// Options as the agent orders them, but what belongs to the model right after it.
+fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
+    let is = |option: &ConfigOption, category| option.category.as_deref() == Some(category);
+    let Some(model) = options.iter().position(|option| is(option, "model")) else {
+        return options.iter().collect();
+    };
+    let (own, others): (Vec<_>, Vec<_>) = options.iter().partition(|option| is(option, "model_config"));
+    let before = options[..=model].iter().filter(|option| !is(option, "model_config")).count();
+    [&others[..before], &own, &others[before..]].concat()
 }
 
 fn describe_stored(stored: &StoredSession) -> String {

@@ -21,7 +21,7 @@ use crate::core::message::{
 };
 use crate::core::session::{LoggedIn, Moment, Phase, Session};
 use crate::core::tool_call::Status;
-use crate::core::transcript::Style;
+use crate::core::transcript::{Style, readable};
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
@@ -30,6 +30,7 @@ use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::extensions::Extensions;
 use crate::nvim::files::{Content, Files, Snapshot, Written, canonical};
 use crate::nvim::follow::{self, Follow};
+use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::{Key, Program, Terminals};
@@ -37,9 +38,7 @@ use crate::nvim::timer::Timer;
 use crate::nvim::winbar;
 use crate::nvim::{Background, Start};
 
-/// Chats are drawn at most this often.
-const FRAME: Duration = Duration::from_millis(12);
-/// One frame draws for at most this long, then the editor has its turn.
+/// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
 /// How often the time of a running turn moves on.
 const TICK: Duration = Duration::from_millis(250);
@@ -82,8 +81,7 @@ pub struct App {
     review: Review,
     highlight: Highlight,
     jobs: HashMap<JobId, Job>,
-    last_frame: Option<Instant>,
-    frame: Timer,
+    frames: Rc<Frames>,
     tick: Timer,
     ticking: bool,
     bars: HashMap<SessionKey, String>,
@@ -117,7 +115,7 @@ impl App {
         editor: Rc<Editor>,
         mailbox: Arc<Mailbox>,
         start: Start,
-        frame: Timer,
+        frames: Rc<Frames>,
         tick: Timer,
         bundled: Option<PathBuf>,
     ) -> Result<Self> {
@@ -148,8 +146,7 @@ impl App {
             files: Files::default(),
             review: Review::default(),
             jobs: HashMap::new(),
-            last_frame: None,
-            frame,
+            frames,
             tick,
             ticking: false,
             bars: HashMap::new(),
@@ -735,7 +732,7 @@ impl App {
         self.settle(key)?;
         self.emit("AcpTurnEnded", key, json!({ "stop_reason": reason, "error": failed }));
         match failed {
-            Some(message) => self.announce(key, &format!("{name}: {message}"), Level::Error),
+            Some(message) => self.announce(key, &format!("{name}: {}", readable(&message)), Level::Error),
             None => self.announce(key, &format!("{name} is done"), Level::Info),
         }
         Ok(())
@@ -1080,14 +1077,14 @@ impl App {
         if !self.chats.values().any(Chat::has_waiting) {
             return Ok(());
         }
-        let since = self.last_frame.map_or(FRAME, |last| last.elapsed());
-        if since < FRAME {
-            return self.frame.once(FRAME - since);
+        if !self.frames.is_due() {
+            return self.frames.wait();
         }
         self.draw(BUDGET)?;
         self.editor.flush();
         if self.chats.values().any(Chat::has_waiting) {
-            return self.frame.once(FRAME.saturating_sub(BUDGET));
+            self.frames.drawn_in_part(BUDGET)?;
+            return self.frames.wait();
         }
         Ok(())
     }
@@ -1120,8 +1117,7 @@ impl App {
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
             chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
         }
-        self.last_frame = Some(Instant::now());
-        Ok(())
+        self.frames.drawn()
     }
 
     fn update_bar(&mut self, key: SessionKey) -> Result<()> {
@@ -1161,8 +1157,16 @@ impl App {
 
     /// The time of running turns moves on.
     pub fn ticked(&mut self) -> Result<()> {
+        let now = self.now();
         let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        keys.into_iter().try_for_each(|key| self.update_bar(key))
+        keys.into_iter().try_for_each(|key| {
+            if let Some(session) = self.sessions.get_mut(&key) {
+                session.ticked(now);
+            }
+            self.after_change(key)?;
+            self.update_bar(key)
+        })?;
+        self.frame_due()
     }
 
     // Effects.

@@ -173,12 +173,15 @@ impl Chat {
                 editor.set_win_option(win, name, value)?;
             }
             editor.set_win_option(win, "signcolumn", "no")?;
-            editor.set_win_option(win, "foldcolumn", "0")?;
+            // A margin. 'statuscolumn' could draw it as well, but has every row of the window drawn again
+            // whenever lines are added.
+            editor.set_win_option(win, "foldcolumn", "1")?;
+            editor.set_win_option(win, "winhighlight", "FoldColumn:EndOfBuffer")?;
             editor.set_win_option(win, "foldenable", false)?;
             editor.set_win_option(win, "colorcolumn", "")?;
             editor.set_win_option(win, "conceallevel", 2)?;
             editor.set_win_option(win, "concealcursor", "nc")?;
-            editor.set_win_option(win, "statuscolumn", " ")?;
+            editor.set_win_option(win, "statuscolumn", "")?;
             editor.set_win_option(win, "fillchars", "eob: ")?;
         }
         editor.set_win_option(prompt, "winfixheight", true)

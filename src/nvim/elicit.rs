@@ -10,7 +10,7 @@ use crate::core::entry::Body;
 use crate::core::form::{Choice, Control, Field, Filling};
 use crate::core::message::{AskId, Command, Question, SessionKey};
 use crate::core::session::{Moment, Session, Wanted};
-use crate::core::transcript::cut_middle;
+use crate::core::transcript::{cut_end, cut_middle};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::picker::plain;
@@ -76,7 +76,7 @@ impl App {
         let name = session.name();
         self.send_all(commands)?;
         if waits {
-            self.announce(key, &format!("{name} asks: {}", plain(&message)), Level::Warn);
+            self.announce(key, &cut_end(&format!("{name} asks: {}", plain(&message)), ROOM), Level::Warn);
             self.emit("AcpQuestionAsked", key, json!({ "mode": mode, "message": message }));
         }
         Ok(())
@@ -137,8 +137,8 @@ impl App {
         }
     }
 
-    /// "Fake asks: Which colour?"
-    fn headline(&self, key: SessionKey, ask: AskId) -> String {
+    /// "Fake asks: Which colour?", in so many characters.
+    fn headline(&self, key: SessionKey, ask: AskId, room: usize) -> String {
         let asked = || {
             let session = self.sessions.get(&key)?;
             match &session.entry(session.open_ask(ask)?.entry)?.body {
@@ -146,7 +146,7 @@ impl App {
                 _ => None,
             }
         };
-        asked().unwrap_or_default()
+        cut_end(&asked().unwrap_or_default(), room)
     }
 
     /// A picker closed without an answer: the question stays in the chat.
@@ -366,7 +366,7 @@ impl App {
         }
         items.push(("Decline: tell the agent no".to_owned(), Review::Decline));
         items.push(("Cancel: give no answer".to_owned(), Review::Cancel));
-        let headline = self.headline(key, ask);
+        let headline = self.headline(key, ask, ROOM);
         let prompt = match content {
             Ok(_) => headline,
             Err(problem) => format!("{headline} · {problem}"),
@@ -406,7 +406,7 @@ impl App {
         let Some(field) = field else { return String::new() };
         let label = short(field.label());
         if let Some((problem, _)) = &step.problem {
-            return cut(&format!("{label}: {problem}"), room);
+            return cut_end(&format!("{label}: {problem}"), room);
         }
         let hint: String = field.hint().iter().map(|hint| format!(", {}", plain(hint))).collect();
         let optional = if field.required { "" } else { " (optional)" };
@@ -415,12 +415,12 @@ impl App {
             room.saturating_sub([&label, &hint, optional].map(|part| part.chars().count()).iter().sum());
         let mut head = String::new();
         if left > 16 {
-            head = cut(&self.headline(step.key, step.ask), left.min(LONGEST) - 3) + " · ";
+            head = self.headline(step.key, step.ask, left.min(LONGEST) - 3) + " · ";
         }
         let left = left.saturating_sub(head.chars().count());
         let about = field.description.as_deref().map(plain).filter(|about| !about.is_empty() && left > 16);
-        let about = about.map(|about| format!(", {}", cut(&about, left - 2))).unwrap_or_default();
-        cut(&format!("{head}{label}{about}{hint}{optional}"), room)
+        let about = about.map(|about| format!(", {}", cut_end(&about, left - 2))).unwrap_or_default();
+        cut_end(&format!("{head}{label}{about}{hint}{optional}"), room)
     }
 
     // Pages.
@@ -437,7 +437,7 @@ impl App {
             .iter()
             .map(|warning| format!(" · Warning: {}", Warning::text(*warning)))
             .collect();
-        let prompt = format!("{} · a page on {}{warnings}", self.headline(key, ask), address.host);
+        let prompt = format!("{} · a page on {}{warnings}", self.headline(key, ask, LONGEST), address.host);
         let items = vec![
             (format!("Open {url}"), Page::Open),
             ("Copy the address, to open it elsewhere".to_owned(), Page::Copy),
@@ -517,16 +517,12 @@ fn copy(editor: &Editor, url: &str) -> std::result::Result<(), String> {
 fn described(option: &Choice, all: &[Choice]) -> String {
     let twins = all.iter().filter(|other| other.label() == option.label()).count();
     let value = if twins > 1 { format!(" ({})", short(&option.value)) } else { String::new() };
-    let about = option.description.as_deref().map(|text| format!(" — {}", plain(text))).unwrap_or_default();
+    let about = option
+        .description
+        .as_deref()
+        .map(|text| format!(" — {}", cut_end(&plain(text), ROOM)))
+        .unwrap_or_default();
     format!("{}{value}{about}", short(option.label()))
-}
-
-/// Cuts a text at its end.
-fn cut(text: &str, room: usize) -> String {
-    match text.char_indices().nth(room) {
-        Some(_) => text.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
-        None => text.to_owned(),
-    }
 }
 
 fn short(text: &str) -> String {

@@ -11,6 +11,7 @@ mod elicit;
 mod extensions;
 mod files;
 mod follow;
+mod frames;
 mod highlight;
 mod keys;
 mod permission;
@@ -33,6 +34,7 @@ use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table};
 
 use self::app::App;
 use self::editor::{Buf, Editor, Level};
+use self::frames::Frames;
 use self::terminal::Key;
 use self::timer::Timer;
 use self::waker::Waker;
@@ -109,21 +111,22 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
         return Ok(());
     }
     let demo: Option<String> = options.and_then(|options| options.get("demo").ok()).flatten();
+    let drain = lua.create_function(|_, ()| drain())?;
+    let frames = Rc::new(Frames::new(lua, drain.clone())?);
     let mailbox = match MAILBOX.get() {
         Some(mailbox) => mailbox.clone(),
         None => {
-            let waker = Waker::new(lua, lua.create_function(|_, ()| drain())?).map_err(|error| {
+            let waker = Waker::new(lua, drain, frames.clone()).map_err(|error| {
                 mlua::Error::runtime(format!("couldn't join Neovim's event loop: {error}"))
             })?;
-            MAILBOX.get_or_init(|| Mailbox::new(move || waker.ring())).clone()
+            MAILBOX.get_or_init(|| Mailbox::new(move |wake| waker.ring(wake))).clone()
         }
     };
     let editor = Rc::new(Editor::new(lua)?);
     EDITOR.set(Some(editor.clone()));
-    let frame = Timer::new(lua, lua.create_function(|_, ()| when_free(App::frame_due))?)?;
     let tick = Timer::new(lua, lua.create_function(|_, ()| when_free(App::ticked))?)?;
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
-    let app = App::new(editor.clone(), mailbox, background, frame, tick, demo.map(PathBuf::from))?;
+    let app = App::new(editor.clone(), mailbox, background, frames, tick, demo.map(PathBuf::from))?;
     APP.set(Some(app));
     actions::define_highlights(&editor)?;
     keys::catch_interrupts(&editor)?;

@@ -52,7 +52,12 @@ pub fn input(
         Ok(())
     })?;
     let ui: Table = editor.module("ui")?;
+    let entries: i64 = editor.func("histnr", "@")?;
     ui.get::<Function>("input")?.call::<()>((options, typed))?;
+    if editor.func::<i64>("histnr", "@")? > entries {
+        // What is typed for an agent is not for the history, which is kept on the disk.
+        editor.func::<i64>("histdel", ("@", -1))?;
+    }
     answer.shown();
     Ok(())
 }

@@ -31,5 +31,6 @@ impl Timer {
 }
 
 fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).max(1)
+    // Rounded up: a timer that is early has to be started once more.
+    u64::try_from(duration.as_micros().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }

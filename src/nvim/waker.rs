@@ -1,44 +1,65 @@
 //! From any thread to Neovim's: one libuv handle that is rung, and one Lua function that Neovim then
-//! runs when it is safe. The libuv callback itself only schedules, since it fires in the middle of
-//! Ex commands, where nothing would refuse an edit.
+//! runs when it is safe. The libuv callback itself only schedules, or waits for the next frame, since
+//! it fires in the middle of Ex commands, where nothing would refuse an edit.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mlua::{Function, Lua, Table};
 use nvim_oxi::libuv::AsyncHandle;
 
+use super::frames::Frames;
+use crate::mailbox::Wake;
+
 thread_local! {
-    /// `vim.schedule` and the function to give to it; both live as long as Neovim does.
-    static SCHEDULE: RefCell<Option<(Function, Function)>> = const { RefCell::new(None) };
+    static BELL: RefCell<Option<Rc<Bell>>> = const { RefCell::new(None) };
 }
+
+/// What a ring leads to; lives as long as Neovim does.
+struct Bell {
+    /// `vim.schedule`.
+    schedule: Function,
+    drain: Function,
+    frames: Rc<Frames>,
+}
+
+/// A ring since the last look was for something that does not wait for a frame.
+static NOW: AtomicBool = AtomicBool::new(false);
 
 /// Rings Neovim's event loop. Never freed: libuv handles of this kind cannot be.
 pub struct Waker(AsyncHandle);
 
 impl Waker {
-    /// `drain` runs in Neovim's main loop after a ring; many rings may lead to one run.
-    pub fn new(lua: &Lua, drain: Function) -> Result<Self, Box<dyn std::error::Error>> {
+    /// `drain` runs in Neovim's main loop after a ring; many rings may lead to one run. `frames` runs
+    /// the same when it was told to wait.
+    pub fn new(lua: &Lua, drain: Function, frames: Rc<Frames>) -> Result<Self, Box<dyn std::error::Error>> {
         let vim: Table = lua.globals().get("vim")?;
         let schedule: Function = vim.get("schedule")?;
-        SCHEDULE.set(Some((schedule, drain)));
+        BELL.set(Some(Rc::new(Bell { schedule, drain, frames })));
         let handle = AsyncHandle::new(|| {
             // Above this is C: nothing may unwind into it. A failed schedule is tried at the next ring.
-            let _ = catch_unwind(AssertUnwindSafe(run_soon));
+            let _ = catch_unwind(AssertUnwindSafe(rung));
         })?;
         Ok(Self(handle))
     }
 
-    pub fn ring(&self) {
+    pub fn ring(&self, wake: Wake) {
+        if wake == Wake::Now {
+            NOW.store(true, Ordering::Release);
+        }
         // It only fails once the loop is closed, when Neovim is gone.
         let _ = self.0.send();
     }
 }
 
-fn run_soon() {
-    let pair = SCHEDULE.with_borrow(Clone::clone);
-    if let Some((schedule, drain)) = pair {
-        // `vim.schedule` fails only when memory is out.
-        let _ = schedule.call::<()>(drain);
-    }
+fn rung() {
+    let Some(bell) = BELL.with_borrow(Clone::clone) else { return };
+    // Both fail only when memory is out.
+    let _ = if NOW.swap(false, Ordering::AcqRel) || bell.frames.is_due() {
+        bell.schedule.call::<()>(&bell.drain)
+    } else {
+        bell.frames.wait()
+    };
 }

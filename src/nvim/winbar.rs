@@ -130,8 +130,9 @@ fn clock(ms: u64) -> String {
     }
 }
 
+/// A text of the agent's, in which 'winbar' finds nothing to evaluate and the screen nothing to obey.
 fn escape(text: &str) -> String {
-    text.replace('%', "%%")
+    text.replace('%', "%%").replace(char::is_control, " ")
 }
 
 #[cfg(test)]

@@ -403,6 +403,35 @@ fn a_list_is_turned_page_by_page_and_cursors_are_not_looked_into() {
 }
 
 #[test]
+fn what_a_list_says_of_folders_is_not_sent_back() {
+    let mut test = Test::new();
+    let can = json!({"agentCapabilities": {"loadSession": true,
+        "sessionCapabilities": {"list": {}, "additionalDirectories": {}}}});
+    let listed = |folders: Value| json!({"sessions": [{"sessionId": "old", "cwd": "/p", "additionalDirectories": folders}]});
+    test.connect_with(
+        &can,
+        &[
+            json!({"expect": "session/list", "as": "first"}),
+            answer_to("first", &listed(json!(["/a", "/b"]))),
+            json!({"expect": "session/list", "as": "second"}),
+            answer_to("second", &listed(Value::Null)),
+            expect("session/load"),
+            answer_to("session/load", &Value::Null),
+        ],
+    );
+    let was_listed = |event: &Event| matches!(event, Event::Listed { .. }).then_some(());
+    for _ in 0..2 {
+        test.send(Command::List { agent: AGENT, cwd: None, cursor: None });
+        test.wait("Listed", was_listed);
+    }
+    let place = Place { additional: vec!["/c".into()], ..test.place() };
+    let acp_id = "old".to_owned();
+    test.send(Command::Load { agent: AGENT, session: SESSION, place, acp_id, how: Reopen::Load });
+    test.opened();
+    assert_eq!(test.finish().params("session/load")["additionalDirectories"], json!(["/c"]));
+}
+
+#[test]
 fn a_session_may_be_deleted_twice() {
     let mut test = Test::new();
     test.connect_with(

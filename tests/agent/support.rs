@@ -46,7 +46,7 @@ impl Test {
         let folder = folder.canonicalize().unwrap();
         let bell = Arc::new((Mutex::new(0), Condvar::new()));
         let ring = bell.clone();
-        let mailbox = Mailbox::new(move || {
+        let mailbox = Mailbox::new(move |_| {
             *ring.0.lock().unwrap() += 1;
             ring.1.notify_all();
         });

@@ -86,6 +86,39 @@ fn a_prompt_has_all_that_the_agent_takes() {
 }
 
 #[test]
+fn a_path_is_sent_as_the_uri_of_its_file() {
+    let mut test = Test::new();
+    test.open_with(
+        &json!({"agentCapabilities": {"promptCapabilities": {"embeddedContext": true}}}),
+        &[expect("session/prompt"), end_turn()],
+    );
+    let link =
+        |uri: &str| Content::Link { uri: uri.into(), name: "n".into(), title: None, mime: None, size: None };
+    let content = vec![
+        link("/a b/c#d?e%f.rs"),
+        link("/\u{e9}/\u{1F600}~[x].md"),
+        link("file:///a%20b"),
+        link("nvim://quickfix"),
+        Content::Resource { uri: "/a b".into(), mime: None, body: ResourceBody::Text("t".into()) },
+    ];
+    test.send(Command::Prompt { session: SESSION, content });
+    test.stop_reason();
+    let received = test.finish();
+    let sent = &received.params("session/prompt")["prompt"];
+    let uris: Vec<&str> = (0..4).map(|at| sent[at]["uri"].as_str().unwrap()).collect();
+    assert_eq!(
+        uris,
+        [
+            "file:///a%20b/c%23d%3Fe%25f.rs",
+            "file:///%C3%A9/%F0%9F%98%80~%5Bx%5D.md",
+            "file:///a%20b",
+            "nvim://quickfix",
+        ]
+    );
+    assert_eq!(sent[4]["resource"]["uri"], "file:///a%20b");
+}
+
+#[test]
 fn a_turn_ends_with_its_answer_and_not_before() {
     let mut test = Test::new();
     test.open(&[

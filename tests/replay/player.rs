@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::recording::{FILES, Recording, Step};
+use super::recording::{Recording, Step};
 use crate::support::process::wait_for;
 use crate::support::project::TempProject;
 use crate::support::{Nvim, Options, demo_agent};
@@ -26,9 +26,9 @@ pub struct Played {
     pub files: BTreeMap<String, String>,
     /// Those of them that have unsaved edits, as they are in their buffers.
     pub unsaved: BTreeMap<String, String>,
-    /// How each agent ended.
-    pub exits: Vec<String>,
-    /// What the replaying agents missed or did not expect.
+    /// The agent's exit code.
+    pub exit: String,
+    /// What the replaying agent missed or did not expect.
     pub complaints: Vec<String>,
     /// Where the client answered otherwise than the recorded one.
     pub differences: Vec<String>,
@@ -40,14 +40,28 @@ pub struct Played {
 const KEEP_EXIT: &str = r#""$@"; echo $? >"$0""#;
 
 const PREPARE: &str = r"
-    local agents, log, answers = unpack(vim.json.decode(...))
-    _G.seen = { ended = {}, questions = {}, notifications = {} }
+    local agent, log, answers, filled, stored = unpack(vim.json.decode(...))
+    _G.seen = { ended = vim.empty_dict(), questions = {}, notifications = {} }
     vim.notify = function(text, level)
       local names = { 'debug', 'info', 'warning', 'error' }
       table.insert(_G.seen.notifications, (names[level or 2] or 'trace') .. ': ' .. text)
     end
+    local function find(items, begin)
+      for index, item in ipairs(items) do
+        if vim.startswith(item, begin) then return index end
+      end
+    end
+    local choices = {
+      acp_permission = function() return table.remove(answers, 1) end,
+      acp_elicitation = function(items) return find(items, table.remove(filled, 1) or 'Send') end,
+      acp_session = function(items) return find(items, 'Earlier sessions') or stored end,
+    }
+    vim.ui.input = function(options, typed)
+      table.insert(_G.seen.questions, options.prompt)
+      typed('')
+    end
     vim.ui.select = function(items, options, choose)
-      local number = table.remove(answers, 1) or 0
+      local number = choices[options.kind](items) or 0
       local lines = { options.prompt }
       for index, item in ipairs(items) do
         table.insert(lines, (index == number and '> ' or '  ') .. item)
@@ -56,10 +70,10 @@ const PREPARE: &str = r"
       if number > 0 then choose(items[number], number) end
     end
     vim.api.nvim_create_autocmd('User', { pattern = 'AcpTurnEnded', callback = function(event)
-      local agent = event.data.agent
-      _G.seen.ended[agent] = (_G.seen.ended[agent] or 0) + 1
+      local session = event.data.session
+      _G.seen.ended[session] = (_G.seen.ended[session] or 0) + 1
     end })
-    require('acp').setup({ agents = agents, log = log })";
+    require('acp').setup({ agents = { agent = agent }, log = log })";
 
 /// What stands at the right edge is part of what a user sees.
 const TRANSCRIPT: &str = r"
@@ -82,8 +96,9 @@ const UNSAVED: &str = r"
     end
     return vim.json.encode(texts)";
 
-/// How a chat ends whose agent the user stopped.
+/// How a chat ends whose agent the user stopped, and all of one that had not been opened.
 const ENDED: &str = "R starts it again with a new session; what stands here stays";
+const NEVER_BEGAN: &str = "R starts it again";
 
 /// Plays all of a recording that a user of this client can do.
 pub fn play(recording: &Recording) -> Played {
@@ -92,11 +107,11 @@ pub fn play(recording: &Recording) -> Played {
         player.open(session);
     }
     // Sessions take turns, so that all of them are at work at the same time.
-    let longest = recording.sessions.iter().map(Vec::len).max().unwrap_or_default();
+    let longest = recording.sessions.iter().map(|session| session.steps.len()).max().unwrap_or_default();
     for number in 0..longest {
-        for (session, steps) in recording.sessions.iter().enumerate() {
-            if let Some(step) = steps.get(number) {
-                player.take(session, step, steps.get(number + 1));
+        for (index, session) in recording.sessions.iter().enumerate() {
+            if let Some(step) = session.steps.get(number) {
+                player.take(index, step, session.steps.get(number + 1));
             }
         }
     }
@@ -113,7 +128,7 @@ struct Player<'a> {
 
 impl<'a> Player<'a> {
     fn start(recording: &'a Recording) -> Self {
-        let project = TempProject::new(&FILES);
+        let project = TempProject::new(&recording.files_before());
         project.write(".agent/log.jsonl", "");
         let nvim = Nvim::start(Options {
             columns: 120,
@@ -125,13 +140,11 @@ impl<'a> Player<'a> {
         });
         let prompts = vec![0; recording.sessions.len()];
         let mut player = Self { recording, project, nvim, prompts };
-        let mut agents = json!({});
-        for session in 0..recording.sessions.len() {
-            agents[name(session)] = player.agent(session);
-        }
-        let options = json!([agents, player.project.file(".agent/log.jsonl"), recording.answers]).to_string();
-        player.nvim.exec_lua(PREPARE, [options.into()]);
-        if recording.is_case("unsaved") {
+        let Recording { answers, filled, sessions, .. } = recording;
+        let stored = sessions.iter().find_map(|session| session.stored);
+        let options = json!([player.agent(), player.file("log.jsonl"), answers, filled, stored.unwrap_or(0)]);
+        player.nvim.exec_lua(PREPARE, [options.to_string().into()]);
+        if recording.is("unsaved") {
             player.nvim.command("edit notes.txt");
             player.nvim.input("2GccUNSAVED<Esc>");
             player.nvim.wait_until(|nvim| nvim.buffer_text(0).contains("UNSAVED\n"), "the unsaved edit");
@@ -139,31 +152,42 @@ impl<'a> Player<'a> {
         player
     }
 
-    /// The agent that plays one session of the recording, as `setup` wants it.
-    fn agent(&self, session: usize) -> Value {
+    /// The agent that plays the recording, as `setup` wants it.
+    fn agent(&self) -> Value {
         let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
-        let mut args = vec!["-c".to_owned(), KEEP_EXIT.to_owned(), text(&self.exit_file(session))];
+        let mut args = vec!["-c".to_owned(), KEEP_EXIT.to_owned(), text(&self.file("exit"))];
         args.extend([text(demo_agent()), "--replay".to_owned(), text(&self.recording.path)]);
         args.extend(["--map".to_owned(), format!("/project={}", text(self.project.path()))]);
-        args.extend(["--session".to_owned(), (session + 1).to_string()]);
+        if self.recording.sessions.len() == 1 {
+            // Without what was said to sessions that never were.
+            args.extend(["--session", "1"].map(str::to_owned));
+        }
         let without = self.recording.without.iter();
         args.extend(without.flat_map(|method| ["--without".to_owned(), method.clone()]));
         json!({ "command": "sh", "args": args })
     }
 
-    fn exit_file(&self, session: usize) -> std::path::PathBuf {
-        self.project.file(&format!(".agent/exit-{session}"))
+    /// A file that is none of the project's.
+    fn file(&self, name: &str) -> PathBuf {
+        self.project.file(&format!(".agent/{name}"))
     }
 
-    /// Shows a session's chat, which begins it if there is none yet, and goes to its prompt.
-    fn focus(&mut self, session: usize) {
-        self.nvim.command(&format!("AcpChat {}", name(session)));
-    }
-
+    /// Has one more chat opened.
     fn open(&mut self, session: usize) {
-        self.focus(session);
-        let what = format!("the session to be open ({})", self.recording.name);
-        self.nvim.wait_until(|nvim| status(nvim, session)["state"] != "starting", &what);
+        match self.recording.sessions[session].stored {
+            None => self.nvim.command("AcpChat! agent"),
+            Some(_) => self.nvim.command("Acp sessions"),
+        }
+        let what = format!("session {session} to be open ({})", self.recording.name);
+        self.nvim.wait_until(
+            |nvim| status(nvim, session)["state"].as_str().is_some_and(|state| state != "starting"),
+            &what,
+        );
+    }
+
+    /// Shows a session's chat and goes to its prompt.
+    fn focus(&mut self, session: usize) {
+        self.nvim.command(&format!("Acp sessions {}", session + 1));
     }
 
     fn take(&mut self, session: usize, step: &Step, next: Option<&Step>) {
@@ -179,10 +203,7 @@ impl<'a> Player<'a> {
             }
             Step::Stop { after, asked } => {
                 self.wait_for_messages(*after);
-                let what = format!("question {asked} ({})", self.recording.name);
-                let code = "return #_G.seen.questions";
-                let asked = *asked as u64;
-                self.nvim.wait_until(|nvim| nvim.exec_lua(code, []) == asked.into(), &what);
+                self.wait_for_questions(*asked);
                 self.nvim.input("<C-c>");
                 self.wait_for_turns(session);
             }
@@ -195,6 +216,11 @@ impl<'a> Player<'a> {
                 assert!(error.is_nil(), "couldn't choose a {action}: {error}");
                 self.wait_for_messages(*until);
             }
+            Step::List => {
+                let questions = self.questions();
+                self.nvim.command("Acp sessions");
+                self.wait_for_questions(questions + 2);
+            }
         }
     }
 
@@ -204,14 +230,26 @@ impl<'a> Player<'a> {
 
     fn wait_for_turns(&mut self, session: usize) {
         let wanted = self.prompts[session];
-        let what = format!("turn {wanted} to end ({})", self.recording.name);
+        let what = format!("turn {wanted} of session {session} to end ({})", self.recording.name);
         let code = "return _G.seen.ended[...] or 0";
-        self.nvim.wait_until(|nvim| nvim.exec_lua(code, [name(session).into()]) == wanted.into(), &what);
+        let key = session as u64 + 1;
+        self.nvim.wait_until(|nvim| nvim.exec_lua(code, [key.into()]) == wanted.into(), &what);
+    }
+
+    fn questions(&mut self) -> usize {
+        let count = self.nvim.exec_lua("return #_G.seen.questions", []);
+        count.as_u64().expect("a number") as usize
+    }
+
+    fn wait_for_questions(&mut self, wanted: usize) {
+        let what = format!("question {wanted} ({})", self.recording.name);
+        let code = "return #_G.seen.questions";
+        self.nvim.wait_until(|nvim| nvim.exec_lua(code, []).as_u64() >= Some(wanted as u64), &what);
     }
 
     /// Waits until so many messages of the agent's have come.
     fn wait_for_messages(&mut self, wanted: usize) {
-        let log = self.project.file(".agent/log.jsonl");
+        let log = self.file("log.jsonl");
         let what = format!("message {wanted} of the agent's ({})", self.recording.name);
         self.nvim.wait_until(
             |_| records(&log).iter().filter(|record| record["dir"] == "agent->client").count() >= wanted,
@@ -222,8 +260,20 @@ impl<'a> Player<'a> {
     fn end(mut self) -> Played {
         let sessions = 0..self.recording.sessions.len();
         sessions.clone().for_each(|session| self.wait_for_turns(session));
-        let transcripts = sessions.clone().map(|session| self.stop(session)).collect();
-        let exits = sessions.map(|session| self.exit(session)).collect();
+        let before: Vec<String> = sessions.clone().map(|session| self.transcript(session)).collect();
+        let transcripts = if self.recording.closes {
+            self.nvim.command("Acp close");
+            before
+        } else {
+            self.nvim.command("Acp stop");
+            let last_words = |(session, before)| self.last_words(session).unwrap_or(before);
+            sessions.zip(before).map(last_words).collect()
+        };
+        let exit = self.file("exit");
+        wait_for(
+            || fs::read_to_string(&exit).is_ok_and(|code| code.ends_with('\n')),
+            "the agent's exit code",
+        );
         let seen = self.nvim.exec_lua("return vim.json.encode(_G.seen)", []);
         let seen: Value = serde_json::from_str(seen.as_str().expect("a text")).expect("JSON");
         let messages = self.nvim.messages();
@@ -231,8 +281,7 @@ impl<'a> Player<'a> {
         let status = self.nvim.quit();
         assert!(status.success(), "neovim ended with {status}");
         wait_for(|| self.nvim.processes().is_empty(), "every process to be gone");
-        let said = self.said();
-        let (differences, complaints) = said.into_iter().partition(|line| line.starts_with("note: "));
+        let (differences, complaints) = self.said().into_iter().partition(|line| line.starts_with("note: "));
         Played {
             transcripts,
             questions: texts(&seen["questions"]).iter().map(|text| self.scrub(text)).collect(),
@@ -240,51 +289,36 @@ impl<'a> Player<'a> {
             messages,
             files,
             unsaved,
-            exits,
+            exit: fs::read_to_string(exit).expect("just read").trim().to_owned(),
             complaints,
             differences,
             notes: self.notes(),
         }
     }
 
-    /// Ends a session's agent once it has said all it had to say, and gives the transcript without the
-    /// last words, which are about that.
-    fn stop(&mut self, session: usize) -> String {
-        let before = self.transcript(session);
-        let was_open = status(&mut self.nvim, session)["state"] == "idle";
-        self.focus(session);
-        self.nvim.command("Acp stop");
-        let last = if was_open { ENDED } else { "R starts it again" };
-        let code = TRANSCRIPT;
-        let buffer = status(&mut self.nvim, session)["buffer"].as_u64().expect("a buffer");
+    /// The transcript of a session whose agent was stopped, without the last words, which are about
+    /// that. None where the session was never open: what was there before was replaced then.
+    fn last_words(&mut self, session: usize) -> Option<String> {
+        let ends = [ENDED, NEVER_BEGAN];
         let what = format!("the agent to end ({})", self.recording.name);
+        let buffer = status(&mut self.nvim, session)["buffer"].as_u64().expect("a buffer");
         self.nvim.wait_until(
-            |nvim| nvim.exec_lua(code, [buffer.into()]).as_str().is_some_and(|text| text.ends_with(last)),
+            |nvim| {
+                let text = nvim.exec_lua(TRANSCRIPT, [buffer.into()]);
+                ends.iter().any(|end| text.as_str().is_some_and(|text| text.ends_with(end)))
+            },
             &what,
         );
-        if !was_open {
-            // That it was stopped took the place of why it did not open.
-            return before;
-        }
-        let after = self.transcript(session);
-        let (transcript, end) = after.rsplit_once("\n\n").expect("a line between them");
+        let transcript = self.transcript(session);
+        let (before, end) = transcript.rsplit_once("\n\n")?;
         assert_eq!(end.split_once(" was stopped\n").map(|(_, last)| last), Some(ENDED));
-        transcript.to_owned()
+        Some(before.to_owned())
     }
 
     fn transcript(&mut self, session: usize) -> String {
         let buffer = status(&mut self.nvim, session)["buffer"].as_u64().expect("a buffer");
         let text = self.nvim.exec_lua(TRANSCRIPT, [buffer.into()]);
         self.scrub(text.as_str().expect("a text"))
-    }
-
-    fn exit(&self, session: usize) -> String {
-        let file = self.exit_file(session);
-        wait_for(
-            || fs::read_to_string(&file).is_ok_and(|code| code.ends_with('\n')),
-            "the agent's exit code",
-        );
-        fs::read_to_string(file).expect("just read").trim().to_owned()
     }
 
     fn files(&self) -> BTreeMap<String, String> {
@@ -310,9 +344,9 @@ impl<'a> Player<'a> {
         serde_json::from_str(texts.as_str().expect("a text")).expect("JSON")
     }
 
-    /// The lines that the replaying agents wrote in their own name.
+    /// The lines that the replaying agent wrote in its own name.
     fn said(&self) -> Vec<String> {
-        let records = records(&self.project.file(".agent/log.jsonl"));
+        let records = records(&self.file("log.jsonl"));
         let lines = records
             .iter()
             .filter(|record| record["dir"] == "stderr")
@@ -321,7 +355,7 @@ impl<'a> Player<'a> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let records = records(&self.project.file(".agent/log.jsonl"));
+        let records = records(&self.file("log.jsonl"));
         records.iter().filter_map(|record| Some(self.scrub(record["note"].as_str()?))).collect()
     }
 
@@ -330,17 +364,12 @@ impl<'a> Player<'a> {
     }
 }
 
-/// The name of a session's agent.
-fn name(session: usize) -> &'static str {
-    ["agent", "other"][session]
-}
-
-/// What the plugin says of a session.
+/// What the plugin says of a session; they are numbered in the order of their opening.
 fn status(nvim: &mut Nvim, session: usize) -> Value {
     let code = "return vim.json.encode(require('acp').status().sessions)";
     let status = nvim.exec_lua(code, []);
     let all: Vec<Value> = serde_json::from_str(status.as_str().expect("a text")).expect("JSON");
-    all.into_iter().find(|one| one["name"] == name(session)).unwrap_or_default()
+    all.into_iter().find(|one| one["session"] == session + 1).unwrap_or_default()
 }
 
 /// The whole lines of a log.

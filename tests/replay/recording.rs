@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The project as every recording began with it.
-pub const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 2] = [
     ("notes.txt", "alpha\nbeta\ngamma\ndelta\n"),
     ("src/app.py", "def main():\n    print('hello')\n\n\nmain()\n"),
 ];
@@ -17,17 +17,26 @@ pub struct Recording {
     /// The file's name without its ending.
     pub name: String,
     pub path: PathBuf,
-    /// What happened in each session, in the order of their opening.
-    pub sessions: Vec<Vec<Step>>,
+    /// Which of them were begun, or taken up again, and what happened in each.
+    pub sessions: Vec<Session>,
     /// For each permission question the number of the option that was chosen, from 1; 0 for none.
     pub answers: Vec<usize>,
+    /// What was chosen in forms.
+    pub filled: Vec<String>,
+    /// Whether the session was closed at the end.
+    pub closes: bool,
     /// Methods that the recorded client used and a user of this one cannot.
     pub without: BTreeSet<String>,
     /// The project's files at the end.
     pub files: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug)]
+pub struct Session {
+    /// For one that was taken up: its number in the agent's list, from 1.
+    pub stored: Option<usize>,
+    pub steps: Vec<Step>,
+}
+
 pub enum Step {
     Prompt(String),
     /// Stopped when the agent had sent so many messages, so many of them permission questions.
@@ -41,6 +50,8 @@ pub enum Step {
         words: Vec<String>,
         until: usize,
     },
+    /// Had the agent list its stored sessions, and took up none.
+    List,
 }
 
 /// One line of the file.
@@ -51,34 +62,78 @@ struct Line {
 
 impl Recording {
     pub fn read(path: &Path) -> Self {
-        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name in UTF-8").to_owned();
-        let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("couldn't read {name}: {error}"));
-        let entries: Vec<Value> =
-            text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
-        let files = entries.iter().find_map(|entry| entry["summary"]["files"].as_object());
+        let text = fs::read_to_string(path);
+        let text = text.unwrap_or_else(|error| panic!("couldn't read {}: {error}", path.display()));
+        let records = records(&text);
+        let files = records.iter().find_map(|record| record["summary"]["files"].as_object());
         let files = files.expect("a recording ends with a summary").iter();
         let files = files.map(|(name, text)| (name.clone(), text.as_str().expect("a text").to_owned()));
-        let lines: Vec<Line> = entries
-            .iter()
-            // What an agent knows after its end is for clients that load sessions.
-            .take_while(|entry| entry["note"] != "a second agent process")
-            .filter(|entry| entry["msg"].is_object())
-            .map(|entry| Line { from_agent: entry["dir"] == "agent->client", message: entry["msg"].clone() })
-            .collect();
+        let lines = lines(records.split(is_restart).next().expect("there is always one part"));
         let without = without(&lines);
         Self {
-            name,
+            name: path.file_stem().and_then(|name| name.to_str()).expect("a name in UTF-8").to_owned(),
             path: path.to_owned(),
             sessions: sessions(&lines, &without),
             answers: answers(&lines),
+            filled: filled(&lines),
+            closes: requests(&lines, false).any(|(_, method, _)| method == "session/close"),
             without,
             files: files.collect(),
         }
     }
 
-    pub fn is_case(&self, case: &str) -> bool {
+    /// The project as it is at the beginning. Who comes back finds it as they left it.
+    pub fn files_before(&self) -> Vec<(&str, &str)> {
+        if self.sessions.iter().any(|session| session.stored.is_some()) {
+            return self.files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        }
+        FILES.to_vec()
+    }
+
+    /// Whether it is a recording of this case.
+    pub fn is(&self, case: &str) -> bool {
         self.name.ends_with(&format!("-{case}"))
     }
+}
+
+/// For a recording whose client came back to a session in a second process: the same by a client that
+/// begins a new session, has the stored ones listed and takes up the one, as a user of this client does.
+/// What the recorded client had no need to ask then is answered as in the first process.
+pub fn come_back(recording: &Path) -> Option<String> {
+    let records = records(&fs::read_to_string(recording).ok()?);
+    let mut parts = records.split(is_restart);
+    let (first, second) = (parts.next()?, parts.next()?);
+    let first = lines(first);
+    let exchange = |wanted: &str| {
+        let (at, ..) = requests(&first, false).find(|(_, method, _)| *method == wanted)?;
+        let (mut request, mut answer) = (first[at].message.clone(), answer(&first, at)?.1.clone());
+        (request["id"], answer["id"]) = (wanted.into(), wanted.into());
+        Some([("client->agent", request), ("agent->client", answer)])
+    };
+    let [new, mut opened] = exchange("session/new")?;
+    opened.1["result"]["sessionId"] = "a new one".into();
+    let [list, listed] = exchange("session/list")?;
+    let before = second.iter().position(|record| record["msg"]["method"] == "session/load")?;
+    let inserted = [new, opened, list, listed].map(|(dir, msg)| json!({ "t": 0, "dir": dir, "msg": msg }));
+    let all = second[..before].iter().chain(&inserted).chain(&second[before..]);
+    Some(all.map(|record| format!("{record}\n")).collect())
+}
+
+fn records(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+fn is_restart(record: &Value) -> bool {
+    record["note"] == "a second agent process"
+}
+
+fn lines(records: &[Value]) -> Vec<Line> {
+    let messages = records.iter().filter(|record| record["msg"].is_object());
+    let line = |record: &Value| Line {
+        from_agent: record["dir"] == "agent->client",
+        message: record["msg"].clone(),
+    };
+    messages.map(line).collect()
 }
 
 fn requests(lines: &[Line], from_agent: bool) -> impl Iterator<Item = (usize, &str, &Value)> {
@@ -111,7 +166,13 @@ fn without(lines: &[Line]) -> BTreeSet<String> {
         options.is_some_and(|options| options.iter().any(|option| option["category"] == category))
     };
     let plays = |method: &str| match method {
-        "initialize" | "session/new" | "session/prompt" | "session/set_config_option" => true,
+        "initialize"
+        | "session/new"
+        | "session/load"
+        | "session/prompt"
+        | "session/set_config_option"
+        | "session/list"
+        | "session/close" => true,
         // An option of the category takes the place of the older choice.
         "session/set_mode" => !has("mode"),
         "session/set_model" => !has("model"),
@@ -120,11 +181,28 @@ fn without(lines: &[Line]) -> BTreeSet<String> {
     used.into_iter().filter(|method| !plays(method)).map(str::to_owned).collect()
 }
 
-fn sessions(lines: &[Line], without: &BTreeSet<String>) -> Vec<Vec<Step>> {
-    let opened = requests(lines, false).filter(|(_, method, _)| *method == "session/new");
-    let ids = opened
-        .map(|(at, ..)| answer(lines, at).and_then(|(_, answer)| answer["result"]["sessionId"].as_str()));
-    ids.map(|id| id.map_or_else(Vec::new, |id| steps(lines, id, without))).collect()
+fn sessions(lines: &[Line], without: &BTreeSet<String>) -> Vec<Session> {
+    let mut sessions = Vec::new();
+    let mut listed: Vec<&str> = Vec::new();
+    for (at, method, request) in requests(lines, false) {
+        let answer = answer(lines, at).map_or(&Value::Null, |(_, answer)| &answer["result"]);
+        let id = match method {
+            "session/new" => answer["sessionId"].as_str(),
+            "session/load" => request["params"]["sessionId"].as_str(),
+            "session/list" => {
+                let all = answer["sessions"].as_array().into_iter().flatten();
+                listed = all.filter_map(|one| one["sessionId"].as_str()).collect();
+                None
+            }
+            _ => None,
+        };
+        if ["session/new", "session/load"].contains(&method) {
+            let stored = listed.iter().position(|listed| method == "session/load" && Some(*listed) == id);
+            let steps = id.map_or_else(Vec::new, |id| steps(lines, id, without));
+            sessions.push(Session { stored: stored.map(|index| index + 1), steps });
+        }
+    }
+    sessions
 }
 
 fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step> {
@@ -143,7 +221,8 @@ fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step>
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.from_agent) {
         let params = &line.message["params"];
         let Some(method) = line.message["method"].as_str() else { continue };
-        if params["sessionId"] != session || without.contains(method) {
+        let is_ours = params["sessionId"] == session || params["sessionId"].is_null();
+        if !is_ours || without.contains(method) {
             continue;
         }
         let text = |name: &str| match &params[name] {
@@ -157,6 +236,10 @@ fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step>
                 let blocks = params["prompt"].as_array().expect("a prompt has blocks");
                 let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
                 steps.push(Step::Prompt(texts.join("\n")));
+            }
+            // Whoever takes a session up has them listed for that.
+            "session/list" if !requests(lines, false).any(|(_, method, _)| method == "session/load") => {
+                steps.push(Step::List);
             }
             "session/cancel" if at < ends => {
                 let asked = permission_questions(lines).filter(|(asked, _)| *asked < at).count();
@@ -195,4 +278,10 @@ fn answers(lines: &[Line]) -> Vec<usize> {
         options.iter().position(|option| option["optionId"] == chosen)
     });
     chosen.map(|index| index.map_or(0, |index| index + 1)).collect()
+}
+
+fn filled(lines: &[Line]) -> Vec<String> {
+    let asked = requests(lines, true).filter(|(_, method, _)| *method == "elicitation/create");
+    let filled = asked.filter_map(|(at, ..)| answer(lines, at)?.1["result"]["content"].as_object());
+    filled.flat_map(|fields| fields.values()).filter_map(|value| Some(value.as_str()?.to_owned())).collect()
 }

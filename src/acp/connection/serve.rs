@@ -10,15 +10,13 @@ use super::{Connection, State};
 use crate::acp::asks::{During, Over};
 use crate::acp::files::{FileRequest, FileWork, ForEditor};
 use crate::acp::from_acp::{self, AgentRequest, Scope};
+use crate::acp::quirks::{self, Special};
 use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, Reply, RequestId, RpcError};
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::to_acp;
 use crate::core::message::{
     Event, Exit, PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch,
 };
-
-/// An agent that wants the error for a missing file as no error at all.
-const WANTS_EMPTY: &str = "gemini-cli";
 
 /// Requests that wait for a command's end.
 pub struct Waits {
@@ -161,7 +159,7 @@ impl Connection {
         match request {
             AgentRequest::Permission { call, options, .. } => self.permission(session, call, options, reply),
             AgentRequest::Read { path, line, limit, .. } => {
-                let missing_is_empty = self.agent_is(WANTS_EMPTY);
+                let missing_is_empty = self.needs(Special::MissingFileIsEmpty);
                 self.file(session, FileWork::Read { path, line, limit, missing_is_empty }, reply);
             }
             AgentRequest::Write { path, content, .. } => {
@@ -285,8 +283,8 @@ impl Connection {
         }
     }
 
-    fn agent_is(&self, name: &str) -> bool {
-        matches!(&self.state, State::Ready(info) if info.name.as_deref() == Some(name))
+    fn needs(&self, special: Special) -> bool {
+        matches!(&self.state, State::Ready(info) if quirks::has(info.name.as_deref(), special))
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a form or a page that the agent asks about looks: loud and with all there is to know while it
 //! waits, a line or two afterwards. The values of a form are never part of it.
 
-use super::{Drawing, Mark, Style, clean_lines, cut_middle, one_line, status_mark};
+use super::{Drawing, Mark, Style, clean_lines, cut_end, one_line, status_mark};
 use crate::core::address::Address;
 use crate::core::entry::{Elicitation, Subject, Verdict};
 use crate::core::form::{Control, Field};
@@ -70,7 +70,7 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         None => format!("{} {what}", asked.asker),
     };
     if !full {
-        head = cut_middle(&head, style.width.saturating_sub(18).max(20));
+        head = cut_end(&head, style.width.saturating_sub(18).max(20));
     }
     let row = drawing.lines.len();
     let start = mark.len() + 1;
