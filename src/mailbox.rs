@@ -106,11 +106,16 @@ impl Mailbox {
         self.rouse();
     }
 
+    /// Whether the reader keeps up.
+    pub fn has_room(&self) -> bool {
+        self.lock().bytes < FULL
+    }
+
     /// Waits until the reader has caught up. Returns at once while there is room.
     pub async fn room(&self) {
         loop {
             let notified = self.room.notified();
-            if self.lock().bytes < FULL {
+            if self.has_room() {
                 return;
             }
             notified.await;

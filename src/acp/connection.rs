@@ -20,12 +20,13 @@ use wishes::Call;
 
 use super::asks::{Asks, Over};
 use super::files::{self, FileRequest, ForEditor};
-use super::from_acp::{self, Fact};
+use super::from_acp::{self, Chunk, Fact};
 use super::hub::{self, Shared};
 use super::outbox::Outbox;
 use super::process::{Output, Process, SpawnError};
 use super::rpc::{self, Calls, Message, Noise, RpcError};
 use super::session::Sessions;
+use super::shortcut::{Names, Shortcut};
 use super::wire_log::AgentLog;
 use super::{stillborn, to_acp};
 use crate::core::message::{
@@ -52,6 +53,7 @@ pub struct Connection {
     sessions: Sessions,
     /// The session that was opened last, or is yet to be: what is about none is shown there.
     home: Option<SessionKey>,
+    shortcut: Arc<Shortcut>,
     asks: Asks,
     waits: Waits,
     files: mpsc::UnboundedSender<FileRequest>,
@@ -86,7 +88,9 @@ pub async fn run(
     mut leaving: watch::Receiver<Option<Duration>>,
 ) {
     let log = shared.log.agent(&launch.name, &launch.env);
-    let (mut process, name) = match start(&shared, launch, &log).await {
+    let names = Names::default();
+    let shortcut = Arc::new(Shortcut::new(shared.mailbox.clone(), names.clone()));
+    let (mut process, name) = match start(&shared, launch, &log, shortcut.clone()).await {
         Ok(started) => started,
         Err(failure) => return shared.mailbox.post(Event::Exited { agent, why: stillborn(failure) }),
     };
@@ -101,8 +105,9 @@ pub async fn run(
         name,
         log,
         calls: Calls::default(),
-        sessions: Sessions::default(),
+        sessions: Sessions::new(names),
         home: None,
+        shortcut,
         asks: Asks::of(agent),
         waits: Waits::default(),
         files,
@@ -114,11 +119,16 @@ pub async fn run(
     connection.finish(end, process, leaving).await;
 }
 
-async fn start(shared: &Arc<Shared>, launch: Launch, log: &AgentLog) -> Result<(Process, String), Failure> {
+async fn start(
+    shared: &Arc<Shared>,
+    launch: Launch,
+    log: &AgentLog,
+    shortcut: Arc<Shortcut>,
+) -> Result<(Process, String), Failure> {
     let name = launch.name.clone();
     let (limit, guard, log) = (shared.settings.message_limit, shared.guard.clone(), log.clone());
     let failure = |message: String| Failure { kind: FailureKind::Spawn, message, details: None };
-    match spawn_blocking(move || Process::start(&launch, limit, guard, &log)).await {
+    match spawn_blocking(move || Process::start(&launch, limit, guard, &log, shortcut)).await {
         Ok(Ok(process)) => Ok((process, name)),
         Ok(Err(error)) => Err(failure(SpawnError::to_string(&error))),
         Err(_) => Err(failure("the plugin failed while starting it; see the log".to_owned())),
@@ -162,6 +172,7 @@ impl Connection {
                             return End::Fault(failure);
                         }
                     }
+                    self.shortcut.arrived();
                 }
             }
         }
@@ -181,6 +192,7 @@ impl Connection {
     fn hear(&mut self, output: Output) -> ControlFlow<Failure> {
         let limit = self.shared.settings.message_limit >> 20;
         match output {
+            Output::Chunk(chunk) => self.chunk(chunk),
             Output::Message(message) => return self.message(message),
             Output::Noise(noise, line) if !self.noise_told => {
                 self.noise_told = true;
@@ -246,6 +258,13 @@ impl Connection {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    fn chunk(&mut self, chunk: Chunk) {
+        match self.sessions.find(&chunk.session).map(|known| known.key) {
+            Some(session) => self.post(Event::Updated { session, update: chunk.update() }),
+            None => self.updated(chunk.params()),
+        }
     }
 
     fn updated(&mut self, params: Value) {

@@ -2,6 +2,7 @@
 //! to something that can be shown, so that nothing unknown or broken costs its neighbours; what would
 //! cause an action is refused when it is malformed (`requests`). Nothing here decides what to do.
 
+mod chunk;
 mod content;
 mod requests;
 mod updates;
@@ -12,6 +13,7 @@ use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Deserialize;
 use serde_json::Value;
 
+pub use chunk::Chunk;
 pub use requests::{AgentRequest, Scope, request};
 pub use updates::{Data, Fact, command, update};
 

@@ -18,6 +18,7 @@ mod process;
 pub mod quirks;
 mod rpc;
 mod session;
+mod shortcut;
 pub mod terminals;
 mod to_acp;
 mod wire_log;
@@ -164,6 +165,7 @@ pub fn updates_in(bytes: &[u8]) -> impl Iterator<Item = from_acp::Fact> {
     let log = wire_log::WireLog::start(None).agent("", &[]);
     let mut hearing = process::Hearing::new(Settings::default().message_limit, log);
     bytes.chunks(64 << 10).flat_map(move |read| hearing.hear(read)).flat_map(|output| match output {
+        process::Output::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
         process::Output::Message(rpc::Message::Notification { params, .. }) => {
             from_acp::update(&params["update"])
         }

@@ -20,8 +20,10 @@ use tokio::time::{sleep, timeout};
 #[cfg(unix)]
 use super::exit::exit;
 use super::framing::{Framer, TooLong, is_length_header, trim};
+use super::from_acp::Chunk;
 use super::guard::Guard;
 use super::rpc::{self, Message, Noise};
+use super::shortcut::Shortcut;
 use super::wire_log::{AgentLog, Direction};
 use crate::core::message::{Exit, Launch};
 
@@ -36,6 +38,8 @@ const STDERR_LINES: usize = 20;
 /// What the agent wrote to its stdout.
 #[derive(Debug)]
 pub enum Output {
+    /// A message that is a piece of text, and is nothing else.
+    Chunk(Chunk),
     Message(Message),
     /// A line that is no message, or its beginning.
     Noise(Noise, String),
@@ -77,6 +81,7 @@ impl Process {
         message_limit: usize,
         guard: Arc<Guard>,
         log: &AgentLog,
+        shortcut: Arc<Shortcut>,
     ) -> Result<Self, SpawnError> {
         let mut child = command(launch).spawn().map_err(|error| explain(launch, error))?;
         let pid = child.id();
@@ -93,7 +98,7 @@ impl Process {
         run("acp-in", move || write_lines(stdin, &queue));
         run("acp-out", {
             let log = log.clone();
-            move || read_messages(stdout, message_limit, &batches, &log)
+            move || read_messages(stdout, message_limit, &batches, &log, &shortcut)
         });
         run("acp-err", {
             let (log, tail) = (log.clone(), tail.clone());
@@ -236,7 +241,13 @@ fn write_lines(mut stdin: ChildStdin, queue: &blocking::Receiver<Vec<u8>>) {
     }
 }
 
-fn read_messages(mut stdout: ChildStdout, limit: usize, batches: &mpsc::Sender<Vec<Output>>, log: &AgentLog) {
+fn read_messages(
+    mut stdout: ChildStdout,
+    limit: usize,
+    batches: &mpsc::Sender<Vec<Output>>,
+    log: &AgentLog,
+    shortcut: &Shortcut,
+) {
     let mut hearing = Hearing::new(limit, log.clone());
     let mut block = vec![0; 64 * 1024];
     loop {
@@ -249,16 +260,35 @@ fn read_messages(mut stdout: ChildStdout, limit: usize, batches: &mpsc::Sender<V
                 break;
             }
         };
-        let batch = hearing.hear(&block[..read]);
+        let batch = the_long_way(hearing.hear(&block[..read]), shortcut);
+        if batch.is_empty() {
+            continue;
+        }
         let over = matches!(batch.last(), Some(Output::TooLong | Output::LengthHeader));
-        if !batch.is_empty() && batches.blocking_send(batch).is_err() || over {
+        shortcut.sent();
+        if batches.blocking_send(batch).is_err() || over {
             return;
         }
     }
     if let Some(output) = hearing.end() {
+        shortcut.sent();
         // The other end is gone only when nobody wants to know.
         let _ = batches.blocking_send(vec![output]);
     }
+}
+
+/// Posts the text that comes first; what is left goes another way, the text behind it as well.
+fn the_long_way(batch: Vec<Output>, shortcut: &Shortcut) -> Vec<Output> {
+    let mut long = Vec::new();
+    for output in batch {
+        match output {
+            Output::Chunk(chunk) if long.is_empty() => {
+                long.extend(shortcut.post(chunk).err().map(Output::Chunk));
+            }
+            other => long.push(other),
+        }
+    }
+    long
 }
 
 /// From the bytes of an agent's stdout, in whatever pieces they come, to messages.
@@ -296,6 +326,11 @@ fn read_line(line: &[u8], heard: &mut bool, log: &AgentLog) -> Option<Output> {
         return None;
     }
     let text = String::from_utf8_lossy(line);
+    if let Some(chunk) = Chunk::read(&text) {
+        *heard = true;
+        log.message(Direction::FromAgent, line);
+        return Some(Output::Chunk(chunk));
+    }
     match rpc::read(&text) {
         Ok(message) => {
             *heard = true;

@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::Serialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -72,27 +74,98 @@ pub fn read(line: &str) -> Result<Message, Noise> {
     if line.starts_with('[') && serde_json::from_str::<&RawValue>(line).is_ok() {
         return Err(Noise::Array);
     }
-    let mut parts: BTreeMap<String, &RawValue> = serde_json::from_str(line).map_err(|_| Noise::Text)?;
-    let id = parts.remove("id").map(|raw| RequestId(raw.to_owned()));
-    let error = parts.remove("error").filter(|raw| raw.get() != "null");
-    match (parts.remove("method"), id) {
-        (Some(method), id) => {
-            let params = parts.remove("params").map_or(Value::Null, value);
-            match (serde_json::from_str(method.get()), id) {
-                (Ok(method), Some(id)) => Ok(Message::Request { id, method, params }),
-                (Ok(method), None) => Ok(Message::Notification { method, params }),
-                (Err(_), Some(id)) => Ok(Message::Malformed { id }),
-                (Err(_), None) => Err(Noise::Object),
+    // In one pass where all is in order; with care where it is not.
+    match serde_json::from_str::<Parts<Value>>(line) {
+        Ok(parts) => parts.message(),
+        Err(_) => match serde_json::from_str::<Parts<&RawValue>>(line) {
+            Ok(parts) => parts.mended().message(),
+            Err(_) => Err(Noise::Text),
+        },
+    }
+}
+
+/// The keys of the envelope; of one that stands several times, the last counts.
+struct Parts<'a, T> {
+    id: Option<&'a RawValue>,
+    method: Option<T>,
+    params: Option<T>,
+    result: Option<T>,
+    error: Option<T>,
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Key {
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
+}
+
+impl Parts<'_, Value> {
+    fn message(self) -> Result<Message, Noise> {
+        let id = self.id.map(|raw| RequestId(raw.to_owned()));
+        match (self.method, id) {
+            (Some(method), id) => {
+                let params = self.params.unwrap_or_default();
+                match (method, id) {
+                    (Value::String(method), Some(id)) => Ok(Message::Request { id, method, params }),
+                    (Value::String(method), None) => Ok(Message::Notification { method, params }),
+                    (_, Some(id)) => Ok(Message::Malformed { id }),
+                    (_, None) => Err(Noise::Object),
+                }
+            }
+            (None, Some(id)) => {
+                let result = match self.error.filter(|error| !error.is_null()) {
+                    Some(error) => Err(RpcError::read(error)),
+                    None => Ok(self.result.unwrap_or_default()),
+                };
+                Ok(Message::Response { id, result })
+            }
+            (None, None) => Err(Noise::Object),
+        }
+    }
+}
+
+impl<'a> Parts<'a, &'a RawValue> {
+    fn mended(self) -> Parts<'a, Value> {
+        let [method, params, result, error] =
+            [self.method, self.params, self.result, self.error].map(|part| part.map(value));
+        Parts { id: self.id, method, params, result, error }
+    }
+}
+
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Parts<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Envelope(PhantomData))
+    }
+}
+
+struct Envelope<'a, T>(PhantomData<Parts<'a, T>>);
+
+impl<'de: 'a, 'a, T: Deserialize<'de>> Visitor<'de> for Envelope<'a, T> {
+    type Value = Parts<'a, T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut parts = Parts { id: None, method: None, params: None, result: None, error: None };
+        while let Some(key) = map.next_key()? {
+            match key {
+                Key::Id => parts.id = Some(map.next_value()?),
+                Key::Method => parts.method = Some(map.next_value()?),
+                Key::Params => parts.params = Some(map.next_value()?),
+                Key::Result => parts.result = Some(map.next_value()?),
+                Key::Error => parts.error = Some(map.next_value()?),
+                Key::Other => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        (None, Some(id)) => {
-            let result = match error {
-                Some(error) => Err(RpcError::read(value(error))),
-                None => Ok(parts.remove("result").map_or(Value::Null, value)),
-            };
-            Ok(Message::Response { id, result })
-        }
-        (None, None) => Err(Noise::Object),
+        Ok(parts)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::foreign::Foreign;
+use super::shortcut::Names;
 use crate::core::message::{
     AgentId, ConfigOption, Content, OptionKind, OptionValue, Place, SessionKey, TerminalId,
 };
@@ -63,27 +64,32 @@ impl Session {
 }
 
 /// The sessions of one agent, by our name and by its own.
-#[derive(Default)]
 pub struct Sessions {
     by_key: HashMap<SessionKey, Session>,
-    by_acp_id: HashMap<String, SessionKey>,
+    names: Names,
     count: u32,
 }
 
 impl Sessions {
+    pub fn new(names: Names) -> Self {
+        Self { by_key: HashMap::new(), names, count: 0 }
+    }
+
     pub fn insert(&mut self, mut session: Session) {
         self.count += 1;
         session.foreign.generation = self.count;
-        self.by_acp_id.insert(session.acp_id.clone(), session.key);
+        self.names.lock().insert(session.acp_id.clone(), session.key);
         self.by_key.insert(session.key, session);
     }
 
     pub fn remove(&mut self, key: SessionKey) -> Option<Session> {
         let session = self.by_key.remove(&key)?;
         // The agent's name may be that of another session of ours by now.
-        if self.by_acp_id.get(&session.acp_id) == Some(&key) {
-            self.by_acp_id.remove(&session.acp_id);
+        let mut names = self.names.lock();
+        if names.get(&session.acp_id) == Some(&key) {
+            names.remove(&session.acp_id);
         }
+        drop(names);
         Some(session)
     }
 
@@ -92,7 +98,7 @@ impl Sessions {
     }
 
     pub fn find(&self, acp_id: &str) -> Option<&Session> {
-        self.by_key.get(self.by_acp_id.get(acp_id)?)
+        self.by_key.get(self.names.lock().get(acp_id)?)
     }
 
     pub fn any(&self) -> Option<&Session> {

@@ -21,7 +21,7 @@ use crate::core::message::{
 };
 use crate::core::session::{LoggedIn, Moment, Phase, Session};
 use crate::core::tool_call::Status;
-use crate::core::transcript::{Style, readable};
+use crate::core::transcript::readable;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
@@ -1104,18 +1104,13 @@ impl App {
         let until = Instant::now() + budget;
         let editor = self.editor.clone();
         for (key, chat) in &mut self.chats {
-            if !chat.has_waiting() || !chat.is_valid(&editor) {
+            if !chat.has_waiting() {
                 continue;
             }
             let Some(session) = self.sessions.get(key) else { continue };
-            let width = chat
-                .window(&editor)
-                .and_then(|win| editor.win_size(win).ok())
-                .map_or(80, |(columns, _)| columns);
-            let style = Style { icons: self.config.icons, width: width.into() };
             let terminals = &self.terminals;
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
-            chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
+            chat.draw(&editor, &self.highlight, session, self.config.icons, &tail, until)?;
         }
         self.frames.drawn()
     }

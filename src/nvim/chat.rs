@@ -8,7 +8,7 @@ use std::time::Instant;
 use mlua::{Result, Table, Value};
 
 use crate::config::{Layout, WindowOptions};
-use crate::core::entry::{Entry, EntryId};
+use crate::core::entry::{Body, Entry, EntryId};
 use crate::core::message::{SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Drawing, Style, Tail, clean_lines, draw};
@@ -239,23 +239,22 @@ impl Chat {
         editor: &Editor,
         highlight: &Highlight,
         session: &Session,
-        style: &Style,
+        icons: bool,
         tail: &dyn Fn(&TerminalId) -> Option<Tail>,
         until: Instant,
     ) -> Result<()> {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        let following = self.followers(editor)?;
-        editor.set_buf_option(self.transcript, "modifiable", true)?;
-        let drawn = self.draw_waiting(editor, highlight, session, style, tail, until);
-        editor.set_buf_option(self.transcript, "modifiable", false)?;
-        drawn?;
-        let last = editor.line_count(self.transcript)?;
-        for win in following {
-            editor.set_cursor(win, last, 0)?;
-        }
-        Ok(())
+        let Some(unlocked) = editor.unlock(self.transcript)? else {
+            // The user wiped it; a chat that is shown again is drawn anew.
+            self.waiting.clear();
+            return Ok(());
+        };
+        let style = Style { icons, width: unlocked.width.unwrap_or(80).into() };
+        let drawn = self.draw_waiting(editor, highlight, session, &style, tail, until);
+        let locked = editor.lock(self.transcript, unlocked);
+        drawn.and(locked)
     }
 
     fn draw_waiting(
@@ -301,18 +300,6 @@ impl Chat {
         Ok(())
     }
 
-    /// The windows that stand at the end of the transcript and stay there.
-    fn followers(&self, editor: &Editor) -> Result<Vec<Win>> {
-        let last = editor.line_count(self.transcript)?;
-        let mut following = Vec::new();
-        for win in editor.wins_of(self.transcript) {
-            if editor.cursor(win)?.0 >= last {
-                following.push(win);
-            }
-        }
-        Ok(following)
-    }
-
     /// Draws an entry for the first time, at the end. Says whether all of it is there.
     fn add(
         &mut self,
@@ -326,8 +313,12 @@ impl Chat {
         let stream = entry.stream().is_some();
         let mut drawing = if stream {
             // The text itself comes by `append`, piece by piece.
-            let empty =
-                Entry { body: crate::core::entry::Body::Message { text: String::new() }, ..entry.clone() };
+            let empty = Entry {
+                at: entry.at,
+                body: Body::Message { text: String::new() },
+                open: entry.open,
+                refused: false,
+            };
             draw(before, &empty, style, tail)
         } else {
             draw(before, entry, style, tail)

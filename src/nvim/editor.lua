@@ -14,6 +14,34 @@ return {
     end
   end,
 
+  -- Lets a buffer be edited that its user cannot change, until `lock`. Gives the windows that stand at its end,
+  -- and the width of the one in this tab page; nothing for a buffer that is gone.
+  unlock = function(buf)
+    if not api.nvim_buf_is_loaded(buf) then
+      return nil
+    end
+    local last, following = api.nvim_buf_line_count(buf), {}
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      if api.nvim_win_get_cursor(win)[1] >= last then
+        following[#following + 1] = win
+      end
+    end
+    api.nvim_set_option_value("modifiable", true, { buf = buf })
+    local here = vim.fn.bufwinid(buf)
+    return following, here > 0 and api.nvim_win_get_width(here) or nil
+  end,
+
+  -- Has the windows stand at the end of what was edited.
+  lock = function(buf, following)
+    api.nvim_set_option_value("modifiable", false, { buf = buf })
+    local last = api.nvim_buf_line_count(buf)
+    for _, win in ipairs(following) do
+      if api.nvim_win_is_valid(win) then
+        api.nvim_win_set_cursor(win, { last, 0 })
+      end
+    end
+  end,
+
   -- Reads the file of a buffer without unsaved edits again if it has changed. Neovim must not ask: about
   -- a file that is new to an empty buffer it always does (W13), so such a buffer is edited anew.
   take_from_disk = function(buf)

@@ -48,6 +48,14 @@ pub enum Level {
     Error = 4,
 }
 
+/// A buffer that may be edited for a while.
+pub struct Unlocked {
+    /// The windows that stand at its end.
+    following: Table,
+    /// Of its window in this tab page.
+    pub width: Option<u16>,
+}
+
 pub struct Editor {
     pub lua: Lua,
     vim: Table,
@@ -56,6 +64,8 @@ pub struct Editor {
     fetched: RefCell<HashMap<&'static str, Function>>,
     /// Joins a buffer's lines in Lua: five times faster than moving them one by one.
     text: Function,
+    unlock: Function,
+    lock: Function,
     paint: Function,
     in_buffer: Function,
     run_in_terminal: Function,
@@ -73,6 +83,8 @@ impl Editor {
             vim,
             fetched: RefCell::default(),
             text: helpers.get("text")?,
+            unlock: helpers.get("unlock")?,
+            lock: helpers.get("lock")?,
             paint: helpers.get("paint")?,
             in_buffer: helpers.get("in_buffer")?,
             run_in_terminal: helpers.get("run_in_terminal")?,
@@ -150,6 +162,17 @@ impl Editor {
     pub fn text(&self, buf: Buf) -> Result<Option<String>> {
         let text: mlua::LuaString = self.text.call(buf)?;
         Ok(text.to_str().ok().map(|text| text.to_owned()))
+    }
+
+    /// Lets a buffer be edited that its user cannot change, until [`Self::lock`]; `None` when it is gone.
+    pub fn unlock(&self, buf: Buf) -> Result<Option<Unlocked>> {
+        let (following, width): (Option<Table>, Option<u16>) = self.unlock.call(buf)?;
+        Ok(following.map(|following| Unlocked { following, width }))
+    }
+
+    /// Windows that stood at the buffer's end do so again.
+    pub fn lock(&self, buf: Buf, unlocked: Unlocked) -> Result<()> {
+        self.lock.call((buf, unlocked.following))
     }
 
     /// Rows and byte columns are 0-based; -1 counts from the end (`:help nvim_buf_set_text()`).

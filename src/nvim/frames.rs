@@ -9,9 +9,9 @@ use mlua::{Function, Lua, Result};
 
 use super::timer::Timer;
 
-/// Chats are drawn at most this often: text is on the screen as soon as with a frame of the screen's own,
-/// and more often would cost a redraw more for nothing that anyone sees.
-const FRAME: Duration = Duration::from_millis(15);
+/// Chats are drawn at most this often. With what it takes to get there, text is on the screen within one
+/// frame of a screen that shows sixty a second; more often would be a redraw more that nobody sees.
+const FRAME: Duration = Duration::from_millis(14);
 /// libuv's clock has whole milliseconds: its timers may be early by one.
 const GRAIN: Duration = Duration::from_millis(1);
 

@@ -7,6 +7,7 @@ use agent_client_protocol_schema::v1;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::chunk::role;
 use super::content::{block, blocks, tool_content};
 use super::{count, each, id, options, text};
 use crate::core::message::{
@@ -51,11 +52,11 @@ pub enum Data {
 pub fn update(update: &Value) -> Vec<Fact> {
     let kind = update["sessionUpdate"].as_str().unwrap_or_default();
     let read = match kind {
-        "user_message_chunk" => chunks(Role::User, update),
-        "agent_message_chunk" => chunks(Role::Agent, update),
-        "agent_thought_chunk" | "thought_message_chunk" => chunks(Role::Thought, update),
         "tool_call" | "tool_call_update" => return tool_call(update).unwrap_or_else(|| vec![unknown(kind)]),
-        other => one(other, update).map(|update| vec![update]),
+        other => match role(other) {
+            Some(role) => chunks(role, update),
+            None => one(other, update).map(|update| vec![update]),
+        },
     };
     match read {
         Some(updates) => updates.into_iter().map(Fact::Update).collect(),
