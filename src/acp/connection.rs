@@ -33,6 +33,7 @@ use crate::core::message::{
     AgentId, AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, SessionKey, Severity, Steering,
     TerminalId, TurnEnd, Update,
 };
+use crate::core::session::exit_text;
 
 /// How long the output of a process that is gone may still come, from a child that holds the pipe.
 const ECHO: Duration = Duration::from_millis(300);
@@ -371,11 +372,7 @@ impl Connection {
                 // With the process its exit code comes, which says more than that it is gone.
                 let _ = timeout(LAST_BREATH, process.exited()).await;
                 let how = match process.exit() {
-                    Some(exit) => match (exit.code, exit.signal) {
-                        (_, Some(signal)) => format!("was ended by {signal}"),
-                        (Some(code), None) => format!("ended with exit code {code}"),
-                        (None, None) => "ended".to_owned(),
-                    },
+                    Some(exit) => exit_text(Some(&exit)),
                     None => "closed its output".to_owned(),
                 };
                 let failure = self.disconnected(&how, process.stderr().await);

@@ -5,6 +5,7 @@ use crate::core::address::Address;
 use crate::core::form::Form;
 use crate::core::message::{AgentInfo, AuthMethod, Failure, PlanItem, Severity, StopReason, TurnUsage};
 use crate::core::session::Moment;
+use crate::core::text::one_line;
 use crate::core::tool_call::ToolCall;
 
 /// An entry's number in its session: 0-based, in order of appearance.
@@ -155,7 +156,7 @@ impl Entry {
 /// What an agent is called on screen.
 pub fn display_name(configured: &str, info: Option<&AgentInfo>) -> String {
     info.and_then(|info| info.title.clone().or_else(|| info.name.clone()))
-        .map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "))
+        .map(|name| one_line(&name))
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| configured.to_owned())
 }

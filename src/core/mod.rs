@@ -13,5 +13,6 @@ pub mod pattern;
 pub mod review;
 pub mod session;
 pub mod slice;
+pub mod text;
 pub mod tool_call;
 pub mod transcript;

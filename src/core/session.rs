@@ -14,6 +14,7 @@ use crate::core::message::{
     FailureKind, Models, Modes, Opened, Place, Reopen, ResourceBody, Role, SessionKey, Severity,
     SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
 };
+use crate::core::text::one_line;
 use crate::core::tool_call::{Cause, ToolCall};
 
 /// Milliseconds on the editor's clock; the core has none of its own.
@@ -587,7 +588,7 @@ impl Session {
             }
             Update::Info { title, updated_at: _ } => {
                 if let Some(title) = title {
-                    self.title = title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
+                    self.title = title.map(|title| one_line(&title));
                     self.status_touched = true;
                 }
             }
@@ -857,10 +858,6 @@ fn media(what: &str, mime: &str, data: &str, uri: Option<&str>) -> String {
         Some(uri) => format!("[{label}]({uri})"),
         None => format!("[{label}]"),
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::core::message::{
     FileDiff, Location, TerminalId, ToolCallId, ToolCallPatch, ToolContent, ToolKind, WireStatus,
 };
 use crate::core::session::Moment;
+use crate::core::text::one_line;
 
 /// How far a call is, as the user should see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -219,10 +220,6 @@ impl ToolCall {
             names => Some(names.join(", ")),
         }
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A text with the paths in a folder written from there.

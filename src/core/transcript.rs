@@ -14,6 +14,7 @@ use crate::core::message::{
 };
 use crate::core::output::Output;
 use crate::core::session::as_markdown;
+use crate::core::text::one_line;
 use crate::core::tool_call::{Status, ToolCall, kind_word};
 
 /// How to draw.
@@ -594,10 +595,6 @@ fn pretty(value: &serde_json::Value) -> String {
         serde_json::Value::String(text) => text.clone(),
         other => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_string()),
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn capitalized(text: &str) -> String {

@@ -897,7 +897,7 @@ fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
 
 fn describe_stored(stored: &StoredSession) -> String {
     let title = stored.title.as_deref().unwrap_or("untitled");
-    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = crate::core::text::one_line(title);
     let title = crate::core::transcript::cut_middle(&title, 60);
     match &stored.updated_at {
         // The day and the minute of an ISO 8601 time are enough.

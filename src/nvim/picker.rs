@@ -65,7 +65,7 @@ pub fn input(
 /// One line without control characters.
 pub fn plain(text: &str) -> String {
     let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    crate::core::text::one_line(&text)
 }
 
 fn plain_keys(text: &str) -> String {

@@ -245,6 +245,6 @@ impl Terminal {
 }
 
 fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = crate::core::text::one_line(text);
     crate::core::transcript::cut_middle(&line, 60)
 }
