@@ -12,6 +12,7 @@ mod extensions;
 mod files;
 mod follow;
 mod frames;
+mod groups;
 mod highlight;
 mod keys;
 mod permission;
@@ -128,7 +129,7 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
     let app = App::new(editor.clone(), mailbox, background, frames, tick, demo.map(PathBuf::from))?;
     APP.set(Some(app));
-    actions::define_highlights(&editor)?;
+    groups::define(&editor)?;
     keys::catch_interrupts(&editor)?;
     watch(&editor)
 }
@@ -151,7 +152,7 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["BufUnload"], App::buffer_unloaded)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
     on(&["WinResized", "VimResized"], |app, _| app.resized())?;
-    on(&["ColorScheme"], |app, _| actions::define_highlights(&app.editor))
+    on(&["ColorScheme"], |app, _| groups::define(&app.editor))
 }
 
 /// Takes what the background posted, for a few milliseconds, then has it drawn.

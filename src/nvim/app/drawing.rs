@@ -1,0 +1,151 @@
+//! When chats and bars are drawn: one frame at a time, each within its budget.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use mlua::Result;
+
+use super::{App, Job};
+use crate::core::entry::EntryId;
+use crate::core::message::{SessionKey, TerminalId};
+use crate::core::session::Phase;
+use crate::nvim::chat::Chat;
+use crate::nvim::winbar;
+
+/// One frame draws for at most this long, then the editor has its turn for as long again.
+const BUDGET: Duration = Duration::from_millis(4);
+
+/// How often the time of a running turn moves on.
+const TICK: Duration = Duration::from_millis(250);
+
+impl App {
+    /// Notes what changed, so that the next frame draws it.
+    pub fn after_change(&mut self, key: SessionKey) -> Result<()> {
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let (entries, status) = session.take_touched();
+        if !entries.is_empty() {
+            // A call that is over takes its virtual text along, however it ended.
+            let over: BTreeSet<EntryId> = entries
+                .iter()
+                .copied()
+                .filter(|entry| {
+                    session
+                        .entry(*entry)
+                        .and_then(|entry| entry.tool())
+                        .is_some_and(|call| call.status.is_over())
+                })
+                .collect();
+            for entry in over {
+                self.review.clear(&self.editor, (key, entry))?;
+            }
+            if let Some(chat) = self.chats.get_mut(&key) {
+                chat.touch(entries);
+            }
+        }
+        if status {
+            self.update_bar(key)?;
+            self.asking.retry = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn settle(&mut self, key: SessionKey) -> Result<()> {
+        self.draw(BUDGET)?;
+        match self.chats.get_mut(&key) {
+            Some(chat) if !chat.has_waiting() => chat.settle(&self.editor, &self.highlight),
+            _ => Ok(()),
+        }
+    }
+
+    /// Draws now when a frame is due, else sees to it that it comes.
+    pub fn frame_due(&mut self) -> Result<()> {
+        if !self.chats.values().any(Chat::has_waiting) {
+            return Ok(());
+        }
+        if !self.frames.is_due() {
+            return self.frames.wait();
+        }
+        self.draw(BUDGET)?;
+        self.editor.flush();
+        if self.chats.values().any(Chat::has_waiting) {
+            self.frames.drawn_in_part(BUDGET)?;
+            return self.frames.wait();
+        }
+        Ok(())
+    }
+
+    /// Has what is known on the screen before something that holds the editor, such as a picker.
+    pub fn draw_now(&mut self) -> Result<()> {
+        self.draw(BUDGET)?;
+        self.editor.command("redraw")
+    }
+
+    /// Whether diffs of the session are being worked out, and not drawn yet.
+    pub fn has_diffs_under_way(&self, key: SessionKey) -> bool {
+        self.jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
+    }
+
+    pub(super) fn draw(&mut self, budget: Duration) -> Result<()> {
+        let until = Instant::now() + budget;
+        let editor = self.editor.clone();
+        for (key, chat) in &mut self.chats {
+            if !chat.has_waiting() {
+                continue;
+            }
+            let Some(session) = self.sessions.get(key) else { continue };
+            let terminals = &self.terminals;
+            let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
+            chat.draw(&editor, &self.highlight, session, self.config.icons, &tail, until)?;
+        }
+        self.frames.drawn()
+    }
+
+    pub(super) fn update_bar(&mut self, key: SessionKey) -> Result<()> {
+        let now = self.now();
+        let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
+            return Ok(());
+        };
+        let wins = self.editor.wins_of(chat.transcript);
+        let width =
+            wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
+        let bar = winbar::transcript(session, now, width.map_or(80, usize::from));
+        let hints = winbar::prompt(session);
+        let both = format!("{bar}\n{hints}");
+        if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
+            for win in wins {
+                self.editor.set_win_option(win, "winbar", bar.as_str())?;
+            }
+            for win in self.editor.wins_of(chat.prompt) {
+                self.editor.set_win_option(win, "winbar", hints.as_str())?;
+            }
+            self.bars.insert(key, both);
+        }
+        let busy = self
+            .sessions
+            .values()
+            .any(|session| session.is_working() || matches!(session.phase, Phase::Opening { .. }));
+        if busy != self.ticking {
+            self.ticking = busy;
+            if busy {
+                self.tick.every(TICK)?;
+            } else {
+                self.tick.stop()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The time of running turns moves on.
+    pub fn ticked(&mut self) -> Result<()> {
+        let now = self.now();
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        keys.into_iter().try_for_each(|key| {
+            if let Some(session) = self.sessions.get_mut(&key) {
+                session.ticked(now);
+            }
+            self.after_change(key)?;
+            self.update_bar(key)
+        })?;
+        self.frame_due()
+    }
+}

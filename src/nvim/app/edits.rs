@@ -1,0 +1,130 @@
+//! Agents' writes to files that a buffer holds: worked out in the background, applied here.
+
+use std::path::{Path, PathBuf};
+
+use mlua::Result;
+use serde_json::json;
+
+use super::{App, Job, Write};
+use crate::core::message::{Answer, AskId, Command, JobId, Outcome, SessionKey, Severity, Work};
+use crate::nvim::editor::Buf;
+use crate::nvim::files::{Content, Written};
+
+/// How often an agent's write is worked out again because the user typed meanwhile.
+const TRIES: u32 = 3;
+
+impl App {
+    pub fn buffer_loaded(&mut self, buf: Buf) -> Result<()> {
+        if let Some(path) = self.files.loaded(&self.editor, buf)
+            && self.background.is_some()
+        {
+            self.send(Command::FileLoaded { path })?;
+        }
+        Ok(())
+    }
+
+    pub fn buffer_unloaded(&mut self, buf: Buf) -> Result<()> {
+        if let Some(path) = self.files.unloaded(buf)
+            && self.background.is_some()
+        {
+            self.send(Command::FileUnloaded { path })?;
+        }
+        Ok(())
+    }
+
+    /// Has the smallest edits worked out in the background against the buffer as it is now.
+    pub(super) fn write(
+        &mut self,
+        session: SessionKey,
+        ask: AskId,
+        path: PathBuf,
+        content: String,
+        tries: u32,
+    ) -> Result<()> {
+        match self.files.snapshot(&self.editor, &path) {
+            Ok(snapshot) => {
+                let new = Content::for_buffer(&self.editor, snapshot.buf, &content).text;
+                let work = Work::Edits { old: snapshot.text.clone(), new };
+                let job = self.next_job(Job::Write(Write { session, ask, path, content, snapshot, tries }));
+                self.send(Command::Compute { job, work })
+            }
+            Err(why) => self.refuse(ask, &path, &why),
+        }
+    }
+
+    fn refuse(&mut self, ask: AskId, path: &Path, why: &str) -> Result<()> {
+        let text = format!("couldn't write {}: {why}", path.display());
+        self.send(Command::Answer { ask, answer: Answer::Refused(text) })
+    }
+
+    pub(super) fn next_job(&mut self, job: Job) -> JobId {
+        self.numbers.job += 1;
+        let id = JobId(self.numbers.job);
+        self.jobs.insert(id, job);
+        id
+    }
+
+    pub(super) fn computed(&mut self, job: JobId, outcome: Outcome) -> Result<()> {
+        match (self.jobs.remove(&job), outcome) {
+            (Some(Job::Write(write)), Outcome::Edits(edits)) => self.finish_write(write, edits),
+            (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
+                self.asking.retry = true;
+                let waits = self
+                    .sessions
+                    .get(&session)
+                    .and_then(|session| session.entry(call))
+                    .and_then(|entry| entry.tool())
+                    .is_some_and(|call| !call.status.is_over());
+                if !waits || !self.editor.buf_is_loaded(buf) {
+                    return Ok(());
+                }
+                if self.editor.changedtick(buf)? != tick {
+                    return self.place_diffs(session, call, buf, diffs);
+                }
+                self.review.draw(&self.editor, (session, call), buf, &placed)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn finish_write(&mut self, write: Write, edits: Vec<crate::core::changes::TextEdit>) -> Result<()> {
+        let Write { session, ask, path, content, snapshot, tries } = write;
+        let fresh = self.editor.buf_is_loaded(snapshot.buf)
+            && self.editor.changedtick(snapshot.buf)? == snapshot.tick;
+        if !fresh && tries < TRIES {
+            return self.write(session, ask, path, content, tries + 1);
+        }
+        let (buf, edits) = if fresh {
+            (snapshot.buf, edits)
+        } else {
+            // The user types faster than the background compares: now is the only time that fits.
+            match self.files.snapshot(&self.editor, &path) {
+                Ok(now) => {
+                    let new = Content::for_buffer(&self.editor, now.buf, &content).text;
+                    (now.buf, crate::core::changes::edits(&now.text, &new))
+                }
+                Err(why) => return self.refuse(ask, &path, &why),
+            }
+        };
+        let new = Content::for_buffer(&self.editor, buf, &content);
+        match self.files.write(&self.editor, buf, &edits, &new) {
+            Ok(written) => {
+                self.send(Command::Answer { ask, answer: Answer::Done })?;
+                let now = self.now();
+                if written == Written::LeftUnsaved
+                    && let Some(session) = self.sessions.get_mut(&session)
+                {
+                    let name = path.strip_prefix(&session.place.cwd).unwrap_or(&path).display().to_string();
+                    let text = format!(
+                        "{name} had unsaved edits: the agent's change is in the buffer, not saved yet"
+                    );
+                    session.notice(Severity::Info, text, now);
+                }
+                self.emit("AcpFileChanged", session, json!({ "path": path }));
+                self.refresh_diffs(session, &path)?;
+                self.after_change(session)
+            }
+            Err(why) => self.refuse(ask, &path, &why),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What the background says, event by event: the session takes it in, and what else shows it is told.
+
+use mlua::Result;
+use serde_json::json;
+
+use super::App;
+use crate::core::message::{
+    Access, AgentId, Answer, AskId, Command, Event, Question, SessionKey, Severity, Steering, TurnEnd, Update,
+};
+use crate::core::session::{LoggedIn, Moment};
+use crate::core::transcript::readable;
+use crate::nvim::editor::Level;
+
+impl App {
+    pub fn handle(&mut self, event: Event) -> Result<()> {
+        let now = self.now();
+        match event {
+            Event::Started { agent, pid } => {
+                self.pids.insert(agent, pid);
+            }
+            Event::Connected { agent, info } => {
+                self.infos.insert(agent, (*info).clone());
+                for key in self.of_agent(agent) {
+                    if let Some(session) = self.sessions.get_mut(&key) {
+                        session.connected((*info).clone());
+                    }
+                    self.after_change(key)?;
+                }
+            }
+            Event::Opened { session: key, opened } => {
+                let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+                let commands = session.opened(*opened, now);
+                self.send_all(commands)?;
+                self.emit("AcpOpened", key, json!({}));
+                self.after_change(key)?;
+            }
+            Event::OpenFailed { session: key, failure } => {
+                self.emit("AcpFailed", key, json!({ "message": failure.message }));
+                if let Some(session) = self.sessions.get_mut(&key) {
+                    session.open_failed(failure);
+                }
+                self.after_change(key)?;
+            }
+            Event::Updated { session: key, update } => self.updated(key, update, now)?,
+            Event::Asked { session: key, ask, question } => self.asked(key, ask, question, now)?,
+            Event::Called { agent: _, session, ask, method, params } => {
+                self.called(session, ask, method, params)
+            }
+            Event::Told { agent: _, session, method, params } => self.told(session, method, params),
+            Event::Withdrawn { session: key, ask } => {
+                if let Some(session) = self.sessions.get_mut(&key) {
+                    session.withdrawn(ask, now);
+                }
+                self.after_change(key)?;
+            }
+            Event::TurnEnded { session: key, end } => self.turn_ended(key, end, now)?,
+            Event::Steered { session: key, content, outcome } => {
+                let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+                let taken = !matches!(outcome, Steering::NotTaken(_));
+                let commands = session.steered(content, outcome, now);
+                if taken || !commands.is_empty() {
+                    self.emit(
+                        "AcpPromptSent",
+                        key,
+                        if taken { json!({ "steered": true }) } else { json!({}) },
+                    );
+                }
+                self.send_all(commands)?;
+                self.after_change(key)?;
+            }
+            Event::Chosen { session: key, chosen } => {
+                if let Some(session) = self.sessions.get_mut(&key) {
+                    session.chosen(chosen);
+                }
+                self.after_change(key)?;
+            }
+            Event::RequestFailed { agent, session, what, failure } => {
+                let name = self.agent_name(agent);
+                let text = format!("{name} couldn't {what}: {}", failure.message);
+                self.tell(agent, session, Severity::Error, text, now)?;
+            }
+            Event::LoggedIn { agent } => {
+                for key in self.of_agent(agent) {
+                    match self.sessions.get_mut(&key).map(|session| session.logged_in(now)) {
+                        Some(LoggedIn::Open) => self.open_session(key)?,
+                        Some(LoggedIn::Send(commands)) => self.send_all(commands)?,
+                        Some(LoggedIn::Nothing) | None => {}
+                    }
+                    self.after_change(key)?;
+                }
+            }
+            Event::LoggedOut { agent } => {
+                self.tell(agent, None, Severity::Info, "Logged out; :Acp login logs in again".into(), now)?;
+            }
+            Event::Noted { agent, session, severity, text } => {
+                self.tell(agent, session, severity, text, now)?
+            }
+            Event::TerminalStarted { session, terminal, command, cwd: _, typing } => {
+                self.terminal_started((session, terminal), command, typing)?;
+            }
+            Event::TerminalGrew { session: key, terminal, bytes, skipped } => {
+                let terminal = (key, terminal);
+                let first = self.terminals.grew(&self.editor, &terminal, &bytes, skipped)?;
+                self.touch_terminal(&terminal)?;
+                // Many agents tell of what they run themselves only in the end: until then there is
+                // nothing to see, and nothing to do.
+                if first && !self.terminals.takes_input(&terminal) {
+                    self.open_if_long(terminal)?;
+                }
+            }
+            Event::TerminalEnded { session: key, terminal, exit } => {
+                let terminal = (key, terminal);
+                self.terminals.ended(&self.editor, &terminal, exit)?;
+                self.touch_terminal(&terminal)?;
+            }
+            Event::FileServed { session: key, path, access } => {
+                self.follow_to(key, &path, None, if access == Access::Wrote { "wrote" } else { "reading" })?;
+                if access == Access::Wrote {
+                    self.emit("AcpFileChanged", key, json!({ "path": path }));
+                    self.refresh_diffs(key, &path)?;
+                }
+            }
+            Event::Computed { job, outcome } => self.computed(job, outcome)?,
+            Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
+            Event::Exited { agent, why } => {
+                self.pids.remove(&agent);
+                self.alive.remove(&agent);
+                self.infos.remove(&agent);
+                for key in self.of_agent(agent) {
+                    if let Some(session) = self.sessions.get_mut(&key) {
+                        session.exited(why.clone(), now);
+                        let name = session.name();
+                        if !why.expected {
+                            self.emit("AcpFailed", key, json!({ "stderr": why.stderr }));
+                            self.announce(key, &format!("{name} has ended"), Level::Error);
+                        }
+                    }
+                    self.review.clear_session(&self.editor, key)?;
+                    self.after_change(key)?;
+                    self.settle(key)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn updated(&mut self, key: SessionKey, update: Update, now: Moment) -> Result<()> {
+        let call = match &update {
+            Update::ToolCall(patch) => {
+                Some((patch.id.clone(), patch.locations.is_some(), patch.content.is_some()))
+            }
+            _ => None,
+        };
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        session.apply(update, now);
+        if let Some((id, moved, content)) = call
+            && let Some(entry) = session.call_entry(&id)
+        {
+            self.tool_changed(key, entry, moved, content)?;
+        }
+        self.after_change(key)
+    }
+
+    fn asked(&mut self, key: SessionKey, ask: AskId, question: Question, now: Moment) -> Result<()> {
+        if !self.sessions.contains_key(&key) {
+            return self.send(Command::Answer { ask, answer: Answer::Cancelled });
+        }
+        match question {
+            Question::Permission { call, options } => {
+                let id = call.id.clone();
+                let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+                let commands = session.asked(ask, *call, options, now);
+                let waits = commands.is_empty();
+                let entry = session.call_entry(&id);
+                let title = entry.and_then(|entry| session.entry(entry)).and_then(|entry| entry.tool());
+                let title = title.map(|call| call.headline()).unwrap_or_default();
+                let name = session.name();
+                self.send_all(commands)?;
+                if let Some(entry) = entry {
+                    self.tool_changed(key, entry, true, true)?;
+                }
+                if waits {
+                    self.emit("AcpPermissionAsked", key, json!({ "title": title }));
+                    self.announce(key, &format!("{name} asks: {title}"), Level::Warn);
+                }
+            }
+            Question::Read { path, line, limit } => {
+                let answer = match self.files.read(&self.editor, &path, line, limit) {
+                    Ok(text) => Answer::Text(text),
+                    Err(why) => Answer::Refused(format!("couldn't read {}: {why}", path.display())),
+                };
+                self.send(Command::Answer { ask, answer })?;
+                self.follow_to(key, &path, line, "reading")?;
+            }
+            Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
+            Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
+        }
+        self.after_change(key)
+    }
+
+    fn turn_ended(&mut self, key: SessionKey, end: TurnEnd, now: Moment) -> Result<()> {
+        let (reason, failed) = match &end {
+            TurnEnd::Stopped { reason, .. } => (reason.word().to_owned(), None),
+            TurnEnd::Failed(failure) => ("failed".to_owned(), Some(failure.message.clone())),
+        };
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let commands = session.turn_ended(end, now);
+        let name = session.name();
+        self.send_all(commands)?;
+        self.review.clear_session(&self.editor, key)?;
+        self.follow.clear(&self.editor)?;
+        self.after_change(key)?;
+        self.settle(key)?;
+        self.emit("AcpTurnEnded", key, json!({ "stop_reason": reason, "error": failed }));
+        match failed {
+            Some(message) => self.announce(key, &format!("{name}: {}", readable(&message)), Level::Error),
+            None => self.announce(key, &format!("{name} is done"), Level::Info),
+        }
+        Ok(())
+    }
+
+    fn tell(
+        &mut self,
+        agent: AgentId,
+        session: Option<SessionKey>,
+        severity: Severity,
+        text: String,
+        now: Moment,
+    ) -> Result<()> {
+        let keys = session.map_or_else(|| self.of_agent(agent), |key| vec![key]);
+        for key in keys {
+            if let Some(session) = self.sessions.get_mut(&key) {
+                session.notice(severity, text.clone(), now);
+            }
+            self.after_change(key)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,315 @@
+//! Sessions as the user has them: opened, shown, prompted, ended, taken up again.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mlua::Result;
+use serde_json::json;
+
+use super::{App, command_line};
+use crate::core::entry::EntryId;
+use crate::core::message::{
+    AgentId, AgentInfo, AskId, Command, Content as Block, Launch, Place, Reopen, SessionKey, StoredSession,
+};
+use crate::core::session::{Phase, Session};
+use crate::nvim::chat::Chat;
+use crate::nvim::editor::Level;
+
+/// At most this many stored sessions are asked for.
+const MOST_LISTED: usize = 500;
+
+impl App {
+    /// Opens a chat at once; the agent comes up behind it. An agent that runs already, started in the
+    /// same way, takes the session on.
+    pub fn open_chat(
+        &mut self,
+        launch: Launch,
+        cwd: PathBuf,
+        stored: Option<(String, Reopen)>,
+    ) -> Result<SessionKey> {
+        self.numbers.session += 1;
+        let key = SessionKey(self.numbers.session);
+        let editor = self.editor.clone();
+        let place = Place {
+            additional: self.config.additional_directories(&cwd),
+            mcp_servers: self.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
+            cwd,
+        };
+        let running = self.alive.iter().copied().find(|agent| self.launches.get(agent) == Some(&launch));
+        let agent = running.unwrap_or_else(|| self.next_agent());
+        let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, self.now());
+        session.taking_up = stored;
+        if let Some(info) = self.infos.get(&agent) {
+            session.connected(info.clone());
+        }
+        self.sessions.insert(key, session);
+        self.make_chat(key, &launch.name)?;
+        self.current = Some(key);
+        self.show(key)?;
+        if running.is_none() {
+            self.connect(agent, launch)?;
+        }
+        self.open_session(key)?;
+        Ok(key)
+    }
+
+    fn connect(&mut self, agent: AgentId, launch: Launch) -> Result<()> {
+        self.launches.insert(agent, launch.clone());
+        self.alive.insert(agent);
+        self.send(Command::Connect { agent, launch })
+    }
+
+    /// Has the agent open the session, or take up the stored one that is meant.
+    pub(super) fn open_session(&mut self, key: SessionKey) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let (agent, place) = (session.agent, session.place.clone());
+        self.send(match session.taking_up.clone() {
+            Some((acp_id, how)) => Command::Load { agent, session: key, place, acp_id, how },
+            None => Command::Open { agent, session: key, place },
+        })
+    }
+
+    fn next_agent(&mut self) -> AgentId {
+        self.numbers.agent += 1;
+        AgentId(self.numbers.agent)
+    }
+
+    fn make_chat(&mut self, key: SessionKey, title: &str) -> Result<()> {
+        let chat = Chat::new(&self.editor, key, title)?;
+        self.highlight.attach(chat.transcript);
+        self.chats.insert(key, chat);
+        self.redraw_all(key);
+        let (transcript, prompt) = {
+            let chat = &self.chats[&key];
+            (chat.transcript, chat.prompt)
+        };
+        crate::nvim::keys::bind(&self.editor, &self.config.keys, transcript, prompt)
+    }
+
+    fn redraw_all(&mut self, key: SessionKey) {
+        if let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get_mut(&key)) {
+            chat.touch((0..session.entries().len()).map(EntryId).collect());
+        }
+        self.bars.remove(&key);
+    }
+
+    /// Shows a session's chat; buffers that the user wiped are made anew from the session.
+    pub fn show(&mut self, key: SessionKey) -> Result<()> {
+        if self.chats.get(&key).is_some_and(|chat| !chat.is_valid(&self.editor)) {
+            if let Some(chat) = self.chats.remove(&key) {
+                chat.close(&self.editor);
+            }
+            let name = self.sessions.get(&key).map(|session| session.agent_name.clone()).unwrap_or_default();
+            self.make_chat(key, &name)?;
+        }
+        self.current = Some(key);
+        // What stands in the buffer is up to date before it is seen.
+        self.draw(Duration::from_millis(20))?;
+        if let Some(chat) = self.chats.get(&key) {
+            chat.show(&self.editor, &self.config.window)?;
+        }
+        self.bars.remove(&key);
+        self.update_bar(key)?;
+        self.editor.command("redraw")
+    }
+
+    /// The session whose chat the cursor is in, else the one used last.
+    pub fn session_here(&self) -> Option<SessionKey> {
+        let buf = self.editor.current_buf().ok()?;
+        let here = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf);
+        here.map(|chat| chat.session).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    pub fn prompt(&mut self, key: SessionKey, content: Vec<Block>) -> Result<()> {
+        let now = self.now();
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let commands = session.prompt(content, now);
+        let sent = !commands.is_empty();
+        self.send_all(commands)?;
+        if sent {
+            self.emit("AcpPromptSent", key, json!({}));
+        }
+        if let Some(chat) = self.chats.get(&key)
+            && let Some(win) = chat.window(&self.editor)
+        {
+            // Who sends wants to see the answer.
+            let last = self.editor.line_count(chat.transcript)?;
+            self.editor.set_cursor(win, last, 0)?;
+        }
+        self.after_change(key)
+    }
+
+    /// Sends a prompt into the turn that runs, or says that it has to wait.
+    pub fn steer(&mut self, key: SessionKey, content: Vec<Block>) -> Result<()> {
+        let now = self.now();
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        if session.is_working() && !session.can_be_steered() {
+            let text = format!("{} can't be steered: the prompt waits in line", session.name());
+            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+        } else if session.is_working() {
+            let commands = session.steer(content, now);
+            self.send_all(commands)?;
+            return self.after_change(key);
+        }
+        self.prompt(key, content)
+    }
+
+    pub fn cancel(&mut self, key: SessionKey) -> Result<bool> {
+        let now = self.now();
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(false) };
+        if matches!(session.phase, Phase::Opening { .. }) {
+            let agent = session.agent;
+            let shared = self.of_agent(agent).len() > 1;
+            self.send(match shared {
+                true => Command::Cancel { session: key },
+                false => Command::Disconnect { agent },
+            })?;
+            return Ok(true);
+        }
+        let commands = session.cancel(now);
+        let any = !commands.is_empty();
+        self.send_all(commands)?;
+        self.after_change(key)?;
+        Ok(any)
+    }
+
+    /// Starts a session's agent again, in the same chat. The old process is ended if it still runs and
+    /// nobody else uses it.
+    pub fn restart(&mut self, key: SessionKey) -> Result<()> {
+        let now = self.now();
+        let Some((old, name)) =
+            self.sessions.get(&key).map(|session| (session.agent, session.agent_name.clone()))
+        else {
+            return Ok(());
+        };
+        let Some(launch) = self.launches.get(&old).cloned() else {
+            return Err(mlua::Error::runtime(format!("{name} was never started; :AcpChat {name} does that")));
+        };
+        // Another session may have started the agent again already.
+        let other = self
+            .alive
+            .iter()
+            .copied()
+            .find(|agent| *agent != old && self.launches.get(agent) == Some(&launch));
+        let next = other.unwrap_or_else(|| self.next_agent());
+        let shared = self.of_agent(old).len() > 1;
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.restarted(next, &command_line(&launch), now);
+            if let Some(info) = self.infos.get(&next) {
+                session.connected(info.clone());
+            }
+        }
+        if shared {
+            self.send(Command::Close { session: key })?;
+        } else {
+            self.send(Command::Disconnect { agent: old })?;
+        }
+        if other.is_none() {
+            self.connect(next, launch)?;
+        }
+        self.open_session(key)?;
+        self.after_change(key)
+    }
+
+    /// Ends a session for good: its chat goes, and its agent too when nobody else uses it.
+    pub fn close_session(&mut self, key: SessionKey) -> Result<()> {
+        let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
+        self.emit("AcpClosed", key, json!({}));
+        self.send(Command::Close { session: key })?;
+        if self.of_agent(agent).len() == 1 && self.alive.contains(&agent) {
+            self.send(Command::Disconnect { agent })?;
+        }
+        self.review.clear_session(&self.editor, key)?;
+        if let Some(chat) = self.chats.remove(&key) {
+            if self.editor.current_buf()? == chat.prompt {
+                self.editor.command("stopinsert")?;
+            }
+            chat.hide(&self.editor)?;
+            chat.close(&self.editor);
+        }
+        self.sessions.remove(&key);
+        self.bars.remove(&key);
+        if self.current == Some(key) {
+            self.current = self.sessions.keys().next_back().copied();
+        }
+        Ok(())
+    }
+
+    /// How a session's agent was started.
+    pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
+        self.launches.get(&self.sessions.get(&key)?.agent)
+    }
+
+    /// The agents that run and have said what they can do: one session of each, and its abilities.
+    pub fn agents(&self) -> Vec<(AgentId, AgentInfo)> {
+        let ready = self.alive.iter().filter_map(|agent| Some((*agent, self.infos.get(agent)?.clone())));
+        ready.collect()
+    }
+
+    /// Asks for the stored sessions of an agent; the answer opens a picker.
+    pub fn list_stored(&mut self, agent: AgentId, cwd: PathBuf) -> Result<()> {
+        self.listing.insert(agent, Vec::new());
+        self.send(Command::List { agent, cwd: Some(cwd), cursor: None })
+    }
+
+    pub(super) fn listed(
+        &mut self,
+        agent: AgentId,
+        sessions: Vec<StoredSession>,
+        next: Option<String>,
+    ) -> Result<()> {
+        let Some(known) = self.listing.get_mut(&agent) else { return Ok(()) };
+        known.extend(sessions);
+        match next {
+            // Enough for a picker; an agent that pages for ever is not asked for ever.
+            Some(cursor) if known.len() < MOST_LISTED => {
+                let cwd = self
+                    .of_agent(agent)
+                    .first()
+                    .and_then(|key| self.sessions.get(key))
+                    .map(|s| s.place.cwd.clone());
+                self.send(Command::List { agent, cwd, cursor: Some(cursor) })
+            }
+            _ => {
+                let all = self.listing.remove(&agent).unwrap_or_default();
+                self.offer_stored(agent, all)
+            }
+        }
+    }
+
+    /// Takes up a stored session in a chat of its own.
+    pub fn take_up(&mut self, agent: AgentId, stored: StoredSession) -> Result<()> {
+        let open = self.sessions.values().find(|session| {
+            session.agent == agent && session.acp_id.as_deref() == Some(stored.acp_id.as_str())
+        });
+        if let Some(key) = open.map(|session| session.key) {
+            return self.show(key);
+        }
+        let Some(launch) = self.launches.get(&agent).cloned() else { return Ok(()) };
+        let key = self.open_chat(launch, stored.cwd, Some((stored.acp_id, Reopen::Load)))?;
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.title = stored.title;
+        }
+        self.update_bar(key)
+    }
+
+    /// Ends a session's agent; the chat stays readable.
+    pub fn stop(&mut self, key: SessionKey) -> Result<()> {
+        match self.sessions.get(&key).map(|session| session.agent) {
+            Some(agent) => self.send(Command::Disconnect { agent }),
+            None => Ok(()),
+        }
+    }
+
+    /// The user's answer to a permission question.
+    pub fn answer(&mut self, key: SessionKey, ask: AskId, option: &str) -> Result<()> {
+        let now = self.now();
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let commands = session.answer(ask, option, now);
+        if !commands.is_empty() {
+            self.emit("AcpPermissionAnswered", key, json!({ "option": option }));
+        }
+        self.send_all(commands)?;
+        self.after_change(key)
+    }
+}
