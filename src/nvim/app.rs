@@ -3,6 +3,7 @@
 //! thread. What may call back into here (autocommands, pickers, users' handlers) is not run while it
 //! is being changed, but kept as an effect and run right after.
 
+mod changed;
 mod drawing;
 mod edits;
 mod events;

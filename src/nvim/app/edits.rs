@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
-use serde_json::json;
 
+use super::changed::Change;
 use super::{App, Job, Write};
 use crate::core::message::{Answer, AskId, Command, JobId, Outcome, SessionKey, Severity, Work};
 use crate::nvim::editor::Buf;
-use crate::nvim::files::{Content, Written};
+use crate::nvim::files::{Content, Written, canonical};
 
 /// How often an agent's write is worked out again because the user typed meanwhile.
 const TRIES: u32 = 3;
@@ -94,14 +94,15 @@ impl App {
         if !fresh && tries < TRIES {
             return self.write(session, ask, path, content, tries + 1);
         }
-        let (buf, edits) = if fresh {
-            (snapshot.buf, edits)
+        let (buf, before, edits) = if fresh {
+            (snapshot.buf, snapshot.text, edits)
         } else {
             // The user types faster than the background compares: now is the only time that fits.
             match self.files.snapshot(&self.editor, &path) {
                 Ok(now) => {
                     let new = Content::for_buffer(&self.editor, now.buf, &content).text;
-                    (now.buf, crate::core::changes::edits(&now.text, &new))
+                    let edits = crate::core::changes::edits(&now.text, &new);
+                    (now.buf, now.text, edits)
                 }
                 Err(why) => return self.refuse(ask, &path, &why),
             }
@@ -120,8 +121,14 @@ impl App {
                     );
                     session.notice(Severity::Info, text, now);
                 }
-                self.emit("AcpFileChanged", session, json!({ "path": path }));
-                self.refresh_diffs(session, &path)?;
+                self.changed(Change {
+                    session,
+                    call: None,
+                    path: canonical(&path),
+                    buf: Some(buf),
+                    before: Some(before),
+                    after: self.editor.text(buf)?,
+                })?;
                 self.after_change(session)
             }
             Err(why) => self.refuse(ask, &path, &why),

@@ -4,12 +4,14 @@ use mlua::Result;
 use serde_json::json;
 
 use super::App;
+use super::changed::Change;
 use crate::core::message::{
     Access, AgentId, Answer, AskId, Command, Event, Question, SessionKey, Severity, Steering, TurnEnd, Update,
 };
 use crate::core::session::{LoggedIn, Moment};
 use crate::core::transcript::readable;
 use crate::nvim::editor::Level;
+use crate::nvim::files::canonical;
 
 impl App {
     pub fn handle(&mut self, event: Event) -> Result<()> {
@@ -116,8 +118,15 @@ impl App {
             Event::FileServed { session: key, path, access } => {
                 self.follow_to(key, &path, None, if access == Access::Wrote { "wrote" } else { "reading" })?;
                 if access == Access::Wrote {
-                    self.emit("AcpFileChanged", key, json!({ "path": path }));
-                    self.refresh_diffs(key, &path)?;
+                    let path = canonical(&path);
+                    self.changed(Change {
+                        session: key,
+                        call: None,
+                        path,
+                        buf: None,
+                        before: None,
+                        after: None,
+                    })?;
                 }
             }
             Event::Computed { job, outcome } => self.computed(job, outcome)?,

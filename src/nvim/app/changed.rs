@@ -1,0 +1,37 @@
+//! What an agent did to a file, told once to everything that shows it, keeps it, or listens for it.
+
+use std::path::PathBuf;
+
+use mlua::Result;
+use serde_json::json;
+
+use super::App;
+use crate::core::entry::EntryId;
+use crate::core::message::SessionKey;
+use crate::nvim::editor::Buf;
+
+/// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
+/// `\n`, without a last line break.
+#[expect(dead_code, reason = "the record of changes reads them, and is not there yet")]
+pub struct Change {
+    pub session: SessionKey,
+    /// The tool call behind it, where one can be told.
+    pub call: Option<EntryId>,
+    /// Absolute, links resolved.
+    pub path: PathBuf,
+    /// The buffer that holds the file; `None` when none does.
+    pub buf: Option<Buf>,
+    /// `None` for a file that was not there, or whose text nobody knows.
+    pub before: Option<String>,
+    /// `None` for a file that is gone, or whose text nobody knows.
+    pub after: Option<String>,
+}
+
+impl App {
+    pub(super) fn changed(&mut self, change: Change) -> Result<()> {
+        let Change { session, call: _, path, buf: _, before: _, after: _ } = change;
+        self.refresh_diffs(session, &path)?;
+        self.emit("AcpFileChanged", session, json!({ "path": path }));
+        Ok(())
+    }
+}
