@@ -10,6 +10,7 @@ mod events;
 mod sessions;
 mod terminals;
 mod tools;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -39,6 +40,7 @@ use crate::nvim::highlight::Highlight;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
+use crate::nvim::windows::Windows;
 use crate::nvim::{Background, Start};
 
 pub type Effect = Box<dyn FnOnce(&Editor)>;
@@ -48,6 +50,7 @@ pub struct App {
     pub config: Config,
     pub sessions: BTreeMap<SessionKey, Session>,
     pub chats: BTreeMap<SessionKey, Chat>,
+    pub windows: Windows,
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     pub follow: Follow,
@@ -118,6 +121,7 @@ impl App {
             config: Config::default(),
             sessions: BTreeMap::new(),
             chats: BTreeMap::new(),
+            windows: Windows::default(),
             current: None,
             follow: Follow::default(),
             terminals: Terminals::default(),
