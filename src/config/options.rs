@@ -312,6 +312,19 @@ pub const OPTIONS: &[OptionSpec] = &[
         about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed.",
     },
     OptionSpec {
+        key: "bell",
+        takes: "boolean",
+        default: "false",
+        about: "Ring the terminal's bell, too, when you are told that.",
+    },
+    OptionSpec {
+        key: "record",
+        takes: "boolean",
+        default: "true",
+        about: "Whether the plugin remembers your sessions, so that |:Acp-sessions| finds them later; see \
+                |acp-record|.",
+    },
+    OptionSpec {
         key: "timeouts.initialize",
         takes: "seconds",
         default: "300",
