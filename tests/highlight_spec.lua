@@ -378,10 +378,8 @@ for seed = 1, 4 do
   end)
 end
 
-local PIECES = vim.split(
-  CORPUS .. "\n===\n\n```\n~~~\n]]\n> ```lua\n   ```\n\tcode\n****\n|\n-\n\n#\n  - x\n> - y",
-  "\n"
-)
+local PIECES =
+  vim.split(CORPUS .. "\n===\n\n```\n~~~\n]]\n> ```lua\n   ```\n\tcode\n****\n|\n-\n\n#\n  - x\n> - y", "\n")
 
 test("a paced stream of random pieces of Markdown ends up the same", function()
   for seed = 1, 25 do
@@ -424,7 +422,10 @@ test("where lines alone say that a block begins, the parser finds one, too", fun
     for i, row in ipairs(seams.find(lines).starts) do
       local from = math.max(row - 4, 0)
       local around = table.concat(vim.list_slice(lines, from + 1, row + 2), "\n")
-      assert(i == 1 or begins[row], ("seed %d: no block begins at row %d:\n%s"):format(seed, row - from, around))
+      assert(
+        i == 1 or begins[row],
+        ("seed %d: no block begins at row %d:\n%s"):format(seed, row - from, around)
+      )
       found = found + 1
     end
   end
