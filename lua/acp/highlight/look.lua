@@ -6,12 +6,13 @@ local cut = require("acp.highlight.cut")
 local fences = require("acp.highlight.fence")
 local marks = require("acp.highlight.marks")
 local pieces = require("acp.highlight.pieces")
+local plain = require("acp.highlight.plain")
 local spans = require("acp.highlight.spans")
 
 local M = {}
 
 --- Milliseconds after which a growing block is read again ...
-M.pace = 50
+M.pace = 80
 --- ... or this many times what the last reading took.
 M.pace_by_cost = 10
 
@@ -57,6 +58,7 @@ local function look_at_fence(chat, region, base)
   local unfinished, n = fences.unfinished(fence), #region.pieces
   cut.fence(chat.buf, region, base, stop)
   settle_from(chat, region, n + 1, unfinished)
+  region.seen = { row = region.cut, col = 0 }
   return "closed"
 end
 
@@ -96,6 +98,7 @@ local function continue_look(chat, region, base, stop)
     end
   end
   region.look = nil
+  local first = region.cut
   -- A block is closed by the first line of the next, once that line is whole. Half of it may still become
   -- part of the block before (`-` an underline), or something else (`#` a `#tag`).
   local starts = spans.starts(text)
@@ -110,7 +113,25 @@ local function continue_look(chat, region, base, stop)
       region.fence = fences.at(region.cut, text.lines[last + 1])
     end
   end
+  region.seen = not region.fence and plain.after_look(region, text.lines, first) or nil
   return true
+end
+
+--- Passes over words that change no mark.
+---@return boolean passed
+local function pass(chat, region, base)
+  local seen, ended
+  if region.seen then
+    seen, ended = plain.more(chat.buf, base, region, region.seen)
+  end
+  region.seen = seen
+  if ended then
+    local n = #region.pieces
+    if cut.by_seams(chat.buf, region, base) then
+      settle_from(chat, region, n + 1)
+    end
+  end
+  return seen ~= nil
 end
 
 --- Cuts off what is closed of a great deal of text.
@@ -132,6 +153,9 @@ end
 local function step(chat, region, base, stop)
   if not region.look then
     region.grown = false
+    if pass(chat, region, base) then
+      return true
+    end
     if region.fence then
       if not region.fence.looks and cut.whole_fence(chat.buf, region, base) then
         region.grown = true
