@@ -17,7 +17,7 @@ M.pace_by_cost = 10
 
 --- Bytes that are read in one go.
 local AT_ONCE = 1200
---- When there are more bytes than this, what is closed among them is cut off first.
+--- When there are more bytes than this and lines do not tell what is closed among them, a parser does.
 local BACKLOG = 4096
 --- Rows of a long block that are painted in one go.
 local ROWS = 24
@@ -118,10 +118,11 @@ end
 local function catch_up(chat, region, base)
   local bytes = api.nvim_buf_get_offset(chat.buf, base + region.rows)
     - api.nvim_buf_get_offset(chat.buf, base + region.cut)
-  if bytes <= BACKLOG or bytes <= 2 * region.uncut then
+  if bytes <= AT_ONCE or bytes <= 2 * region.uncut then
     return false
   end
-  local progress = cut.step(chat.buf, region, base)
+  local progress = cut.by_seams(chat.buf, region, base)
+    or bytes > BACKLOG and cut.step(chat.buf, region, base)
   region.uncut = progress and 0 or bytes
   return progress
 end
@@ -132,6 +133,10 @@ local function step(chat, region, base, stop)
   if not region.look then
     region.grown = false
     if region.fence then
+      if not region.fence.looks and cut.whole_fence(chat.buf, region, base) then
+        region.grown = true
+        return false
+      end
       local state = fences.prepare(region.fence) and look_at_fence(chat, region, base)
       if state == "open" then
         return true
