@@ -21,6 +21,7 @@ mod session;
 mod shortcut;
 pub mod terminals;
 mod to_acp;
+mod watch;
 mod wire_log;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
