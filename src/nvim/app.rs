@@ -11,6 +11,7 @@ mod sessions;
 mod terminals;
 mod tools;
 mod watching;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ use crate::nvim::highlight::Highlight;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
+use crate::nvim::windows::Windows;
 use crate::nvim::{Background, Start};
 
 pub type Effect = Box<dyn FnOnce(&Editor)>;
@@ -50,6 +52,7 @@ pub struct App {
     pub config: Config,
     pub sessions: BTreeMap<SessionKey, Session>,
     pub chats: BTreeMap<SessionKey, Chat>,
+    pub windows: Windows,
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     pub follow: Follow,
@@ -121,6 +124,7 @@ impl App {
             config: Config::default(),
             sessions: BTreeMap::new(),
             chats: BTreeMap::new(),
+            windows: Windows::default(),
             current: None,
             follow: Follow::default(),
             terminals: Terminals::default(),

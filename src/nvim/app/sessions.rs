@@ -109,7 +109,8 @@ impl App {
         // What stands in the buffer is up to date before it is seen.
         self.draw(Duration::from_millis(20))?;
         if let Some(chat) = self.chats.get(&key) {
-            chat.show(&self.editor, &self.config.window)?;
+            let chats: Vec<&Chat> = self.chats.values().collect();
+            self.windows.show(&self.editor, chat, &chats, &self.config.window)?;
         }
         self.bars.remove(&key);
         self.update_bar(key)?;
@@ -227,7 +228,8 @@ impl App {
             if self.editor.current_buf()? == chat.prompt {
                 self.editor.command("stopinsert")?;
             }
-            chat.hide(&self.editor)?;
+            self.windows.hide(&self.editor, &chat)?;
+            self.windows.forget(key);
             chat.close(&self.editor);
         }
         self.sessions.remove(&key);
