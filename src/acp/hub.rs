@@ -50,7 +50,7 @@ impl Hub {
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
-        let terminals = Terminals::new(mailbox.clone(), guard.clone());
+        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
         let shared = Shared {
             mailbox,
             settings,
