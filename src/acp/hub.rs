@@ -52,7 +52,7 @@ impl Hub {
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
-        let terminals = Terminals::new(mailbox.clone(), guard.clone());
+        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
         let watch = Watch::new(mailbox.clone(), log.clone());
         let shared = Shared {
             mailbox,
