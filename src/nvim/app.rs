@@ -4,6 +4,7 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+mod diffs;
 mod drawing;
 mod edits;
 mod events;
