@@ -4,6 +4,7 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+mod diffs;
 mod drawing;
 mod edits;
 mod events;
@@ -12,6 +13,7 @@ mod sessions;
 mod signals;
 mod terminals;
 mod tools;
+mod watching;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -20,6 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use self::watching::Watching;
 use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
@@ -88,6 +91,7 @@ pub struct App {
     files: Files,
     review: Review,
     highlight: Highlight,
+    watching: Watching,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -161,6 +165,7 @@ impl App {
             mailbox,
             files: Files::default(),
             review: Review::default(),
+            watching: Watching::default(),
             jobs: HashMap::new(),
             frames,
             tick,
