@@ -71,7 +71,7 @@ pub struct App {
     mailbox: Arc<Mailbox>,
     files: Files,
     review: Review,
-    highlight: Highlight,
+    pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
