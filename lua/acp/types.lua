@@ -50,8 +50,15 @@
 ---@field prompt? acp.Key
 ---@field next_entry? acp.Key
 ---@field previous_entry? acp.Key
+---@field next_call? acp.Key
+---@field previous_call? acp.Key
+---@field next_change? acp.Key
+---@field previous_change? acp.Key
 ---@field go_to? acp.Key
 ---@field toggle? acp.Key
+---@field details? acp.Key
+---@field yank_code? acp.Key
+---@field outline? acp.Key
 ---@field next_mode? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key

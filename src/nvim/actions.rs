@@ -5,11 +5,13 @@
 mod chats;
 mod choices;
 mod prompts;
+mod reading;
 mod sessions;
 mod transcript;
 mod views;
 
 pub use sessions::session_status;
+use transcript::{has_change, is_call};
 
 use std::path::PathBuf;
 
@@ -198,8 +200,15 @@ impl App {
                 Ok(())
             }
             "prompt" => self.show(key),
-            "next_entry" => self.step(key, true),
-            "previous_entry" => self.step(key, false),
+            "next_entry" => self.step(key, true, |_| true),
+            "previous_entry" => self.step(key, false, |_| true),
+            "next_call" => self.step(key, true, is_call),
+            "previous_call" => self.step(key, false, is_call),
+            "next_change" => self.step(key, true, has_change),
+            "previous_change" => self.step(key, false, has_change),
+            "details" => self.show_details(key),
+            "yank_code" => self.yank_code(key),
+            "outline" => self.show_outline(key),
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),

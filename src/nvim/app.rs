@@ -92,6 +92,7 @@ pub struct App {
     review: Review,
     highlight: Highlight,
     watching: Watching,
+    pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,

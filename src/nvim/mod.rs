@@ -330,7 +330,11 @@ fn to_lua(lua: &Lua, data: &impl serde::Serialize) -> Result<mlua::Value> {
 
 /// A function for Lua that runs a key's action.
 fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
-    lua.create_function(move |lua, ()| actions::key(lua, name))
+    lua.create_function(move |lua, ()| {
+        // A mapping's error would be shown without its words (E5108).
+        guarded(|| actions::key(lua, name));
+        Ok(())
+    })
 }
 
 /// A function for `nvim_open_term()` that hands on what the user types.
