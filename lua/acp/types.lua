@@ -50,6 +50,8 @@
 ---@field previous_entry? acp.Key
 ---@field go_to? acp.Key
 ---@field toggle? acp.Key
+---@field next_hunk? acp.Key
+---@field previous_hunk? acp.Key
 ---@field next_mode? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key

@@ -13,8 +13,10 @@ use super::guard::Guard;
 use super::handled::Handled;
 use super::terminals::Terminals;
 use super::wire_log::WireLog;
-use super::{Settings, connection, jobs, stillborn};
-use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, Steering, TurnEnd};
+use super::{Settings, connection, jobs, restore, stillborn};
+use crate::core::message::{
+    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Steering, TurnEnd,
+};
 use crate::mailbox::Mailbox;
 
 /// What the editor's thread sends.
@@ -110,6 +112,13 @@ impl Hub {
             Command::FileLoaded { path } => self.shared.loaded.add(path),
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
+            Command::PutBack { job, path, expected, text } => {
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || {
+                    let done = restore::put_back(&path, expected.as_deref(), text.as_deref());
+                    mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                });
+            }
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));

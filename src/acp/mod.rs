@@ -16,6 +16,7 @@ mod jobs;
 mod outbox;
 mod process;
 pub mod quirks;
+mod restore;
 mod rpc;
 mod session;
 mod shortcut;

@@ -8,6 +8,7 @@ mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod reviews;
 mod sessions;
 mod terminals;
 mod tools;
@@ -22,6 +23,7 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
@@ -37,7 +39,8 @@ use crate::nvim::files::{Files, Snapshot};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
-use crate::nvim::review::Review;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::{Background, Start};
@@ -70,8 +73,9 @@ pub struct App {
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
-    files: Files,
-    review: Review,
+    pub files: Files,
+    review: Proposals,
+    pub reviews: Reviews,
     highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
@@ -89,12 +93,34 @@ struct Numbers {
 }
 
 /// What a computation in the background is for.
-enum Job {
+pub enum Job {
     Write(Write),
-    Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
+    Diff {
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        tick: u64,
+        diffs: Vec<FileDiff>,
+    },
+    /// What an agent wrote, to be taken into a review.
+    Review {
+        path: PathBuf,
+    },
+    /// What a file was before diffs that are in it.
+    Recall {
+        path: PathBuf,
+        buf: Buf,
+        origin: OriginId,
+        text: String,
+    },
+    /// A file on the disk is to be put back; what to say when that is done.
+    PutBack {
+        path: PathBuf,
+        was: Box<FileReview>,
+    },
 }
 
-struct Write {
+pub struct Write {
     session: SessionKey,
     ask: AskId,
     path: PathBuf,
@@ -137,7 +163,8 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            review: Review::default(),
+            review: Proposals::default(),
+            reviews: Reviews::default(),
             jobs: HashMap::new(),
             frames,
             tick,

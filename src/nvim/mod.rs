@@ -222,6 +222,12 @@ fn look<R>(at: impl FnOnce(&App) -> R) -> Option<R> {
     APP.with(|cell| cell.try_borrow().ok()?.as_ref().map(at))
 }
 
+/// Has the app take note of something in the midst of an edit, when nothing else may be run; `None` while
+/// it is busy.
+fn note<R>(work: impl FnOnce(&mut App) -> R) -> Option<R> {
+    APP.with(|cell| cell.try_borrow_mut().ok()?.as_mut().map(work))
+}
+
 /// Runs `work` now, or as soon as the app is free.
 fn run(work: impl FnOnce(&mut App) -> Result<()> + 'static) {
     if is_busy() {

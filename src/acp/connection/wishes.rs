@@ -129,6 +129,7 @@ impl Connection {
             | Command::FileUnloaded { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
+            | Command::PutBack { .. }
             | Command::Shutdown => {}
         }
     }
