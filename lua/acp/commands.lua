@@ -38,6 +38,18 @@ M.subcommands = {
     takes = "[on|off]",
     words = { "on", "off" },
   },
+  {
+    name = "keep",
+    about = "Keep what the agent changed: the hunk at the cursor or in the range, or more",
+    takes = "[which]",
+    words = { "hunk", "file", "turn", "session", "all" },
+  },
+  {
+    name = "undo",
+    about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
+    takes = "[which]",
+    words = { "hunk", "file", "turn", "session", "all" },
+  },
   { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
   { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },
   {

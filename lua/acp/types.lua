@@ -59,6 +59,8 @@
 ---@field details? acp.Key
 ---@field yank_code? acp.Key
 ---@field outline? acp.Key
+---@field next_hunk? acp.Key
+---@field previous_hunk? acp.Key
 ---@field next_mode? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key

@@ -15,8 +15,10 @@ use super::record::Records;
 use super::terminals::Terminals;
 use super::watch::Watch;
 use super::wire_log::WireLog;
-use super::{Settings, connection, jobs, stillborn};
-use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, Steering, TurnEnd};
+use super::{Settings, connection, jobs, restore, stillborn};
+use crate::core::message::{
+    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Steering, TurnEnd,
+};
 use crate::mailbox::Mailbox;
 
 /// What the editor's thread sends.
@@ -122,6 +124,13 @@ impl Hub {
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Unwatch { session, path } => self.shared.watch.left(session, path),
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
+            Command::PutBack { job, path, expected, text } => {
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || {
+                    let done = restore::put_back(&path, expected.as_deref(), text.as_deref());
+                    mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                });
+            }
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));

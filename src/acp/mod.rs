@@ -17,6 +17,7 @@ mod outbox;
 mod process;
 pub mod quirks;
 mod record;
+mod restore;
 mod rpc;
 mod session;
 mod shortcut;

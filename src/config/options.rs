@@ -25,11 +25,12 @@ pub struct KeySpec {
     pub about: &'static str,
 }
 
-/// One of the chat's two buffers.
+/// A buffer that has keys of ours: the chat's two, and files that an agent changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     Transcript,
     Prompt,
+    File,
 }
 
 pub const KEYS: &[KeySpec] = &[
@@ -145,6 +146,20 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n"],
         default: &["gO"],
         about: "Show the turns and headings in the location list.",
+    },
+    KeySpec {
+        name: "next_hunk",
+        panes: &[Pane::File],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next change of an agent's, also in another file; in diff mode as |]c|.",
+    },
+    KeySpec {
+        name: "previous_hunk",
+        panes: &[Pane::File],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous change of an agent's, also in another file; in diff mode as |[c|.",
     },
     KeySpec {
         name: "next_mode",

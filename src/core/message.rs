@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::changes::TextEdit;
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::diff::Placed;
 use crate::core::record::{Kept, Wish};
 
@@ -132,6 +133,9 @@ pub enum Command {
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
+    /// Put a file that no buffer holds back to a text, or remove it, unless it holds another one than is
+    /// expected; without a last line break, `None` for no file. Answered by `Computed`.
+    PutBack { job: JobId, path: PathBuf, expected: Option<String>, text: Option<String> },
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
@@ -824,10 +828,15 @@ pub enum Work {
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::diff`).
     Place { text: String, diffs: Vec<FileDiff> },
+    /// Take what an agent wrote into the review of its file (`core::changeset`).
+    Review { file: Box<FileReview>, before: Option<String>, after: Option<String>, origin: OriginId },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
+    Reviewed(Box<FileReview>),
+    /// Else why not, fit for "couldn't undo ..: ".
+    PutBack(Result<(), String>),
 }

@@ -6,6 +6,7 @@ mod chats;
 mod choices;
 mod prompts;
 mod reading;
+mod review;
 mod sessions;
 mod transcript;
 mod views;
@@ -182,6 +183,9 @@ impl App {
                 Some(key) => self.stop(key),
                 None => fail(NO_SESSION),
             },
+            "keep" => self.decide_hunks(review::Verdict::Keep, &args),
+            "undo" => self.decide_hunks(review::Verdict::Undo, &args),
+            "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -189,6 +193,9 @@ impl App {
     }
 
     pub fn key(&mut self, name: &str) -> Result<()> {
+        if let "next_hunk" | "previous_hunk" = name {
+            return self.step_hunk(name == "next_hunk");
+        }
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),

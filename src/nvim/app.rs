@@ -9,6 +9,7 @@ mod drawing;
 mod edits;
 mod events;
 mod record;
+mod reviews;
 mod sessions;
 mod signals;
 mod terminals;
@@ -27,6 +28,7 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
@@ -43,7 +45,8 @@ use crate::nvim::files::{Files, Snapshot};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
-use crate::nvim::review::Review;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
@@ -88,8 +91,9 @@ pub struct App {
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
-    files: Files,
-    review: Review,
+    pub files: Files,
+    review: Proposals,
+    pub reviews: Reviews,
     highlight: Highlight,
     watching: Watching,
     pub highlight: Highlight,
@@ -109,12 +113,34 @@ struct Numbers {
 }
 
 /// What a computation in the background is for.
-enum Job {
+pub enum Job {
     Write(Write),
-    Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
+    Diff {
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        tick: u64,
+        diffs: Vec<FileDiff>,
+    },
+    /// What an agent wrote, to be taken into a review.
+    Review {
+        path: PathBuf,
+    },
+    /// What a file was before diffs that are in it.
+    Recall {
+        path: PathBuf,
+        buf: Buf,
+        origin: OriginId,
+        text: String,
+    },
+    /// A file on the disk is to be put back; what to say when that is done.
+    PutBack {
+        path: PathBuf,
+        was: Box<FileReview>,
+    },
 }
 
-struct Write {
+pub struct Write {
     session: SessionKey,
     ask: AskId,
     path: PathBuf,
@@ -167,6 +193,8 @@ impl App {
             files: Files::default(),
             review: Review::default(),
             watching: Watching::default(),
+            review: Proposals::default(),
+            reviews: Reviews::default(),
             jobs: HashMap::new(),
             frames,
             tick,

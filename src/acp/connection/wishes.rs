@@ -132,6 +132,7 @@ impl Connection {
             | Command::Handle { .. }
             | Command::Compute { .. }
             | Command::Record { .. }
+            | Command::PutBack { .. }
             | Command::Shutdown => {}
         }
     }

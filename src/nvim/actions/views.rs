@@ -55,7 +55,11 @@ impl App {
 
     pub(super) fn show_keys(&mut self) -> Result<()> {
         let mut lines = Vec::new();
-        for (pane, title) in [(Pane::Transcript, "In the transcript"), (Pane::Prompt, "In the prompt")] {
+        for (pane, title) in [
+            (Pane::Transcript, "In the transcript"),
+            (Pane::Prompt, "In the prompt"),
+            (Pane::File, "In a file that the agent changed"),
+        ] {
             lines.push(format!(" {title}"));
             let mut rows: Vec<(Vec<&str>, &str)> = Vec::new();
             for (key, lhs) in self.config.keys.of(pane) {
