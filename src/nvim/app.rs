@@ -94,7 +94,6 @@ pub struct App {
     pub files: Files,
     review: Proposals,
     pub reviews: Reviews,
-    highlight: Highlight,
     watching: Watching,
     pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,

@@ -266,6 +266,8 @@ fn status() -> serde_json::Value {
         keep_status(status);
     }
     STATUS.with_borrow(Clone::clone)
+}
+
 /// Has the app take note of something in the midst of an edit, when nothing else may be run; `None` while
 /// it is busy.
 fn note<R>(work: impl FnOnce(&mut App) -> R) -> Option<R> {
