@@ -9,8 +9,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinSet, spawn_blocking};
 
 use super::files::Loaded;
+use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
+use super::shelf::Shelf;
 use super::terminals::Terminals;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, stillborn};
@@ -42,6 +44,8 @@ pub struct Hub {
     sessions: HashMap<SessionKey, AgentId>,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
+    finder: Finder,
+    shelf: Shelf,
     /// Says to all that Neovim is leaving, and how long it waits.
     leaving: watch::Sender<Option<Duration>>,
 }
@@ -66,6 +70,8 @@ impl Hub {
             sessions: HashMap::new(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
+            finder: Finder::default(),
+            shelf: Shelf::default(),
             leaving: watch::Sender::new(None),
         }
     }
@@ -87,11 +93,15 @@ impl Hub {
         self.leaving.send_replace(Some(limit));
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || shared.terminals.end_all());
+        let shelf = std::mem::take(&mut self.shelf);
+        let kept = spawn_blocking(move || shelf.finish());
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
+        // The same.
+        let _ = kept.await;
     }
 
     fn command(&mut self, command: Command) {
@@ -114,6 +124,12 @@ impl Hub {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
             }
+            Command::Find { search, root, query } => {
+                let search = self.finder.begin(search, root, query);
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || search.run(&mailbox));
+            }
+            Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),

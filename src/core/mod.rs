@@ -3,9 +3,11 @@
 
 pub mod address;
 pub mod changes;
+pub mod context;
 pub mod diff;
 pub mod entry;
 pub mod form;
+pub mod history;
 pub mod merge;
 pub mod message;
 pub mod output;

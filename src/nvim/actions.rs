@@ -94,6 +94,9 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "commands" {
         return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
     }
+    if name == "find" {
+        return to_lua(lua, &enter(|app| app.find(args.text))?);
+    }
     enter(|app| app.act(&name, args)).map(|()| Value::Nil)
 }
 
@@ -126,6 +129,13 @@ impl App {
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
+            "ask" => self.ask(args),
+            "history" => self.choose_past_prompt(),
+            "queue" => self.choose_queued(),
+            "paste" => match self.session_here() {
+                Some(key) => self.paste_image(key),
+                None => fail(NO_SESSION),
+            },
             "cancel" => match self.session_here() {
                 Some(key) => self.cancel(key).map(drop),
                 None => fail(NO_SESSION),
@@ -187,6 +197,9 @@ impl App {
                 self.frame_due()
             }
             "next_mode" => self.next_mode(),
+            "older_prompt" => self.browse(key, true),
+            "newer_prompt" => self.browse(key, false),
+            "take_back" => self.take_back_or_up(key),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {

@@ -4,9 +4,13 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+mod chips;
 mod drawing;
 mod edits;
 mod events;
+mod prompts;
+mod queue;
+mod sending;
 mod sessions;
 mod terminals;
 mod tools;
@@ -36,6 +40,7 @@ use crate::nvim::files::{Files, Snapshot};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
+use crate::nvim::prompt::Prompts;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
@@ -55,6 +60,7 @@ pub struct App {
     pub asking: Asking,
     pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
+    pub prompts: Prompts,
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
     launches: HashMap<AgentId, Launch>,
@@ -90,7 +96,26 @@ struct Numbers {
 /// What a computation in the background is for.
 enum Job {
     Write(Write),
-    Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
+    Diff {
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        tick: u64,
+        diffs: Vec<FileDiff>,
+    },
+    /// What a prompt that was sent refers to.
+    Prompt {
+        session: SessionKey,
+    },
+    /// Which files that a prompt refers to are there.
+    Look {
+        session: SessionKey,
+        paths: Vec<PathBuf>,
+    },
+    /// The clipboard's image for a prompt.
+    Paste {
+        session: SessionKey,
+    },
 }
 
 struct Write {
@@ -112,6 +137,7 @@ impl App {
         bundled: Option<PathBuf>,
     ) -> Result<Self> {
         let state: String = editor.func("stdpath", "log")?;
+        let prompts = Prompts::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -124,6 +150,7 @@ impl App {
             asking: Asking::default(),
             effects: VecDeque::new(),
             extensions: Extensions::default(),
+            prompts,
             bundled,
             log_path: Path::new(&state).join("acp.log"),
             launches: HashMap::new(),

@@ -220,12 +220,6 @@ impl Chat {
         Ok(editor.lines(self.prompt, 0, -1)?.join("\n"))
     }
 
-    pub fn set_prompt_text(&self, editor: &Editor, text: &str) -> Result<()> {
-        let lines: Vec<&str> = clean_lines(text).collect();
-        let lines = editor.lua.create_sequence_from(lines)?;
-        editor.api("nvim_buf_set_lines", (self.prompt, 0, -1, false, lines))
-    }
-
     // Drawing.
 
     /// Notes what to draw at the next frame.

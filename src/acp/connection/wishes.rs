@@ -129,6 +129,8 @@ impl Connection {
             | Command::FileUnloaded { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
+            | Command::Find { .. }
+            | Command::Keep(_)
             | Command::Shutdown => {}
         }
     }

@@ -83,6 +83,13 @@ impl App {
                 }
                 self.review.draw(&self.editor, (session, call), buf, &placed)
             }
+            (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {
+                self.gathered(session, job, gathered)
+            }
+            (Some(Job::Look { session, paths }), Outcome::Looked(there)) => {
+                self.looked(session, paths, &there)
+            }
+            (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
             _ => Ok(()),
         }
     }

@@ -129,6 +129,10 @@ impl App {
                     })?;
                 }
             }
+            event @ (Event::Found { .. }
+            | Event::Recalled { .. }
+            | Event::Adopted { .. }
+            | Event::NotKept { .. }) => self.kept(event)?,
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
             Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
             Event::Exited { agent, why } => {
