@@ -52,6 +52,7 @@ const PARTS: &[Part] = &[
             "agent_client_protocol_schema",
             "ignore",
             "libc",
+            "notify",
             "nucleo_matcher",
             "serde",
             "serde_json",

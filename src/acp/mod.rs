@@ -24,6 +24,7 @@ pub mod shelf;
 mod shortcut;
 pub mod terminals;
 mod to_acp;
+mod watch;
 mod wire_log;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

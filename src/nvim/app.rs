@@ -14,6 +14,7 @@ mod sending;
 mod sessions;
 mod terminals;
 mod tools;
+mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use self::watching::Watching;
 use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
@@ -78,6 +80,7 @@ pub struct App {
     files: Files,
     review: Review,
     highlight: Highlight,
+    watching: Watching,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -164,6 +167,7 @@ impl App {
             mailbox,
             files: Files::default(),
             review: Review::default(),
+            watching: Watching::default(),
             jobs: HashMap::new(),
             frames,
             tick,

@@ -10,6 +10,7 @@ use super::{App, command_line};
 use crate::core::entry::EntryId;
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, Content as Block, Launch, Place, Reopen, SessionKey, StoredSession,
+    TerminalId,
 };
 use crate::core::session::{Phase, Session};
 use crate::nvim::chat::Chat;
@@ -89,7 +90,9 @@ impl App {
 
     fn redraw_all(&mut self, key: SessionKey) {
         if let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get_mut(&key)) {
-            chat.touch((0..session.entries().len()).map(EntryId).collect());
+            let terminals = &self.terminals;
+            let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
+            chat.touch(session, (0..session.entries().len()).map(EntryId).collect(), &tail);
         }
         self.bars.remove(&key);
     }
