@@ -4,11 +4,13 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use support::Nvim;
 use support::project::TempProject;
 use support::script::{Scripted, ends, opened, prompt, says};
+use support::{Nvim, Options, demo_agent};
 
 /// An agent that takes what these capabilities say.
 fn taking(capabilities: Value, parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
@@ -237,4 +239,285 @@ fn asking_leaves_the_user_where_they_are() {
     chat.nvim.command("Acp ask and now?");
     assert_eq!(texts(&mut chat, 2)[1], "and now?");
     assert_eq!(chat.nvim.exec_lua(name, []), "a.txt".into());
+}
+
+// History.
+
+#[test]
+fn the_history_is_gone_through_at_the_edges_and_what_was_typed_comes_back() {
+    let mut chat = Scripted::new(&[], answering(2));
+    chat.chat();
+    chat.send("first");
+    chat.send("second<CR>with two lines");
+    texts(&mut chat, 2);
+    chat.nvim.input("half a<CR>thought");
+    // In the second line it moves up only.
+    chat.nvim.input("<C-p>");
+    wait_for_prompt(&mut chat.nvim, "half a\nthought");
+    chat.nvim.input("<C-p>");
+    wait_for_prompt(&mut chat.nvim, "second\nwith two lines");
+    chat.nvim.input("<C-p>");
+    wait_for_prompt(&mut chat.nvim, "first");
+    chat.nvim.input("<Esc><C-n>");
+    wait_for_prompt(&mut chat.nvim, "second\nwith two lines");
+    chat.nvim.input("<C-n>");
+    wait_for_prompt(&mut chat.nvim, "half a\nthought");
+    chat.nvim.input("u");
+    wait_for_prompt(&mut chat.nvim, "second\nwith two lines");
+}
+
+/// Another Neovim with the same home and project as the chat's.
+fn beside(chat: &Scripted) -> Nvim {
+    let state = chat.nvim.home().join("state");
+    let path = |name: &str| chat.project.file(name).to_string_lossy().into_owned();
+    let mut nvim = Nvim::start(Options {
+        columns: 100,
+        rows: 30,
+        cwd: Some(chat.project.path().to_owned()),
+        env: vec![("XDG_STATE_HOME".into(), state.to_string_lossy().into_owned())],
+        ..Options::default()
+    });
+    nvim.setup_agent("fake", demo_agent(), &["--script", &path(".agent/script.json")]);
+    nvim
+}
+
+/// The files below the plugin's state whose names hold a text.
+fn kept(home: &Path, name: &str) -> Vec<String> {
+    let read = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = read(&home.join("state/nvim/acp/projects")).flat_map(|folder| read(&folder.path()));
+    let fits = files.filter(|file| file.file_name().to_string_lossy().contains(name));
+    fits.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
+}
+
+#[test]
+fn two_neovims_share_the_history_and_neither_loses_the_others_prompts() {
+    let mut chat = Scripted::new(&[], answering(9));
+    chat.chat();
+    let mut other = beside(&chat);
+    other.command("AcpChat");
+    other.wait_for_screen("Fake 1.0");
+    for number in 0..3 {
+        chat.send(&format!("mine {number}"));
+        other.input(&format!("theirs {number}<C-s>"));
+    }
+    let home = chat.nvim.home().to_owned();
+    let all = |_: &mut Nvim| kept(&home, "prompts.jsonl").concat().lines().count() == 6;
+    chat.nvim.wait_until(all, "all prompts to be kept");
+    drop(other);
+    chat.nvim.kill9();
+    let mut third = beside(&chat);
+    third.command("AcpChat");
+    third.wait_for_screen("Fake 1.0");
+    third.exec_lua("vim.ui.select = function(items) _G.offered = items end", []);
+    third.command("Acp history");
+    let offered = third.exec_lua("return table.concat(_G.offered, ' ')", []);
+    let offered = offered.as_str().expect("a text");
+    for number in 0..3 {
+        assert!(offered.contains(&format!("mine {number}")), "{offered}");
+        assert!(offered.contains(&format!("theirs {number}")), "{offered}");
+    }
+}
+
+// Drafts.
+
+#[test]
+fn what_was_typed_survives_the_kill_of_neovim() {
+    let mut chat = Scripted::new(&[], answering(1));
+    chat.chat();
+    chat.nvim.input("sent<C-s>");
+    texts(&mut chat, 1);
+    chat.nvim.input("not sent,<CR>two lines");
+    let home = chat.nvim.home().to_owned();
+    let on_disk = |_: &mut Nvim| kept(&home, "draft-").iter().any(|draft| draft.contains("two lines"));
+    chat.nvim.wait_until(on_disk, "the draft to be kept");
+    // One that lives keeps its own.
+    let mut other = beside(&chat);
+    other.command("AcpChat");
+    other.wait_for_screen("Fake 1.0");
+    other.exec_lua("vim.cmd.stopinsert()", []);
+    assert_eq!(typed(&mut other), "");
+    drop(other);
+    chat.nvim.kill9();
+    let mut after = beside(&chat);
+    after.command("AcpChat");
+    wait_for_prompt(&mut after, "not sent,\ntwo lines");
+    after.wait_until(|nvim| nvim.messages().contains("what you had typed and not sent"), "the note");
+    // It is that Neovim's now, and is kept there until it is sent.
+    after.kill9();
+    let mut last = beside(&chat);
+    last.command("AcpChat");
+    wait_for_prompt(&mut last, "not sent,\ntwo lines");
+    last.wait_for_screen("Fake 1.0");
+    last.input("<C-s>");
+    wait_for_prompt(&mut last, "");
+    assert!(last.quit().success());
+    assert_eq!(kept(&home, "draft-"), [""; 0]);
+}
+
+#[test]
+fn what_was_typed_survives_all_that_can_happen_to_a_chat() {
+    let mut chat = Scripted::new(&[], answering(1));
+    chat.chat();
+    chat.nvim.input("a thought<Esc>");
+    chat.nvim.command("Acp toggle");
+    chat.nvim.command("AcpChat");
+    wait_for_prompt(&mut chat.nvim, "a thought");
+    chat.nvim.input("<Esc>");
+    let buffer = chat.nvim.exec_lua("return vim.api.nvim_get_current_buf()", []);
+    chat.nvim.exec_lua("vim.api.nvim_buf_delete(..., { force = true })", [buffer]);
+    chat.nvim.command("AcpChat");
+    wait_for_prompt(&mut chat.nvim, "a thought");
+    chat.nvim.command("Acp stop");
+    chat.wait_for("was stopped");
+    wait_for_prompt(&mut chat.nvim, "a thought");
+    // A second session has its own; that of a session that is closed is in the history.
+    chat.nvim.command("AcpChat!");
+    wait_for_prompt(&mut chat.nvim, "");
+    chat.nvim.command("1Acp sessions 1");
+    chat.nvim.command("Acp close");
+    chat.nvim.command("AcpChat");
+    chat.nvim.input("<C-p>");
+    wait_for_prompt(&mut chat.nvim, "a thought");
+}
+
+// Prompts that wait.
+
+/// An agent that works until it is cancelled, or steered to its end.
+fn busy(rest: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut parts =
+        vec![prompt(), says("Working."), json!({ "expect": "session/cancel" }), ends("cancelled")];
+    parts.extend(rest);
+    embedding(parts)
+}
+
+#[test]
+fn waiting_prompts_are_seen_taken_back_moved_and_sent_at_once() {
+    let mut chat =
+        Scripted::new(&[], busy([prompt(), says("Next."), ends("end_turn"), prompt(), ends("end_turn")]));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Working.");
+    chat.send("one");
+    chat.send("two");
+    chat.send("three");
+    chat.nvim.wait_for_screen("waiting: three");
+    let screen = chat.nvim.screen();
+    let below: Vec<&str> = screen
+        .lines()
+        .rev()
+        .take(8)
+        .filter_map(|row| row.split_once('\u{2502}'))
+        .map(|(_, right)| right)
+        .collect();
+    let below = below.into_iter().rev().collect::<Vec<_>>().join("\n");
+    assert_eq!(
+        below,
+        "acp://chat/1/fake\n 3 waiting · <C-c> stop · <C-s> send next · g? ke>\n\n waiting: one\n waiting: two\n waiting: three"
+    );
+    chat.nvim.input("<Up>");
+    wait_for_prompt(&mut chat.nvim, "three");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("waiting: three"), "it to wait no more");
+    // What is typed is not replaced: the key is the key then.
+    chat.nvim.input("<Up>");
+    wait_for_prompt(&mut chat.nvim, "three");
+    let choose = "local first, second = ...
+         local answers = { first, second }
+         vim.ui.select = function(items, _, choose)
+           local answer = table.remove(answers, 1)
+           for index, item in ipairs(items) do
+             if item:find(answer, 1, true) then return choose(item, index) end
+           end
+         end
+         vim.cmd('Acp queue')";
+    chat.nvim.exec_lua(choose, ["two".into(), "move it up".into()]);
+    chat.nvim.wait_until(
+        |nvim| {
+            let screen = nvim.screen();
+            screen.find("waiting: two") < screen.find("waiting: one") && screen.contains("waiting: two")
+        },
+        "the prompts to change places",
+    );
+    chat.nvim.exec_lua(choose, ["one".into(), "remove".into()]);
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("waiting: one"), "it to be removed");
+    chat.nvim.command("Acp send! urgent");
+    assert_eq!(texts(&mut chat, 3), ["go", "urgent", "two"]);
+    wait_for_prompt(&mut chat.nvim, "three");
+}
+
+#[test]
+fn a_clipboard_that_is_not_there_is_said() {
+    let mut chat = Scripted::new(&[], answering(1));
+    chat.nvim
+        .exec_lua("vim.env.DISPLAY, vim.env.WAYLAND_DISPLAY, vim.env.WSL_DISTRO_NAME = nil, nil, nil", []);
+    chat.chat();
+    chat.nvim.command("Acp paste");
+    chat.nvim.wait_until(
+        |nvim| nvim.messages().contains("couldn't paste an image: this session has no clipboard"),
+        "the reason why there is no image",
+    );
+}
+
+// Completion.
+
+#[test]
+fn completion_works_before_the_agent_and_leaves_it_to_a_plugin() {
+    let mut all = vec![json!({ "expect": "initialize" }), json!({ "wait_eof": true })];
+    all.truncate(2);
+    let mut chat = Scripted::new(&[("docs/guide.md", "x")], all);
+    chat.nvim.command("AcpChat");
+    chat.nvim.input("@gui");
+    chat.nvim.wait_for_screen("@docs/guide.md");
+    chat.nvim.input("<C-e><C-u>@di<C-x><C-o>");
+    chat.nvim.wait_for_screen("what git says has changed");
+    chat.nvim.input("<C-e><C-u>");
+    chat.nvim.exec_lua("package.loaded['blink.cmp'] = {}", []);
+    let found = "local source = require('acp.blink').new()
+         _G.items = nil
+         source:get_completions({ bufnr = 0, cursor = { 1, 8 }, line = 'see @gui' }, function(r) _G.items = r.items end)";
+    chat.nvim.input("see @gui");
+    chat.nvim.exec_lua(found, []);
+    let label = "return _G.items and _G.items[1] and _G.items[1].textEdit.newText or ''";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(label, []) == "@docs/guide.md".into(), "blink's item");
+    let range = "local range = _G.items[1].textEdit.range
+                 return range.start.character .. '-' .. range['end'].character";
+    assert_eq!(chat.nvim.exec_lua(range, []), "4-8".into());
+    let found = "local source = require('acp.cmp').new()
+         _G.items = nil
+         local context = { cursor_line = 'see @gui', cursor = { row = 1, col = 9 } }
+         source:complete({ context = context }, function(r) _G.items = r.items end)";
+    chat.nvim.exec_lua(found, []);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(label, []) == "@docs/guide.md".into(), "nvim-cmp's item");
+    assert_eq!(chat.nvim.exec_lua(range, []), "4-8".into());
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.pumvisible()", []), 0.into(), "the plugin's menu is enough");
+}
+
+/// How long it takes to find files among 100,000; run it with `--ignored`, and with `--release` for the
+/// figures of what users have.
+#[test]
+#[ignore = "makes 100,000 files to measure with"]
+fn files_are_found_among_a_hundred_thousand() {
+    use std::io::Write as _;
+    use std::time::Instant;
+
+    use acp_nvim::acp::find::Listing;
+
+    let project = TempProject::new(&[]);
+    for folder in 0..1000 {
+        let folder = project.file(&format!("crates/part{}/src/module{folder}", folder % 40));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        for file in 0..100 {
+            std::fs::write(folder.join(format!("file_{file}.rs")), "").expect("a file");
+        }
+    }
+    let began = Instant::now();
+    let listing = Listing::make(project.path());
+    let listed = began.elapsed();
+    assert!(listing.len() > 100_000);
+    let mut report = format!("listing {} paths: {listed:?}\n", listing.len());
+    for query in ["", "f", "mod7file_42", "crates/part3/src", "zzzz"] {
+        let began = Instant::now();
+        let found = listing.best(query, &|| false).map_or(0, |found| found.len());
+        report.push_str(&format!("{query:?}: {found} in {:?}\n", began.elapsed()));
+    }
+    std::io::stderr().write_all(report.as_bytes()).expect("somewhere to write to");
 }

@@ -113,14 +113,16 @@ impl Listing {
                     return WalkState::Continue;
                 };
                 let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                own.paths.push(if is_folder { format!("{path}/") } else { path.to_owned() });
+                let name = if is_folder { format!("{path}/") } else { path.to_owned() };
+                own.paths.push((entry.depth(), name));
                 let many = count.fetch_add(1, Ordering::Relaxed) >= MOST;
                 if many || began.elapsed() > PATIENCE { WalkState::Quit } else { WalkState::Continue }
             })
         });
-        let mut paths = paths.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut paths: Vec<(usize, String)> = paths.into_inner().unwrap_or_else(PoisonError::into_inner);
         // What is near the root comes first where nothing else tells.
-        paths.sort_unstable_by(|a, b| (depth(a), a).cmp(&(depth(b), b)));
+        paths.sort_unstable();
+        let paths = paths.into_iter().map(|(_, path)| path).collect();
         Self { paths, made: Instant::now(), took: began.elapsed() }
     }
 
@@ -158,14 +160,11 @@ impl Listing {
     }
 }
 
-fn depth(path: &str) -> usize {
-    path.trim_end_matches('/').bytes().filter(|byte| *byte == b'/').count()
-}
-
 /// What one of the walking threads has found.
 struct Batch<'a> {
-    paths: Vec<String>,
-    all: &'a Mutex<Vec<String>>,
+    /// With how deep they lie.
+    paths: Vec<(usize, String)>,
+    all: &'a Mutex<Vec<(usize, String)>>,
 }
 
 impl Drop for Batch<'_> {

@@ -90,6 +90,10 @@ impl App {
 
     /// The user went to a buffer.
     pub fn buffer_entered(&mut self, buf: Buf) -> Result<()> {
+        // By the time that this is heard of it may be gone.
+        if !self.editor.buf_is_valid(buf) {
+            return Ok(());
+        }
         let kind: String = self.editor.buf_option(buf, "buftype")?;
         if (kind.is_empty() || kind == "acwrite") && !self.editor.buf_name(buf).starts_with("acp://") {
             self.prompts.last_buffer = Some(buf);
@@ -237,16 +241,21 @@ impl App {
         let history = self.prompts.histories.entry(prompt.folder.clone()).or_default();
         let browse = prompt.browse.get_or_insert_with(|| Browse::new(history));
         let found = if older { browse.older(&text) } else { browse.newer(&text) };
-        match found {
-            Some(text) => self.set_prompt(key, &text),
-            None => Ok(()),
+        let Some(text) = found else { return Ok(()) };
+        self.set_prompt(key, &text)?;
+        if older {
+            // Where the next step back begins.
+            let first = clean_lines(&text).next().map_or(0, str::len);
+            self.editor.set_cursor(self.editor.current_win()?, 1, first)?;
         }
+        Ok(())
     }
 
     /// Types keys that mean what they mean without mappings.
     pub(super) fn type_keys(&self, keys: &str) -> Result<()> {
         let keys: mlua::LuaString = self.editor.api("nvim_replace_termcodes", (keys, true, false, true))?;
-        self.editor.func("feedkeys", (keys, "n"))
+        // Before what is typed already.
+        self.editor.func("feedkeys", (keys, "ni"))
     }
 
     /// Adds a reference to lines of a buffer to the prompt.
