@@ -98,7 +98,7 @@ impl App {
                         self.take_in(&path, Input::Agent { before: None, after, origin })?;
                     }
                 }
-                Some(buf) => self.recall(&path, buf, origin, of_file().collect())?,
+                Some(buf) => self.reconstruct(&path, buf, origin, of_file().collect())?,
                 None if known => {}
                 None => of_file().for_each(|diff| self.reviews.tell(path.clone(), origin, diff)),
             }
@@ -107,14 +107,14 @@ impl App {
     }
 
     /// Has it worked out what a file was before diffs that are in it already.
-    fn recall(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
+    fn reconstruct(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
         let Some(text) = self.editor.text(buf)? else { return Ok(()) };
         let work = Work::Place { text: text.clone(), diffs };
         let job = self.next_job(Job::Recall { path: path.to_owned(), buf, origin, text });
         self.send(Command::Compute { job, work })
     }
 
-    pub(super) fn recalled(
+    pub(super) fn reconstructed(
         &mut self,
         path: &Path,
         buf: Buf,
@@ -149,7 +149,7 @@ impl App {
         match told.last() {
             Some((origin, _)) => {
                 let origin = *origin;
-                self.recall(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
+                self.reconstruct(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
             }
             None => Ok(()),
         }
