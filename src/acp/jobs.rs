@@ -1,5 +1,6 @@
 //! Computing off the editor's thread: which function of the core does which piece of work.
 
+use super::look;
 use crate::core::message::{Outcome, Work};
 use crate::core::{changes, diff};
 
@@ -7,6 +8,7 @@ use crate::core::{changes, diff};
 pub fn run(work: Work) -> Outcome {
     match work {
         Work::Edits { old, new } => Outcome::Edits(changes::edits(&old, &new)),
+        Work::Look { path, diffs } => Outcome::Looked(look::at(&path, &diffs)),
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
     }
 }

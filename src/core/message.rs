@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::core::changes::TextEdit;
 use crate::core::diff::Placed;
+use crate::core::locations::Look;
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -787,10 +788,13 @@ pub enum Work {
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::diff`).
     Place { text: String, diffs: Vec<FileDiff> },
+    /// What there is at a path, and which lines of it these diffs touch.
+    Look { path: PathBuf, diffs: Vec<FileDiff> },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
+    Looked(Look),
 }

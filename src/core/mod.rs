@@ -6,6 +6,7 @@ pub mod changes;
 pub mod diff;
 pub mod entry;
 pub mod form;
+pub mod locations;
 pub mod merge;
 pub mod message;
 pub mod output;

@@ -7,6 +7,7 @@ mod changed;
 mod drawing;
 mod edits;
 mod events;
+pub mod locations;
 mod sessions;
 mod terminals;
 mod tools;
@@ -22,6 +23,7 @@ use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
+use crate::core::locations::{History, Visit};
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
 };
@@ -51,6 +53,8 @@ pub struct App {
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     pub follow: Follow,
+    /// Where the agents have been.
+    pub places: History,
     pub terminals: Terminals,
     pub asking: Asking,
     pub effects: VecDeque<Effect>,
@@ -91,6 +95,7 @@ struct Numbers {
 enum Job {
     Write(Write),
     Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
+    Look { visit: Visit, number: u64 },
 }
 
 struct Write {
@@ -120,6 +125,7 @@ impl App {
             chats: BTreeMap::new(),
             current: None,
             follow: Follow::default(),
+            places: History::default(),
             terminals: Terminals::default(),
             asking: Asking::default(),
             effects: VecDeque::new(),
@@ -156,6 +162,9 @@ impl App {
     pub fn send(&mut self, command: Command) -> Result<()> {
         if self.background.is_none() {
             self.start_background()?;
+        }
+        if let Command::Prompt { session, .. } = &command {
+            self.turn_began(*session)?;
         }
         if let Some(background) = &self.background {
             background.send(command);
@@ -242,7 +251,7 @@ impl App {
                 json!({ "agent": launch.name, "pid": pid, "state": state })
             })
             .collect();
-        json!({ "sessions": sessions, "agents": agents, "log": self.log(), "following": self.follow.on })
+        json!({ "sessions": sessions, "agents": agents, "log": self.log(), "following": self.is_following() })
     }
 
     /// Where the messages are written down, if they are.

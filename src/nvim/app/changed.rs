@@ -9,6 +9,7 @@ use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::SessionKey;
 use crate::nvim::editor::Buf;
+use crate::nvim::follow;
 
 /// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
 /// `\n`, without a last line break.
@@ -29,7 +30,10 @@ pub struct Change {
 
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
-        let Change { session, call: _, path, buf: _, before: _, after: _ } = change;
+        let Change { session, call: _, path, buf, before: _, after: _ } = change;
+        if let Some(buf) = buf.or_else(|| self.files.buf_of(&self.editor, &path)) {
+            follow::list(&self.editor, buf)?;
+        }
         self.refresh_diffs(session, &path)?;
         self.emit("AcpFileChanged", session, json!({ "path": path }));
         Ok(())

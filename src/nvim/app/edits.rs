@@ -83,6 +83,7 @@ impl App {
                 }
                 self.review.draw(&self.editor, (session, call), buf, &placed)
             }
+            (Some(Job::Look { visit, number }), Outcome::Looked(look)) => self.looked(visit, number, look),
             _ => Ok(()),
         }
     }
@@ -111,6 +112,7 @@ impl App {
         match self.files.write(&self.editor, buf, &edits, &new) {
             Ok(written) => {
                 self.send(Command::Answer { ask, answer: Answer::Done })?;
+                self.wrote(session, &path, &edits)?;
                 let now = self.now();
                 if written == Written::LeftUnsaved
                     && let Some(session) = self.sessions.get_mut(&session)

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::App;
 use super::changed::Change;
+use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
     Access, AgentId, Answer, AskId, Command, Event, Question, SessionKey, Severity, Steering, TurnEnd, Update,
 };
@@ -116,7 +117,8 @@ impl App {
                 self.touch_terminal(&terminal)?;
             }
             Event::FileServed { session: key, path, access } => {
-                self.follow_to(key, &path, None, if access == Access::Wrote { "wrote" } else { "reading" })?;
+                let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
+                self.file_visited(key, &path, None, verb)?;
                 if access == Access::Wrote {
                     let path = canonical(&path);
                     self.changed(Change {
@@ -145,6 +147,7 @@ impl App {
                         }
                     }
                     self.review.clear_session(&self.editor, key)?;
+                    self.no_longer_at_work(key)?;
                     self.after_change(key)?;
                     self.settle(key)?;
                 }
@@ -199,7 +202,7 @@ impl App {
                     Err(why) => Answer::Refused(format!("couldn't read {}: {why}", path.display())),
                 };
                 self.send(Command::Answer { ask, answer })?;
-                self.follow_to(key, &path, line, "reading")?;
+                self.file_visited(key, &path, Lines::span(line, limit), Verb::Reading)?;
             }
             Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
             Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
@@ -217,7 +220,7 @@ impl App {
         let name = session.name();
         self.send_all(commands)?;
         self.review.clear_session(&self.editor, key)?;
-        self.follow.clear(&self.editor)?;
+        self.no_longer_at_work(key)?;
         self.after_change(key)?;
         self.settle(key)?;
         self.emit("AcpTurnEnded", key, json!({ "stop_reason": reason, "error": failed }));

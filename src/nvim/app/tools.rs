@@ -1,10 +1,9 @@
-//! What a tool call shows beyond the chat: its place in the code window, its diffs in their files.
+//! What a tool call shows beyond the chat: its diffs in their files. Its places are left to `locations`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
-use serde_json::json;
 
 use super::{App, Job};
 use crate::config::DiffStyle;
@@ -26,19 +25,12 @@ impl App {
     ) -> Result<()> {
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
-        let verb = match call.kind {
-            ToolKind::Edit => "editing",
-            ToolKind::Execute => "running",
-            _ => "reading",
-        };
-        let what = format!("{}: {verb}", session.name());
         let over = call.status.is_over();
         let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
         let touched: Vec<PathBuf> = match over && changes {
             true => call.diffs().map(|diff| session.place.cwd.join(&diff.path)).collect(),
             false => Vec::new(),
         };
-        let place = call.places().last().map(|place| (session.place.cwd.join(&place.path), place.line));
         for path in touched {
             self.files.refresh(&self.editor, &path)?;
         }
@@ -47,22 +39,12 @@ impl App {
         } else if content || !self.review.is_drawn((key, entry)) {
             self.show_diffs(key, entry)?;
         }
-        match place {
-            Some((path, line)) if (moved || content) && !over => self.follow_to(key, &path, line, &what),
-            _ => Ok(()),
+        if moved || content {
+            self.call_moved(key, entry)?;
         }
-    }
-
-    pub(super) fn follow_to(
-        &mut self,
-        key: SessionKey,
-        path: &Path,
-        line: Option<u32>,
-        what: &str,
-    ) -> Result<()> {
-        self.emit("AcpLocation", key, json!({ "path": path, "line": line }));
-        if self.follow.on {
-            self.follow.go(&self.editor, path, line, what)?;
+        if over {
+            self.follow.call_over(key, entry);
+            self.follow_due()?;
         }
         Ok(())
     }
