@@ -4,8 +4,16 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
+#[expect(dead_code, reason = "of a session that was played only the places are of interest")]
+mod replay {
+    pub mod player;
+    pub mod recording;
+}
+
 use serde_json::{Value, json};
 
+use replay::player::play_followed;
+use replay::recording::Recording;
 use support::Nvim;
 use support::script::{Scripted, ends, opened, prompt, says, update};
 
@@ -487,4 +495,109 @@ fn the_places_are_listed_with_what_was_done() {
         .exec_lua("vim.ui.select = function(items, _, choose) _G.items = items choose(items[2], 2) end", []);
     chat.nvim.command("Acp locations session pick");
     chat.nvim.wait_until(|nvim| here(nvim).starts_with("b.txt{ 50"), "the picked place");
+}
+
+/// Follows a recorded agent from its start to its end, and tells where it was.
+fn followed(name: &str) -> String {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let recording = Recording::read(&data.join(format!("{name}.jsonl")));
+    let played = play_followed(&recording);
+    assert_eq!((played.exit.as_str(), played.messages.as_str()), ("0", ""), "{name}");
+    assert_eq!(played.complaints, [""; 0], "{name}");
+    let listed: Vec<String> = played.listed.iter().map(|path| format!("listed {path}")).collect();
+    [played.places, listed].concat().join("\n")
+}
+
+#[test]
+fn claude_is_followed_to_what_it_edits() {
+    insta::assert_snapshot!(followed("claude-agent-acp-edit"), @r"
+    reading /project/notes.txt:1
+    editing /project/notes.txt
+    editing /project/notes.txt:1
+    listed /project/notes.txt
+    ");
+}
+
+#[test]
+fn an_older_claude_is_followed_through_the_editor() {
+    insta::assert_snapshot!(followed("claude-code-acp-edit"), @r"
+    reading /project/notes.txt:1
+    editing /project/notes.txt
+    editing /project/notes.txt:2
+    editing /project/notes.txt:1
+    listed /project/notes.txt
+    ");
+}
+
+#[test]
+fn codex_is_followed_as_far_as_it_tells() {
+    insta::assert_snapshot!(followed("codex-acp-cancel-perm"), @r"
+    reading /project/notes.txt
+    editing /project/notes.txt
+    ");
+}
+
+#[test]
+fn gemini_is_followed_through_the_editor() {
+    insta::assert_snapshot!(followed("gemini-edit"), @r"
+    reading /project/notes.txt
+    editing /project/notes.txt
+    editing /project/notes.txt:2
+    listed /project/notes.txt
+    ");
+}
+
+#[test]
+fn copilot_is_followed_to_what_it_may_not_edit() {
+    insta::assert_snapshot!(followed("copilot-edit-reject"), @r"
+    reading /project/notes.txt
+    editing /project/notes.txt
+    ");
+}
+
+#[test]
+fn a_burst_of_places_costs_a_few_moves_and_holds_nothing_up() {
+    let mut all = opened();
+    all.push(prompt());
+    for line in 1..=1000_u32 {
+        all.push(call(
+            &line.to_string(),
+            "read",
+            if line % 2 == 0 { "b.txt" } else { "c.txt" },
+            line % 100 + 1,
+        ));
+    }
+    all.push(says("That was all."));
+    all.extend(until_stopped());
+    let rows = rows("row");
+    let mut chat = Scripted::new(&[("a.txt", "a\n"), ("b.txt", &rows), ("c.txt", &rows)], all);
+    options(&mut chat, "follow = { enabled = true, window = function() _G.moves = (_G.moves or 0) + 1 end }");
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    // How long nothing else can run at the most.
+    chat.nvim.exec_lua(
+        "local last = vim.uv.hrtime()
+         _G.longest = 0
+         vim.uv.new_timer():start(0, 2, function()
+           local now = vim.uv.hrtime()
+           _G.longest = math.max(_G.longest, (now - last) / 1e6)
+           last = now
+         end)",
+        [],
+    );
+    let started = std::time::Instant::now();
+    chat.send("go");
+    chat.wait_for("That was all.");
+    let took = started.elapsed();
+    // The last place is the one that is shown in the end.
+    wait_for_place(&mut chat.nvim, 1, "b.txt:1");
+    let moves = chat.nvim.exec_lua("return _G.moves", []).as_u64().expect("a number");
+    let longest = chat.nvim.exec_lua("return _G.longest", []).as_f64().expect("a number");
+    println!("1,000 places in {took:?}: {moves} moves, never held up for more than {longest:.1} ms");
+    assert!(moves <= 3 + took.as_millis() as u64 / 300, "{moves} moves in {took:?}");
+    assert!(longest < 250.0, "held up for {longest} ms");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp locations");
+    let size = chat.nvim.exec_lua("return vim.fn.getqflist({ size = 0 }).size", []);
+    assert_eq!(size.as_u64(), Some(1000));
 }

@@ -8,7 +8,7 @@ use crate::core::{changes, diff};
 pub fn run(work: Work) -> Outcome {
     match work {
         Work::Edits { old, new } => Outcome::Edits(changes::edits(&old, &new)),
-        Work::Look { path, diffs } => Outcome::Looked(look::at(&path, &diffs)),
+        Work::Look { path, diffs, near } => Outcome::Looked(look::at(&path, &diffs, near)),
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
     }
 }

@@ -788,8 +788,9 @@ pub enum Work {
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::diff`).
     Place { text: String, diffs: Vec<FileDiff> },
-    /// What there is at a path, and which lines of it these diffs touch.
-    Look { path: PathBuf, diffs: Vec<FileDiff> },
+    /// What there is at a path, and which lines of it these diffs touch: those of the hunk that is nearest
+    /// to a line, if there is one, else the first.
+    Look { path: PathBuf, diffs: Vec<FileDiff>, near: Option<u32> },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -123,7 +123,12 @@ impl Follow {
             execute(editor, win, &format!("silent keepalt keepjumps hide buffer {}", buf.0))?;
         }
         let last = editor.line_count(buf)?;
-        let line = visit.line().or(touched.map(|lines| lines.first));
+        let touched_first = touched.map(|lines| lines.first);
+        // Of an edit, agents often name the lines around it.
+        let line = match visit.verb.changes() {
+            true => touched_first.or(visit.line()),
+            false => visit.line().or(touched_first),
+        };
         let line = line.map(|line| (line as usize).min(last));
         if let Some(line) = line {
             let seen: (usize, usize) = (editor.func("line", ("w0", win))?, editor.func("line", ("w$", win))?);

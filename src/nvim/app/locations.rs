@@ -165,7 +165,8 @@ impl App {
             let here = |path: &Path| absolute(path, &session.place.cwd) == visit.path;
             Some(call.diffs().filter(|diff| here(&diff.path)).cloned().collect::<Vec<_>>())
         });
-        let work = Work::Look { path: visit.path.clone(), diffs: diffs.unwrap_or_default() };
+        let (path, near) = (visit.path.clone(), visit.line());
+        let work = Work::Look { path, diffs: diffs.unwrap_or_default(), near };
         let job = self.next_job(Job::Look { visit, number });
         self.send(Command::Compute { job, work })
     }

@@ -25,7 +25,7 @@ impl App {
     ) -> Result<()> {
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
-        let over = call.status.is_over();
+        let (over, done) = (call.status.is_over(), call.status == Status::Done);
         let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
         let touched: Vec<PathBuf> = match over && changes {
             true => call.diffs().map(|diff| session.place.cwd.join(&diff.path)).collect(),
@@ -33,6 +33,9 @@ impl App {
         };
         for path in touched {
             self.files.refresh(&self.editor, &path)?;
+            if done && let Some(buf) = self.files.buf_of(&self.editor, &path) {
+                follow::list(&self.editor, buf)?;
+            }
         }
         if over {
             self.review.clear(&self.editor, (key, entry))?;
