@@ -61,6 +61,10 @@ struct Args {
     text: String,
     bang: bool,
     range: Option<Range>,
+    /// The session that is meant, whichever the user is in.
+    session: Option<SessionKey>,
+    /// Who gets what is not known at once.
+    then: Option<mlua::Function>,
 }
 
 /// 1-based lines, the last one included.
@@ -91,6 +95,8 @@ impl Args {
             words,
             bang: table.get::<Option<bool>>("bang")?.unwrap_or(false),
             range,
+            session: table.get::<Option<u32>>("session")?.map(SessionKey),
+            then: table.get("then")?,
         })
     }
 
@@ -111,7 +117,19 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "commands" {
         return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
     }
-    enter(|app| app.act(&name, args)).map(|()| Value::Nil)
+    let result = enter(|app| {
+        if let Some(key) = args.session.filter(|key| !app.sessions.contains_key(key)) {
+            return fail(format!("there is no session {}", key.0));
+        }
+        app.meant = args.session;
+        let done = match name.as_str() {
+            "ask" => app.ask(args),
+            _ => app.act(&name, args).map(|()| serde_json::Value::Null),
+        };
+        app.meant = None;
+        done
+    })?;
+    if result.is_null() { Ok(Value::Nil) } else { to_lua(lua, &result) }
 }
 
 /// A key of the chat's was pressed.
@@ -120,7 +138,10 @@ pub fn key(_: &Lua, name: &str) -> Result<()> {
 }
 
 pub fn status(lua: &Lua, session: Option<u32>) -> Result<Value> {
-    let status = enter(|app| Ok(app.status(session.map(SessionKey))))?;
+    let mut status = crate::nvim::status();
+    if let (Some(session), Some(all)) = (session, status["sessions"].as_array_mut()) {
+        all.retain(|each| each["session"] == session);
+    }
     to_lua(lua, &status)
 }
 
@@ -157,7 +178,7 @@ impl App {
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
             "config" => self.choose_option(&args.words),
-            "sessions" => self.choose_session(args.first()),
+            "sessions" => self.choose_session(args.words),
             "terminals" => self.choose_terminal(),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
@@ -165,6 +186,9 @@ impl App {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),
             },
+            "rename" => self.rename(&args.text),
+            "resume" => self.resume(args.first()),
+            "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
             "restart" => match self.session_here() {
                 Some(key) => self.restart(key),
@@ -195,15 +219,7 @@ impl App {
             "next_entry" => self.step(key, true),
             "previous_entry" => self.step(key, false),
             "go_to" => self.go_to(key),
-            "toggle" => {
-                if let Some(entry) = self.entry_under_cursor(key)?
-                    && let Some(session) = self.sessions.get_mut(&key)
-                {
-                    session.toggle(entry);
-                }
-                self.after_change(key)?;
-                self.frame_due()
-            }
+            "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
