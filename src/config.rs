@@ -30,7 +30,7 @@ pub struct Config {
     pub window: WindowOptions,
     pub prompt: PromptOptions,
     pub icons: bool,
-    pub follow: bool,
+    pub follow: FollowOptions,
     pub keys: Keys,
     pub terminal: TerminalOptions,
     pub diff: DiffOptions,
@@ -58,6 +58,8 @@ pub struct AgentOptions {
     /// In place of the servers given for all agents.
     pub mcp_servers: Option<Vec<McpServer>>,
     pub enabled: bool,
+    /// In place of what holds for all.
+    pub follow: Option<bool>,
 }
 
 /// What one project, and all below its folder, has beside what all have.
@@ -106,6 +108,13 @@ pub enum Size {
     Cells(u16),
     /// 1 to 100, of the whole editor.
     Percent(u16),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FollowOptions {
+    pub enabled: bool,
+    /// After the user has been quiet for so long.
+    pub resume_after: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,7 +225,7 @@ impl Default for Config {
             },
             prompt: PromptOptions { complete: Complete::Auto },
             icons: true,
-            follow: false,
+            follow: FollowOptions { enabled: false, resume_after: Duration::from_secs(5) },
             keys: Keys::default(),
             terminal: TerminalOptions {
                 auto_open: AutoOpen::Long,
@@ -251,6 +260,7 @@ impl Default for AgentOptions {
             title: None,
             mcp_servers: None,
             enabled: true,
+            follow: None,
         }
     }
 }
@@ -361,7 +371,9 @@ impl Config {
             prompt.close();
         }
         table.set("icons", &mut self.icons, |field| field.bool());
-        table.set("follow", &mut self.follow, |field| field.bool());
+        if let Some(field) = table.get("follow") {
+            self.follow.read(&field);
+        }
         if let Some(keys) = table.group("keys") {
             for (key, all) in KEYS.iter().zip(&mut self.keys.0) {
                 keys.set(key.name, all, |field| field.keys());
@@ -424,6 +436,23 @@ impl Config {
     }
 }
 
+impl FollowOptions {
+    /// `true` alone, or a table.
+    fn read(&mut self, field: &Field<'_>) {
+        if let Some(enabled) = field.is_bool() {
+            self.enabled = enabled;
+        } else if let Some(table) = field.table("follow") {
+            table.set("enabled", &mut self.enabled, |field| field.bool());
+            table.set("resume_after", &mut self.resume_after, |field| field.seconds());
+            if let Some(window) = table.get("window") {
+                // Functions do not come this way.
+                window.invalid::<()>("should be a function that takes a place");
+            }
+            table.close();
+        }
+    }
+}
+
 impl AgentOptions {
     fn read(field: &Field<'_>) -> Option<Self> {
         let table = field.table("agents.{name}")?;
@@ -445,6 +474,7 @@ impl AgentOptions {
         options.title = table.get("title").and_then(|field| field.string());
         options.mcp_servers = table.get("mcp_servers").and_then(|field| field.mcp_servers());
         table.set("enabled", &mut options.enabled, |field| field.bool());
+        options.follow = table.get("follow").and_then(|field| field.bool());
         table.close();
         Some(options)
     }

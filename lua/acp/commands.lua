@@ -43,8 +43,14 @@ M.subcommands = {
   {
     name = "follow",
     about = "Follow the agent through the files it works on",
-    takes = "[on|off]",
-    words = { "on", "off" },
+    takes = "[on|off|toggle|resume|pin|unpin]",
+    words = { "on", "off", "toggle", "resume", "pin", "unpin" },
+  },
+  {
+    name = "locations",
+    about = "List the places that the agent has been at",
+    takes = "[turn|session] [quickfix|loclist|pick]",
+    completes = true,
   },
   {
     name = "keep",

@@ -8,7 +8,7 @@
 ---@field window? acp.WindowOptions
 ---@field prompt? acp.PromptOptions
 ---@field icons? boolean
----@field follow? boolean
+---@field follow? boolean|acp.FollowOptions
 ---@field keys? acp.KeyOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
@@ -34,6 +34,7 @@
 ---@field title? string
 ---@field mcp_servers? acp.McpServer[]
 ---@field enabled? boolean
+---@field follow? boolean
 
 ---@class acp.WindowOptions
 ---@field layout? "right"|"left"|"bottom"|"top"|"float"|"tab"|"current"
@@ -69,9 +70,26 @@
 ---@field newer_prompt? acp.Key
 ---@field take_back? acp.Key
 ---@field next_mode? acp.Key
+---@field follow? acp.Key
+---@field locations? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key
 ---@field help? acp.Key
+
+---@class acp.FollowOptions
+---@field enabled? boolean
+---@field resume_after? number seconds
+---@field window? fun(place: acp.Location): integer|boolean|nil
+
+--- A place that an agent is at.
+---@class acp.Location
+---@field path string
+---@field line? integer
+---@field verb string
+---@field kind? string the tool call's kind
+---@field call? string the tool call's id
+---@field session integer
+---@field agent string the agent's name in the options
 
 ---@class acp.TerminalOptions
 ---@field auto_open? "always"|"long"|"never"
@@ -149,6 +167,12 @@
 ---@field queued? integer prompts that wait for the turn to end
 ---@field context? integer percent of the model's context that is used
 ---@field cost? string
+---@field location? acp.LocationStatus
+
+--- Where the agent was last.
+---@class acp.LocationStatus: acp.Location
+---@field shown boolean the window that follows is there
+---@field waiting boolean it will go there when you have been quiet for a while
 
 ---@alias acp.State "starting"|"idle"|"working"|"waiting"|"failed"|"ended"
 

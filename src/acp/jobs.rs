@@ -1,6 +1,6 @@
 //! Computing off the editor's thread: which function of the core does which piece of work.
 
-use super::gather;
+use super::{gather, look};
 use crate::core::message::{Outcome, Work};
 use crate::core::{changes, diff};
 
@@ -12,11 +12,12 @@ pub fn run(work: Work) -> Outcome {
             file.agent_wrote(before.as_deref(), after.as_deref(), origin);
             Outcome::Reviewed(file)
         }
+        Work::Look { path, diffs, near } => Outcome::Looked(look::at(&path, &diffs, near)),
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
         Work::Gather { wants, images } => {
             Outcome::Gathered(wants.into_iter().map(|want| gather::gather(want, images)).collect())
         }
-        Work::Look { paths } => Outcome::Looked(paths.iter().map(|path| path.exists()).collect()),
+        Work::Exists { paths } => Outcome::Exists(paths.iter().map(|path| path.exists()).collect()),
         Work::Paste { folder } => Outcome::Pasted(gather::paste(&folder)),
     }
 }

@@ -15,6 +15,7 @@ pub mod guard;
 mod handled;
 mod hub;
 mod jobs;
+mod look;
 mod outbox;
 mod process;
 pub mod quirks;

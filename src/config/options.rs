@@ -191,6 +191,20 @@ pub const KEYS: &[KeySpec] = &[
         about: "Put the agent into the next of its modes.",
     },
     KeySpec {
+        name: "follow",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gw"],
+        about: "Go with the agent through the files, go on after a pause, or stay; see |acp-follow|.",
+    },
+    KeySpec {
+        name: "locations",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gl"],
+        about: "Pick one of the places that the agent has been at in this turn.",
+    },
+    KeySpec {
         name: "restart",
         panes: &[Pane::Transcript],
         modes: &["n"],
@@ -272,6 +286,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         about: "Whether the agent is offered. `false` hides one of |acp-agents|.",
     },
     OptionSpec {
+        key: "agents.{name}.follow",
+        takes: "boolean",
+        default: "nil",
+        about: "Whether this agent is followed, in place of |acp-config-follow|.",
+    },
+    OptionSpec {
         key: "default_agent",
         takes: "string",
         default: "nil",
@@ -322,9 +342,29 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "follow",
+        takes: "boolean or table",
+        default: "false",
+        about: "Whether agents are followed; see |acp-follow|. A table sets more than that: \
+                `follow = { enabled = true, resume_after = 10 }`.",
+    },
+    OptionSpec {
+        key: "follow.enabled",
         takes: "boolean",
         default: "false",
-        about: "Whether new sessions begin with following on; see |acp-follow|.",
+        about: "What `follow` alone says.",
+    },
+    OptionSpec {
+        key: "follow.resume_after",
+        takes: "seconds",
+        default: "5",
+        about: "How long the window that follows waits after you have done something in it.",
+    },
+    OptionSpec {
+        key: "follow.window",
+        takes: "function",
+        default: "nil",
+        about: "Called with each place before it is shown, with what |AcpLocation| has in it. Returns the \
+                window to show it in, `false` not to show it, or nothing.",
     },
     OptionSpec {
         key: "keys",

@@ -141,6 +141,11 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// What the value is if it is true or false; anything else is no mistake yet.
+    pub fn is_bool(&self) -> Option<bool> {
+        self.value.as_bool()
+    }
+
     pub fn bool(&self) -> Option<bool> {
         self.value.as_bool().or_else(|| self.unexpected("true or false"))
     }

@@ -72,12 +72,12 @@ mod reading {
         let all = json!({
             "agents": { "{name}": {
                 "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
-                "mcp_servers": [{ "name": "m", "command": "/m" }], "enabled": true,
+                "mcp_servers": [{ "name": "m", "command": "/m" }], "enabled": true, "follow": true,
             } },
             "default_agent": "{name}",
             "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
             "icons": false,
-            "follow": true,
+            "follow": { "enabled": true, "resume_after": 2 },
             "keys": { "hide": "Q" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
@@ -104,7 +104,7 @@ mod reading {
                 prompt_height: 3
             }
         );
-        assert!(!config.icons && config.follow && !config.notify);
+        assert!(!config.icons && config.follow.enabled && !config.notify);
         assert_eq!(config.keys.get("hide"), ["Q"]);
         assert_eq!(
             config.terminal,
@@ -126,7 +126,9 @@ mod reading {
         assert_eq!(config.log, Log::On);
         assert_eq!(config.timeouts.initialize, Duration::from_millis(1500));
 
-        for option in OPTIONS.iter().filter(|option| !option.key.ends_with(".cmd")) {
+        for option in
+            OPTIONS.iter().filter(|option| !option.key.ends_with(".cmd") && option.takes != "function")
+        {
             let pointer = format!("/{}", option.key.replace('.', "/"));
             assert!(all.pointer(&pointer).is_some(), "the example lacks {}", option.key);
         }

@@ -14,6 +14,7 @@ use crate::core::changes::TextEdit;
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::context::Lines;
 use crate::core::diff::Placed;
+use crate::core::locations::Look;
 use crate::core::record::{Kept, Wish};
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
@@ -858,7 +859,10 @@ pub enum Work {
     /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
     Gather { wants: Vec<Want>, images: bool },
     /// Which of these paths are there.
-    Look { paths: Vec<PathBuf> },
+    Exists { paths: Vec<PathBuf> },
+    /// What there is at a path, and which lines of it these diffs touch: those of the hunk that is nearest
+    /// to a line, if there is one, else the first.
+    Look { path: PathBuf, diffs: Vec<FileDiff>, near: Option<u32> },
     /// The clipboard's image, written to a new file in the folder.
     Paste { folder: PathBuf },
 }
@@ -919,7 +923,8 @@ pub enum Outcome {
     PutBack(Result<(), String>),
     /// In the order of the wants.
     Gathered(Vec<Gathered>),
-    Looked(Vec<bool>),
+    Exists(Vec<bool>),
     /// The file, or why there is none (fit for "couldn't paste an image: …").
     Pasted(Result<PathBuf, String>),
+    Looked(Look),
 }

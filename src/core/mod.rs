@@ -10,6 +10,7 @@ pub mod diff;
 pub mod entry;
 pub mod form;
 pub mod history;
+pub mod locations;
 pub mod merge;
 pub mod message;
 pub mod output;

@@ -4,6 +4,7 @@
 
 mod chats;
 mod choices;
+mod follow;
 mod prompts;
 mod reading;
 mod review;
@@ -16,7 +17,7 @@ use transcript::{has_change, is_call};
 
 use std::path::PathBuf;
 
-use mlua::{Lua, LuaSerdeExt as _, Result, Table, Value};
+use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::Config;
@@ -28,16 +29,32 @@ use crate::nvim::{enter, picker, run, to_lua};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
+    let (options, choose) = without_function(lua, options)?;
     let options: serde_json::Value = lua.from_value(options)?;
     let config = Config::from_value(&options).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         mlua::Error::runtime(lines.join("\n"))
     })?;
     enter(|app| {
-        app.follow.on |= config.follow;
+        (app.follow.choose, app.follow.told) = (choose, false);
         app.config = config;
         Ok(())
     })
+}
+
+/// The options without the one function that may be in them, which is no plain data, and that function.
+fn without_function(lua: &Lua, options: Value) -> Result<(Value, Option<Function>)> {
+    let Value::Table(all) = &options else { return Ok((options, None)) };
+    let Value::Table(follow) = all.get("follow")? else { return Ok((options, None)) };
+    let Value::Function(choose) = follow.get("window")? else { return Ok((options, None)) };
+    let copy = |table: &Table| -> Result<Table> {
+        let pairs = table.pairs::<Value, Value>().collect::<Result<Vec<_>>>()?;
+        lua.create_table_from(pairs)
+    };
+    let (all, follow) = (copy(all)?, copy(&follow)?);
+    follow.set("window", Value::Nil)?;
+    all.set("follow", follow)?;
+    Ok((Value::Table(all), Some(choose)))
 }
 
 /// What a command was given.
@@ -170,6 +187,7 @@ impl App {
             }
             "answer" => self.answer_question(args.first()),
             "follow" => self.set_follow(args.first()),
+            "locations" => self.list_locations(&args.words),
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
             "config" => self.choose_option(&args.words),
@@ -240,6 +258,8 @@ impl App {
                     fail("the agent is running; :Acp restart starts it again all the same")
                 }
             }
+            "follow" => self.set_follow(None),
+            "locations" => self.list_locations(&["pick".to_owned()]),
             "hide" => self.toggle_chat(),
             "help" => self.show_keys(),
             _ => fail(format!("there is no key {name:?}")),
@@ -281,6 +301,7 @@ impl App {
                 .and_then(|session| session.permission())
                 .map(|open| open.options().iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),
+            "locations" => ["turn", "session", "quickfix", "loclist", "pick"].map(str::to_owned).to_vec(),
             "sessions" => self.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
                 .and_then(|session| session.info.as_ref())
@@ -326,20 +347,5 @@ impl App {
             root.call((from, vec![".git", ".hg", ".jj"]))
         };
         find().ok().flatten().map_or_else(|| self.editor.cwd(), PathBuf::from)
-    }
-
-    fn set_follow(&mut self, word: Option<&str>) -> Result<()> {
-        self.follow.on = match word {
-            Some("on") => true,
-            Some("off") => false,
-            None | Some("toggle") => !self.follow.on,
-            Some(other) => return fail(format!("follow takes on, off or toggle, not {other:?}")),
-        };
-        if !self.follow.on {
-            self.follow.clear(&self.editor)?;
-        }
-        let text = if self.follow.on { "following the agent" } else { "no longer following the agent" };
-        self.effects.push_back(Box::new(move |editor| editor.notify(text, Level::Info)));
-        Ok(())
     }
 }

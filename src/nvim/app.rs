@@ -9,6 +9,7 @@ mod diffs;
 mod drawing;
 mod edits;
 mod events;
+pub mod locations;
 mod prompts;
 mod queue;
 mod record;
@@ -34,6 +35,7 @@ use serde_json::{Value as Json, json};
 use crate::config::{Config, Log};
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
+use crate::core::locations::{History, Visit};
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
 };
@@ -68,6 +70,8 @@ pub struct App {
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     pub follow: Follow,
+    /// Where the agents have been.
+    pub places: History,
     pub terminals: Terminals,
     pub asking: Asking,
     pub signals: signals::Signals,
@@ -148,13 +152,17 @@ pub enum Job {
         session: SessionKey,
     },
     /// Which files that a prompt refers to are there.
-    Look {
+    Exists {
         session: SessionKey,
         paths: Vec<PathBuf>,
     },
     /// The clipboard's image for a prompt.
     Paste {
         session: SessionKey,
+    },
+    Look {
+        visit: Visit,
+        number: u64,
     },
 }
 
@@ -188,6 +196,7 @@ impl App {
             windows: Windows::default(),
             current: None,
             follow: Follow::default(),
+            places: History::default(),
             terminals: Terminals::default(),
             asking: Asking::default(),
             signals: signals::Signals::default(),
@@ -233,6 +242,9 @@ impl App {
     pub fn send(&mut self, command: Command) -> Result<()> {
         if self.background.is_none() {
             self.start_background()?;
+        }
+        if let Command::Prompt { session, .. } = &command {
+            self.turn_began(*session)?;
         }
         let sent = match &command {
             Command::Prompt { session, content } => Some((*session, content.clone())),
@@ -317,7 +329,7 @@ impl App {
                 json!({ "agent": launch.name, "pid": pid, "state": state })
             })
             .collect();
-        json!({ "sessions": sessions, "agents": agents, "log": self.log(), "following": self.follow.on })
+        json!({ "sessions": sessions, "agents": agents, "log": self.log(), "following": self.is_following() })
     }
 
     /// Where the messages are written down, if they are.

@@ -26,7 +26,13 @@ pub fn define(editor: &Editor) -> Result<()> {
         ("AcpDiffDelete", "DiffDelete"),
         ("AcpDiffAddWord", "DiffText"),
         ("AcpDiffDeleteWord", "DiffText"),
-        ("AcpLocation", "CursorLine"),
+        ("AcpLocation", "Visual"),
+        ("AcpAgentMark1", "DiagnosticInfo"),
+        ("AcpAgentMark2", "DiagnosticOk"),
+        ("AcpAgentMark3", "DiagnosticWarn"),
+        ("AcpAgentMark4", "DiagnosticHint"),
+        ("AcpAgentMark5", "Special"),
+        ("AcpAgentMark6", "Title"),
         ("AcpWinbar", "Title"),
     ] {
         let options = editor.table([("link", editor.string(link)?), ("default", Value::Boolean(true))])?;

@@ -158,6 +158,7 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["BufUnload"], App::buffer_unloaded)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
     on(&["BufEnter"], App::buffer_entered)?;
+    on(&["BufEnter"], App::buffer_visited)?;
     on(&["WinResized", "VimResized"], |app, _| app.resized())?;
     on(&["FocusLost"], |app, _| {
         app.signals.away = true;
@@ -184,6 +185,29 @@ fn on_window_closed(editor: &Editor, group: i64) -> Result<()> {
     let options = editor
         .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
     editor.api::<mlua::Value>("nvim_create_autocmd", ("WinClosed", options)).map(drop)
+}
+
+/// Has the app told of what the user does, once there is somebody to follow.
+fn watch_user(editor: &Editor) -> Result<()> {
+    let group: i64 = editor
+        .api("nvim_create_augroup", ("acp.follow", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
+    let callback = editor.lua.create_function(|_, _: mlua::Value| {
+        run(App::user_acted);
+        Ok(())
+    })?;
+    let options = editor
+        .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
+    let events = vec!["CursorMoved", "CursorMovedI", "ModeChanged", "WinEnter", "CmdwinLeave"];
+    editor.api::<mlua::Value>("nvim_create_autocmd", (events, options)).map(drop)
+}
+
+/// A timer for when there is more to show of where the agents are.
+fn follow_timer(lua: &Lua) -> Result<Timer> {
+    let due = lua.create_function(|_, ()| {
+        run(App::follow_due);
+        Ok(())
+    })?;
+    Timer::new(lua, due)
 }
 
 /// Takes what the background posted, for a few milliseconds, then has it drawn.

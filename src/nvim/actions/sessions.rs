@@ -372,6 +372,7 @@ pub fn session_status(app: &App, key: SessionKey) -> Option<serde_json::Value> {
         "model": crate::nvim::winbar::model(session),
         "queued": session.queue().len(),
         "context": context,
+        "location": app.location_status(key),
         "cost": cost,
     }))
 }

@@ -9,6 +9,7 @@ use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::SessionKey;
 use crate::nvim::editor::Buf;
+use crate::nvim::follow;
 
 /// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
 /// `\n`, without a last line break.
@@ -40,7 +41,10 @@ pub fn plain_lines(text: &str) -> String {
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
         self.review_change(&change)?;
-        let Change { session, path, .. } = change;
+        let Change { session, path, buf, .. } = change;
+        if let Some(buf) = buf.or_else(|| self.files.buf_of(&self.editor, &path)) {
+            follow::list(&self.editor, buf)?;
+        }
         self.refresh_diffs(session, &path)?;
         self.emit("AcpFileChanged", session, json!({ "path": path }));
         Ok(())

@@ -74,11 +74,16 @@ impl App {
         if unknown.is_empty() {
             return Ok(());
         }
-        let job = self.next_job(Job::Look { session: key, paths: unknown.clone() });
-        self.send(Command::Compute { job, work: Work::Look { paths: unknown } })
+        let job = self.next_job(Job::Exists { session: key, paths: unknown.clone() });
+        self.send(Command::Compute { job, work: Work::Exists { paths: unknown } })
     }
 
-    pub(super) fn looked(&mut self, key: SessionKey, paths: Vec<PathBuf>, there: &[bool]) -> Result<()> {
+    pub(super) fn told_which_exist(
+        &mut self,
+        key: SessionKey,
+        paths: Vec<PathBuf>,
+        there: &[bool],
+    ) -> Result<()> {
         let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
         // Files come and go: what is known is of the prompt that is being typed.
         if prompt.known.len() > 500 {

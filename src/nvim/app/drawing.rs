@@ -106,7 +106,7 @@ impl App {
         self.frames.drawn()
     }
 
-    pub(super) fn update_bar(&mut self, key: SessionKey) -> Result<()> {
+    pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
         let now = self.now();
         let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
             return Ok(());
@@ -114,7 +114,8 @@ impl App {
         let wins = self.editor.wins_of(chat.transcript);
         let width =
             wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
-        let bar = winbar::transcript(session, now, width.map_or(80, usize::from));
+        let place = self.place_elsewhere(key);
+        let bar = winbar::transcript(session, now, width.map_or(80, usize::from), place.as_deref());
         let hints = winbar::prompt(session);
         let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {

@@ -101,10 +101,11 @@ impl App {
             (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {
                 self.gathered(session, job, gathered)
             }
-            (Some(Job::Look { session, paths }), Outcome::Looked(there)) => {
-                self.looked(session, paths, &there)
+            (Some(Job::Exists { session, paths }), Outcome::Exists(there)) => {
+                self.told_which_exist(session, paths, &there)
             }
             (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
+            (Some(Job::Look { visit, number }), Outcome::Looked(look)) => self.looked(visit, number, look),
             _ => Ok(()),
         }
     }
@@ -133,6 +134,7 @@ impl App {
         match self.files.write(&self.editor, buf, &edits, &new) {
             Ok(written) => {
                 self.send(Command::Answer { ask, answer: Answer::Done })?;
+                self.wrote(session, &path, &edits)?;
                 let now = self.now();
                 if written == Written::LeftUnsaved
                     && let Some(session) = self.sessions.get_mut(&session)

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::App;
 use super::changed::{Change, plain_lines};
+use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
     Access, AgentId, Answer, AskId, Command, Event, FailureKind, Question, SessionKey, Severity, Steering,
     TurnEnd, Update,
@@ -123,7 +124,8 @@ impl App {
             }
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
             Event::FileServed { session: key, path, access, before, after } => {
-                self.follow_to(key, &path, None, if access == Access::Wrote { "wrote" } else { "reading" })?;
+                let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
+                self.file_visited(key, &path, None, verb)?;
                 if access == Access::Wrote {
                     let path = canonical(&path);
                     self.changed(Change {
@@ -161,6 +163,7 @@ impl App {
                         }
                     }
                     self.review.clear_session(&self.editor, key)?;
+                    self.no_longer_at_work(key)?;
                     self.after_change(key)?;
                     self.settle(key)?;
                 }
@@ -224,7 +227,7 @@ impl App {
                     Err(why) => Answer::Refused(format!("couldn't read {}: {why}", path.display())),
                 };
                 self.send(Command::Answer { ask, answer })?;
-                self.follow_to(key, &path, line, "reading")?;
+                self.file_visited(key, &path, Lines::span(line, limit), Verb::Reading)?;
             }
             Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
             Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
@@ -247,7 +250,7 @@ impl App {
         self.emit("AcpTurnEnded", key, data);
         self.send_all(commands)?;
         self.review.clear_session(&self.editor, key)?;
-        self.follow.clear(&self.editor)?;
+        self.no_longer_at_work(key)?;
         self.after_change(key)?;
         self.settle(key)?;
         match failed {

@@ -229,6 +229,9 @@ impl App {
             self.send(Command::Disconnect { agent })?;
         }
         self.review.clear_session(&self.editor, key)?;
+        let editor = self.editor.clone();
+        self.follow.forget(&editor, key)?;
+        self.places.forget(key);
         if let Some(chat) = self.chats.remove(&key) {
             if self.editor.current_buf()? == chat.prompt {
                 self.editor.command("stopinsert")?;

@@ -1,13 +1,14 @@
-//! What a tool call shows beyond the chat: its place in the code window, and by `diffs` its changes.
+//! What a tool call shows beyond the chat: by `diffs` its changes. Its places are left to `locations`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mlua::Result;
-use serde_json::json;
 
 use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, ToolKind};
+use crate::core::tool_call::Status;
+use crate::nvim::follow;
 
 impl App {
     /// What a tool call shows beyond the chat: its place and its diffs.
@@ -20,21 +21,17 @@ impl App {
     ) -> Result<()> {
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
-        let verb = match call.kind {
-            ToolKind::Edit => "editing",
-            ToolKind::Execute => "running",
-            _ => "reading",
-        };
-        let what = format!("{}: {verb}", session.name());
-        let over = call.status.is_over();
+        let (over, done) = (call.status.is_over(), call.status == Status::Done);
         let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
         let touched: Vec<PathBuf> = match over && changes {
             true => call.diffs().map(|diff| session.place.cwd.join(&diff.path)).collect(),
             false => Vec::new(),
         };
-        let place = call.places().last().map(|place| (session.place.cwd.join(&place.path), place.line));
         for path in touched {
             self.files.refresh(&self.editor, &path)?;
+            if done && let Some(buf) = self.files.buf_of(&self.editor, &path) {
+                follow::list(&self.editor, buf)?;
+            }
         }
         if over {
             self.review.clear(&self.editor, (key, entry))?;
@@ -42,22 +39,12 @@ impl App {
         } else if content || !self.review.is_drawn((key, entry)) {
             self.show_diffs(key, entry)?;
         }
-        match place {
-            Some((path, line)) if (moved || content) && !over => self.follow_to(key, &path, line, &what),
-            _ => Ok(()),
+        if moved || content {
+            self.call_moved(key, entry)?;
         }
-    }
-
-    pub(super) fn follow_to(
-        &mut self,
-        key: SessionKey,
-        path: &Path,
-        line: Option<u32>,
-        what: &str,
-    ) -> Result<()> {
-        self.emit("AcpLocation", key, json!({ "path": path, "line": line }));
-        if self.follow.on {
-            self.follow.go(&self.editor, path, line, what)?;
+        if over {
+            self.follow.call_over(key, entry);
+            self.follow_due()?;
         }
         Ok(())
     }
