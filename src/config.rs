@@ -29,6 +29,7 @@ pub struct Config {
     pub default_agent: Option<String>,
     pub window: WindowOptions,
     pub icons: bool,
+    pub timestamps: bool,
     pub follow: bool,
     pub keys: Keys,
     pub terminal: TerminalOptions,
@@ -181,6 +182,7 @@ impl Default for Config {
                 prompt_height: 5,
             },
             icons: true,
+            timestamps: false,
             follow: false,
             keys: Keys::default(),
             terminal: TerminalOptions {
@@ -315,6 +317,7 @@ impl Config {
             window.close();
         }
         table.set("icons", &mut self.icons, |field| field.bool());
+        table.set("timestamps", &mut self.timestamps, |field| field.bool());
         table.set("follow", &mut self.follow, |field| field.bool());
         if let Some(keys) = table.group("keys") {
             for (key, all) in KEYS.iter().zip(&mut self.keys.0) {

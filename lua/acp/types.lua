@@ -7,6 +7,7 @@
 ---@field default_agent? string
 ---@field window? acp.WindowOptions
 ---@field icons? boolean
+---@field timestamps? boolean
 ---@field follow? boolean
 ---@field keys? acp.KeyOptions
 ---@field terminal? acp.TerminalOptions

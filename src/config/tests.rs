@@ -77,6 +77,7 @@ mod reading {
             "default_agent": "{name}",
             "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
             "icons": false,
+            "timestamps": true,
             "follow": true,
             "keys": { "hide": "Q" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%" },

@@ -36,6 +36,7 @@ use crate::nvim::files::{Files, Snapshot};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
+use crate::nvim::plan::Pinned;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
@@ -53,6 +54,7 @@ pub struct App {
     pub follow: Follow,
     pub terminals: Terminals,
     pub asking: Asking,
+    pub plan: Option<Pinned>,
     pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
     pub bundled: Option<PathBuf>,
@@ -122,6 +124,7 @@ impl App {
             follow: Follow::default(),
             terminals: Terminals::default(),
             asking: Asking::default(),
+            plan: None,
             effects: VecDeque::new(),
             extensions: Extensions::default(),
             bundled,

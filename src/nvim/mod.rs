@@ -17,6 +17,7 @@ mod highlight;
 mod keys;
 mod permission;
 mod picker;
+mod plan;
 mod review;
 mod terminal;
 mod timer;
