@@ -80,7 +80,8 @@ mod reading {
             "timestamps": true,
             "follow": true,
             "keys": { "hide": "Q" },
-            "terminal": { "auto_open": "never", "position": "right", "size": "30%" },
+            "terminal": { "auto_open": "never", "position": "right", "size": "30%",
+                "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
             "diff": { "style": "off" },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
@@ -89,6 +90,8 @@ mod reading {
             } },
             "log": true,
             "notify": false,
+            "bell": true,
+            "record": false,
             "timeouts": { "initialize": 1.5 },
         });
         let config = read(all.clone());
@@ -111,7 +114,12 @@ mod reading {
             TerminalOptions {
                 auto_open: AutoOpen::Never,
                 position: Position::Right,
-                size: Size::Percent(30)
+                size: Size::Percent(30),
+                auto_close: AutoClose::Success,
+                input: false,
+                limit: 3,
+                timeout: Some(Duration::from_secs(60)),
+                output_limit: 1000,
             }
         );
         assert_eq!(config.diff.style, DiffStyle::Off);
