@@ -30,6 +30,7 @@ pub struct Config {
     pub window: WindowOptions,
     pub prompt: PromptOptions,
     pub icons: bool,
+    pub timestamps: bool,
     pub follow: FollowOptions,
     pub keys: Keys,
     pub terminal: TerminalOptions,
@@ -225,6 +226,7 @@ impl Default for Config {
             },
             prompt: PromptOptions { complete: Complete::Auto },
             icons: true,
+            timestamps: false,
             follow: FollowOptions { enabled: false, resume_after: Duration::from_secs(5) },
             keys: Keys::default(),
             terminal: TerminalOptions {
@@ -371,6 +373,7 @@ impl Config {
             prompt.close();
         }
         table.set("icons", &mut self.icons, |field| field.bool());
+        table.set("timestamps", &mut self.timestamps, |field| field.bool());
         if let Some(field) = table.get("follow") {
             self.follow.read(&field);
         }

@@ -83,11 +83,10 @@ fn calls_gather_under_a_line_that_opens_to_them_and_they_to_their_bodies() {
     chat.chat();
     chat.send("look");
     chat.wait_for("Done");
-    let folded =
-        "Looking.\n\n✓ read once, searched once, ran a command\n✓ edit src/a.rs\n✓ read src/b.rs\n\nFound.";
+    let folded = "Looking.\n\n✓ read src/a.rs, searched once, ran a command\n✓ edit src/a.rs\n✓ read src/b.rs\n\nFound.";
     assert!(answer(&mut chat).starts_with(folded), "{}", answer(&mut chat));
 
-    go(&mut chat, "read once");
+    go(&mut chat, "searched once");
     chat.nvim.input("<Tab>");
     chat.wait_for("ran a command\n  ✓ read src/a.rs\n  ✓ search beta\n  ✓ run make\n✓ edit src/a.rs");
     chat.nvim.input("j<Tab>");
@@ -96,7 +95,7 @@ fn calls_gather_under_a_line_that_opens_to_them_and_they_to_their_bodies() {
     chat.nvim.input("]]");
     chat.nvim
         .wait_until(|nvim| nvim.exec_lua("return vim.fn.getline('.')", []) == "  ✓ search beta".into(), "]]");
-    go(&mut chat, "read once");
+    go(&mut chat, "searched once");
     chat.nvim.input("za");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("search beta"), "the run to fold");
     assert!(answer(&mut chat).starts_with(folded), "{}", answer(&mut chat));
@@ -266,4 +265,168 @@ fn the_outline_lists_what_was_asked_and_the_headings_of_what_was_answered() {
         |nvim| nvim.exec_lua("return vim.fn.getline('.')", []) == "## More".into(),
         "the heading",
     );
+}
+
+/// A turn at work: what is done has gathered, something runs, something has failed, and it waits.
+fn at_work() -> Vec<Value> {
+    let thought =
+        json!({ "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "Hm." } });
+    let plan = json!({ "sessionUpdate": "plan", "entries": [
+        { "content": "reproduce", "priority": "high", "status": "completed" },
+        { "content": "fix", "priority": "high", "status": "in_progress" },
+        { "content": "test under load", "priority": "low", "status": "pending" },
+    ] });
+    let failed = json!({ "sessionUpdate": "tool_call", "toolCallId": "5", "title": "make", "kind": "execute",
+        "status": "failed", "rawInput": { "command": "make test" },
+        "content": [{ "type": "content", "content": { "type": "text", "text": "make: *** No rule\u{1b}[31m red" } }] });
+    let long = "src/a/rather/deeply/nested/folder/with/a/long/name/that/goes/on/and/on/for/ever/lock.rs";
+    let mut parts = vec![
+        prompt(),
+        update(thought),
+        update(plan),
+        says("I look at the **lock** first.\n"),
+        call("1", "read", "src/a.rs", "completed"),
+        call("2", "search", "session_lock", "completed"),
+        call("3", "search", "guard", "completed"),
+        call("4", "read", long, "in_progress"),
+        update(failed),
+    ];
+    parts.extend(gate("go"));
+    parts.extend([becomes("4", "completed"), says("Fixed."), ends("end_turn")]);
+    steps(parts)
+}
+
+/// The screen without what differs from run to run.
+fn timeless(nvim: &mut support::Nvim) -> String {
+    let screen = nvim.screen();
+    let line = |line: &str| {
+        let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        for at in 1..words.len() {
+            let unit = ["s", "ms"].contains(&words[at].as_str());
+            if unit && words[at - 1].parse::<f64>().is_ok() {
+                words[at - 1] = "(time)".into();
+                words[at] = String::new();
+            }
+        }
+        words.join(" ").trim_end().to_owned()
+    };
+    screen.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn looks(nvim: &mut support::Nvim, name: &str) {
+    let screen = timeless(nvim);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("screens/transcript");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, screen));
+}
+
+fn quiet_pickers(chat: &mut Scripted) {
+    chat.nvim.exec_lua("vim.ui.select = function() end", []);
+    chat.nvim.exec_lua("vim.o.laststatus = 0", []);
+}
+
+#[test]
+fn a_turn_at_work_on_a_small_screen() {
+    let mut chat = Scripted::sized(&[], at_work(), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.send("Fix it");
+    chat.nvim.wait_for_screen("Allow this command?");
+    looks(&mut chat.nvim, "at-work-80x24");
+    // The next prompt waits in line.
+    chat.send("and a test");
+    chat.nvim.wait_for_screen("1 waiting");
+    looks(&mut chat.nvim, "queue-80x24");
+}
+
+#[test]
+fn a_turn_at_work_on_a_big_screen_and_its_end() {
+    let mut chat = Scripted::sized(&[], at_work(), 200, 60);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.send("Fix it");
+    chat.nvim.wait_for_screen("Allow this command?");
+    looks(&mut chat.nvim, "at-work-200x60");
+    chat.nvim.command("Acp allow a");
+    chat.nvim.wait_for_screen("Done");
+    looks(&mut chat.nvim, "done-200x60");
+}
+
+#[test]
+fn a_start_that_fails() {
+    let mut chat = Scripted::sized(
+        &[],
+        vec![
+            json!({ "expect": "initialize" }),
+            json!({ "stderr": "no key was found" }),
+            json!({ "exit": 3 }),
+        ],
+        80,
+        24,
+    );
+    quiet_pickers(&mut chat);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("no key was found");
+    looks(&mut chat.nvim, "failed-80x24");
+}
+
+#[test]
+fn an_empty_chat() {
+    let mut chat = Scripted::sized(&[], steps([]), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    looks(&mut chat.nvim, "empty-80x24");
+}
+
+#[test]
+fn titles_are_cut_anew_for_another_width() {
+    let mut chat = Scripted::sized(&[], at_work(), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.send("Fix it");
+    chat.wait_for("Allow this command?");
+    assert!(!chat.transcript().contains("/nested/folder/with/a/long/name/"));
+    chat.nvim.resize(240, 24);
+    chat.nvim.command("wincmd =");
+    chat.wait_for("/nested/folder/with/a/long/name/");
+}
+
+#[test]
+fn a_pinned_plan_follows_the_agents() {
+    let plan = |first: &str, second: &str| {
+        update(json!({ "sessionUpdate": "plan", "entries": [
+            { "content": "look", "priority": "high", "status": first },
+            { "content": "act", "priority": "high", "status": second },
+        ] }))
+    };
+    let mut parts = vec![prompt(), plan("in_progress", "pending")];
+    parts.extend(gate("go"));
+    parts.extend([plan("completed", "in_progress"), says("Next.")]);
+    parts.extend(gate("on"));
+    let mut chat = Scripted::new(&[], steps(parts));
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.nvim.command("silent! Acp plan");
+    assert_eq!(chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []), 3.into());
+    chat.send("go");
+    chat.nvim.wait_for_screen("plan 0/2");
+    chat.nvim.command("Acp plan");
+    let pinned = "for _, win in ipairs(vim.api.nvim_list_wins()) do
+                    local buf = vim.api.nvim_win_get_buf(win)
+                    if vim.bo[buf].filetype == 'acp-plan' then
+                      return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')
+                    end
+                  end
+                  return ''";
+    let shows = |chat: &mut Scripted, text: &str| {
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(pinned, []) == text.into(), text);
+    };
+    shows(&mut chat, "Plan 0/2\n  ● look\n  ○ act");
+    chat.nvim.command("Acp allow a");
+    shows(&mut chat, "Plan 1/2\n  ✓ look\n  ● act");
+    chat.nvim.wait_for_screen("plan 1/2");
+    chat.nvim.command("Acp plan");
+    shows(&mut chat, "");
 }

@@ -88,6 +88,7 @@ M.subcommands = {
   { name = "close", about = "End the session and put its chat away" },
   { name = "delete", about = "Delete one of the stored sessions" },
   { name = "terminals", about = "Go to the terminal of a command" },
+  { name = "plan", about = "Pin the agent's plan in a small window, or take it away" },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
   { name = "logout", about = "Log out of the agent" },
   { name = "restart", about = "Start the agent again" },

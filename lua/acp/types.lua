@@ -9,6 +9,8 @@
 ---@field prompt? acp.PromptOptions
 ---@field icons? boolean
 ---@field follow? boolean|acp.FollowOptions
+---@field timestamps? boolean
+---@field follow? boolean
 ---@field keys? acp.KeyOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions

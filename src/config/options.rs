@@ -341,6 +341,12 @@ pub const OPTIONS: &[OptionSpec] = &[
                 said by an icon alone.",
     },
     OptionSpec {
+        key: "timestamps",
+        takes: "boolean",
+        default: "false",
+        about: "Whether the transcript shows when you asked and when a turn was over.",
+    },
+    OptionSpec {
         key: "follow",
         takes: "boolean or table",
         default: "false",

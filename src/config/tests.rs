@@ -77,6 +77,7 @@ mod reading {
             "default_agent": "{name}",
             "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
             "icons": false,
+            "timestamps": true,
             "follow": { "enabled": true, "resume_after": 2 },
             "keys": { "hide": "Q" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
@@ -89,6 +90,8 @@ mod reading {
             } },
             "log": true,
             "notify": false,
+            "bell": true,
+            "record": false,
             "timeouts": { "initialize": 1.5 },
         });
         let config = read(all.clone());

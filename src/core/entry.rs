@@ -3,7 +3,7 @@
 
 use crate::core::address::Address;
 use crate::core::form::Form;
-use crate::core::message::{AgentInfo, AuthMethod, Failure, PlanItem, Severity, StopReason, TurnUsage};
+use crate::core::message::{AgentInfo, AuthMethod, Cost, Failure, PlanItem, Severity, StopReason, TurnUsage};
 use crate::core::session::Moment;
 use crate::core::text::one_line;
 use crate::core::tool_call::ToolCall;
@@ -61,6 +61,8 @@ pub enum Body {
         silent: bool,
         took: u64,
         usage: Option<TurnUsage>,
+        /// What this turn has cost.
+        cost: Option<Cost>,
     },
     TurnFailed(Failure),
 }

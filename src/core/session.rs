@@ -13,7 +13,7 @@ use crate::core::context;
 use crate::core::entry::{Body, Entry, EntryId, Greeting, Verdict, display_name};
 use crate::core::message::{
     AgentId, AgentInfo, Answer, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending, Failure,
-    FailureKind, Models, Modes, Opened, Place, Reopen, ResourceBody, Role, SessionKey, Severity,
+    FailureKind, Models, Modes, Opened, Place, PlanItem, Reopen, ResourceBody, Role, SessionKey, Severity,
     SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::text::one_line;
@@ -94,6 +94,10 @@ pub struct Session {
     /// Something outside the entries changed: phase, title, mode, usage, queue.
     status_touched: bool,
     speaker_shown: bool,
+    /// The newest plan.
+    plan: Option<EntryId>,
+    /// What the conversation had cost when the turn began.
+    cost_before: Option<Cost>,
 }
 
 /// A prompt that waits to be sent.
@@ -166,6 +170,8 @@ impl Session {
             touched: BTreeSet::new(),
             status_touched: true,
             speaker_shown: false,
+            plan: None,
+            cost_before: None,
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),
@@ -193,6 +199,19 @@ impl Session {
             let call = self.entry(*entry)?.tool()?;
             (!call.status.is_over()).then_some((*entry, call))
         })
+    }
+
+    /// The newest plan.
+    pub fn plan(&self) -> Option<&[PlanItem]> {
+        match &self.entry(self.plan?)?.body {
+            Body::Plan(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The plan of the turn that runs, or that ran last.
+    pub fn present_plan(&self) -> Option<&[PlanItem]> {
+        self.turn.plan.and_then(|_| self.plan())
     }
 
     /// Prompts that wait for the turn to end, oldest first.
@@ -468,6 +487,7 @@ impl Session {
             false => self.entries.len(),
         };
         self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
+        self.cost_before.clone_from(&self.cost);
         if !again {
             self.add(Body::User { text, attachments }, now);
         }
@@ -584,7 +604,13 @@ impl Session {
             // Many agents leak the exception that aborting them raised; the user asked for the end.
             TurnEnd::Failed(_) if cancelling => {
                 self.close_calls(&Cause::TurnCancelled, now);
-                Body::Stop { reason: StopReason::Cancelled, silent: false, took, usage: None }
+                Body::Stop {
+                    reason: StopReason::Cancelled,
+                    silent: false,
+                    took,
+                    usage: None,
+                    cost: self.turn_cost(),
+                }
             }
             TurnEnd::Failed(failure) => {
                 self.close_calls(&Cause::AgentGone, now);
@@ -610,7 +636,7 @@ impl Session {
                         self.touched.insert(EntryId(index));
                     }
                 }
-                Body::Stop { reason, silent: !self.turn.answered, took, usage }
+                Body::Stop { reason, silent: !self.turn.answered, took, usage, cost: self.turn_cost() }
             }
         };
         self.add(body, now);
@@ -618,6 +644,14 @@ impl Session {
         self.phase = Phase::Idle;
         self.status_touched = true;
         self.next_prompt(now)
+    }
+
+    /// What the turn has cost, where the agent tells what the conversation has.
+    fn turn_cost(&self) -> Option<Cost> {
+        let now = self.cost.as_ref()?;
+        let before = self.cost_before.as_ref().filter(|before| before.currency == now.currency);
+        let amount = now.amount - before.map_or(0.0, |before| before.amount);
+        (amount > 0.0).then(|| Cost { amount, currency: now.currency.clone() })
     }
 
     // Updates.
@@ -642,14 +676,20 @@ impl Session {
             Update::ToolCall(patch) => {
                 self.upsert(*patch, now);
             }
-            Update::Plan(items) => match self.turn.plan {
-                Some(entry) => {
-                    self.entries[entry.0].body = Body::Plan(items);
-                    self.touched.insert(entry);
+            Update::Plan(items) => {
+                match self.turn.plan {
+                    Some(entry) => {
+                        self.entries[entry.0].body = Body::Plan(items);
+                        self.touched.insert(entry);
+                    }
+                    None if items.is_empty() => {}
+                    None => {
+                        self.turn.plan = Some(self.say(Body::Plan(items), now));
+                        self.plan = self.turn.plan;
+                    }
                 }
-                None if items.is_empty() => {}
-                None => self.turn.plan = Some(self.say(Body::Plan(items), now)),
-            },
+                self.status_touched = true;
+            }
             Update::Commands(commands) => self.commands = commands,
             Update::Mode(mode) => {
                 self.set_mode(mode);

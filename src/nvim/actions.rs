@@ -195,6 +195,10 @@ impl App {
             "terminals" => self.choose_terminal(),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
+            "plan" => match self.session_here() {
+                Some(key) => self.toggle_plan(key),
+                None => fail(NO_SESSION),
+            },
             "close" => match self.session_here() {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),

@@ -54,6 +54,8 @@ use crate::nvim::highlight::Highlight;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
+use crate::nvim::plan::Pinned;
+use crate::nvim::review::Review;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
@@ -74,6 +76,7 @@ pub struct App {
     pub places: History,
     pub terminals: Terminals,
     pub asking: Asking,
+    pub plan: Option<Pinned>,
     pub signals: signals::Signals,
     /// The session that the call under way is about, where it says so.
     pub meant: Option<SessionKey>,
@@ -105,7 +108,10 @@ pub struct App {
     review: Proposals,
     pub reviews: Reviews,
     watching: Watching,
+    files: Files,
+    review: Review,
     pub highlight: Highlight,
+    watching: Watching,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -199,6 +205,7 @@ impl App {
             places: History::default(),
             terminals: Terminals::default(),
             asking: Asking::default(),
+            plan: None,
             signals: signals::Signals::default(),
             meant: None,
             effects: VecDeque::new(),

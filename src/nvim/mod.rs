@@ -18,6 +18,7 @@ mod keys;
 mod permission;
 mod picker;
 mod prompt;
+mod plan;
 mod review;
 mod terminal;
 mod timer;

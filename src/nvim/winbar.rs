@@ -3,7 +3,7 @@
 
 use crate::core::message::OptionKind;
 use crate::core::session::{Moment, Phase, Session};
-use crate::core::transcript::{cut_middle, seconds};
+use crate::core::transcript::{cut_middle, price, progress, seconds};
 
 /// `starting`, `idle`, `working`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
@@ -67,6 +67,11 @@ const SHORTEST_TITLE: usize = 8;
 fn facts(session: &Session) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend(mode(session));
+    if session.is_working()
+        && let Some(plan) = session.present_plan().filter(|plan| !plan.is_empty())
+    {
+        facts.push(format!("plan {}", progress(plan)));
+    }
     if let Some((used, size)) = session.usage
         && size > 0
     {
@@ -74,10 +79,7 @@ fn facts(session: &Session) -> Vec<String> {
     }
     facts.extend(model(session));
     if let Some(cost) = &session.cost {
-        facts.push(match cost.currency.as_str() {
-            "USD" => format!("${:.2}", cost.amount),
-            currency => format!("{:.2} {currency}", cost.amount),
-        });
+        facts.push(price(cost));
     }
     facts.iter().map(|fact| cut_middle(fact, 24)).collect()
 }

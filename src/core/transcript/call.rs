@@ -48,7 +48,13 @@ pub fn draw(
             ToolKind::Delete => "Allow this deletion?",
             _ => "Allow this?",
         };
-        drawing.line(format!("    {what}   :Acp allow   :Acp reject"), Some("AcpToolWaiting"));
+        let keys = ":Acp allow   :Acp reject";
+        if what.len() + keys.len() + 9 > style.width {
+            drawing.line(format!("    {what}"), Some("AcpToolWaiting"));
+            drawing.line(format!("    {keys}"), Some("AcpToolWaiting"));
+        } else {
+            drawing.line(format!("    {what}   {keys}"), Some("AcpToolWaiting"));
+        }
     }
     let failed = call.status == Status::Failed;
     // Agents that run commands without a terminal show what they put out as the call's text.

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use mlua::Result;
+use mlua::{Function, Result, Table};
 
 use super::{App, Job};
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, TerminalId};
 use crate::core::session::Phase;
+use crate::core::transcript::Style;
 use crate::nvim::chat::Chat;
 use crate::nvim::winbar;
 
@@ -49,6 +50,7 @@ impl App {
         if status {
             self.show_queue(key)?;
             self.update_bar(key)?;
+            self.update_plan(key)?;
             self.asking.retry = true;
         }
         Ok(())
@@ -91,9 +93,31 @@ impl App {
         self.jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
     }
 
+    /// How the user wants things drawn.
+    pub fn style(&self) -> Style {
+        let ahead = || -> Result<i64> {
+            let os: Table = self.editor.lua.globals().get("os")?;
+            let zone: String = os.get::<Function>("date")?.call("%z")?;
+            let number: i64 = zone.parse().unwrap_or_default();
+            Ok(number / 100 * 60 + number % 100)
+        };
+        let clock = self.config.timestamps.then(|| ahead().unwrap_or_default());
+        Style { icons: self.config.icons, width: 80, clock }
+    }
+
+    /// Windows may have other sizes now.
+    pub(super) fn fit_chats(&mut self) {
+        for (key, chat) in &mut self.chats {
+            if let Some(session) = self.sessions.get(key) {
+                chat.fit(&self.editor, session);
+            }
+        }
+    }
+
     pub(super) fn draw(&mut self, budget: Duration) -> Result<()> {
         let until = Instant::now() + budget;
         let editor = self.editor.clone();
+        let style = self.style();
         for (key, chat) in &mut self.chats {
             if !chat.has_waiting() {
                 continue;
@@ -101,7 +125,7 @@ impl App {
             let Some(session) = self.sessions.get(key) else { continue };
             let terminals = &self.terminals;
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
-            chat.draw(&editor, &self.highlight, session, self.config.icons, &tail, until)?;
+            chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
         }
         self.frames.drawn()
     }
