@@ -283,7 +283,7 @@ pub enum Event {
         files: Option<Vec<String>>,
     },
     /// The prompts kept of a project, oldest first.
-    Recalled {
+    PromptsRecalled {
         folder: PathBuf,
         prompts: Vec<String>,
     },
@@ -873,7 +873,7 @@ pub enum Gathered {
 pub enum Keep {
     /// Add to the prompts of before.
     Prompt { folder: PathBuf, text: String },
-    /// Answered by `Recalled`.
+    /// Answered by `PromptsRecalled`.
     Recall { folder: PathBuf },
     /// All that is typed and not sent in this Neovim, in place of what was said last.
     Drafts { folder: PathBuf, drafts: Vec<Draft> },

@@ -131,7 +131,7 @@ impl App {
                 }
             }
             event @ (Event::Found { .. }
-            | Event::Recalled { .. }
+            | Event::PromptsRecalled { .. }
             | Event::Adopted { .. }
             | Event::NotKept { .. }) => self.kept(event)?,
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
