@@ -6,6 +6,7 @@ local M = {}
 
 ---@class acp.Subcommand
 ---@field name string
+---@field action? string what the library calls it, if not by its name
 ---@field about string one line, shown by |:Acp| without arguments
 ---@field takes? string its arguments, as the help writes them
 ---@field words? string[] fixed words to complete its argument with
@@ -27,6 +28,7 @@ M.subcommands = {
     name = "ask",
     about = "Ask without leaving the window, about the selected lines if any",
     takes = "{text}",
+    action = "ask_here",
   },
   { name = "history", about = "Choose a prompt that was sent before" },
   { name = "queue", about = "Change the prompts that wait" },
@@ -56,12 +58,19 @@ M.subcommands = {
   },
   {
     name = "sessions",
-    about = "Go to another session",
-    takes = "[number]",
+    about = "Go to another session, or take up an earlier one",
+    takes = "[number|words]",
     completes = true,
   },
+  {
+    name = "resume",
+    about = "Take up the last session of this project",
+    takes = "[agent]",
+    completes = true,
+  },
+  { name = "rename", about = "Give the session a name", takes = "[name]" },
   { name = "close", about = "End the session and put its chat away" },
-  { name = "delete", about = "Delete one of the sessions that the agent has stored" },
+  { name = "delete", about = "Delete one of the stored sessions" },
   { name = "terminals", about = "Go to the terminal of a command" },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
   { name = "logout", about = "Log out of the agent" },
@@ -115,7 +124,10 @@ function M.run(command)
     return vim.notify(message, vim.log.levels.ERROR, { title = "acp" })
   end
   local args = { unpack(command.fargs, 2) }
-  acp.call(subcommand.name, { args = args, text = rest, bang = bang or command.bang, range = range })
+  acp.call(
+    subcommand.action or subcommand.name,
+    { args = args, text = rest, bang = bang or command.bang, range = range }
+  )
 end
 
 --- Offers all subcommands.
@@ -129,7 +141,7 @@ function M.pick(range)
     end,
   }, function(subcommand)
     if subcommand then
-      acp.call(subcommand.name, { args = {}, bang = false, range = range })
+      acp.call(subcommand.action or subcommand.name, { args = {}, bang = false, range = range })
     end
   end)
 end
@@ -169,7 +181,7 @@ function M.complete(lead, line, position)
   elseif subcommand.words then
     return #words == 1 and beginning_with(subcommand.words, lead) or {}
   elseif subcommand.completes then
-    local kind = subcommand.name == "new" and "agents" or subcommand.name
+    local kind = (subcommand.name == "new" or subcommand.name == "resume") and "agents" or subcommand.name
     return acp.complete(kind, lead, vim.list_slice(words, 2))
   end
   return {}

@@ -12,6 +12,7 @@ use super::files::Loaded;
 use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
+use super::record::Records;
 use super::shelf::Shelf;
 use super::terminals::Terminals;
 use super::watch::Watch;
@@ -44,6 +45,7 @@ pub struct Hub {
     agents: HashMap<AgentId, mpsc::UnboundedSender<Command>>,
     /// Which agent a session belongs to.
     sessions: HashMap<SessionKey, AgentId>,
+    records: Records,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
     finder: Finder,
@@ -56,7 +58,7 @@ impl Hub {
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
-        let terminals = Terminals::new(mailbox.clone(), guard.clone());
+        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
         let watch = Watch::new(mailbox.clone(), log.clone());
         let shared = Shared {
             mailbox,
@@ -72,6 +74,7 @@ impl Hub {
             shared: Arc::new(shared),
             agents: HashMap::new(),
             sessions: HashMap::new(),
+            records: Records::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
             finder: Finder::default(),
@@ -99,6 +102,8 @@ impl Hub {
         let terminals = spawn_blocking(move || shared.terminals.end_all());
         let shelf = std::mem::take(&mut self.shelf);
         let kept = spawn_blocking(move || shelf.finish());
+        let records = std::mem::take(&mut self.records);
+        let records = spawn_blocking(move || records.end());
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
@@ -106,6 +111,7 @@ impl Hub {
         let _ = terminals.await;
         // The same.
         let _ = kept.await;
+        let _ = records.await;
     }
 
     fn command(&mut self, command: Command) {
@@ -136,6 +142,7 @@ impl Hub {
                 spawn_blocking(move || search.run(&mailbox));
             }
             Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
+            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),

@@ -18,6 +18,7 @@ mod jobs;
 mod outbox;
 mod process;
 pub mod quirks;
+mod record;
 mod rpc;
 mod session;
 pub mod shelf;
@@ -59,6 +60,8 @@ pub struct Settings {
     pub can_run: bool,
     /// Whether the user can log in by running the agent's program in a terminal.
     pub can_log_in: bool,
+    /// What commands in terminals may use.
+    pub terminals: terminals::Limits,
 }
 
 impl Default for Settings {
@@ -72,6 +75,7 @@ impl Default for Settings {
             can_read: true,
             can_run: true,
             can_log_in: true,
+            terminals: terminals::Limits::default(),
         }
     }
 }

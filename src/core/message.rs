@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::core::changes::TextEdit;
 use crate::core::context::Lines;
 use crate::core::diff::Placed;
+use crate::core::record::{Kept, Wish};
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -138,6 +139,8 @@ pub enum Command {
     Find { search: JobId, root: PathBuf, query: String },
     /// Keep or give back what was typed. Done in the order in which it was asked for.
     Keep(Keep),
+    /// Keep or recall what the plugin itself remembers of sessions, in this folder.
+    Record { folder: PathBuf, wish: Wish },
     /// End one agent and all that it runs.
     Disconnect { agent: AgentId },
     /// End everything: Neovim is leaving.
@@ -295,6 +298,15 @@ pub enum Event {
     /// What was typed could not be kept on the disk (`why` is fit for "couldn't keep your prompts: …").
     NotKept {
         why: String,
+    },
+    /// All that is remembered of sessions, the one used last first, or why it cannot be had.
+    Recalled {
+        job: JobId,
+        kept: Result<Vec<Kept>, String>,
+    },
+    /// Nothing can be remembered of sessions; told once.
+    RecordFailed {
+        text: String,
     },
     /// The agent could not be started or initialized, or its process ended. Nothing more comes.
     Exited {

@@ -44,6 +44,10 @@ struct Args {
     text: String,
     bang: bool,
     range: Option<Range>,
+    /// The session that is meant, whichever the user is in.
+    session: Option<SessionKey>,
+    /// Who gets what is not known at once.
+    then: Option<mlua::Function>,
 }
 
 /// 1-based lines, the last one included.
@@ -74,6 +78,8 @@ impl Args {
             words,
             bang: table.get::<Option<bool>>("bang")?.unwrap_or(false),
             range,
+            session: table.get::<Option<u32>>("session")?.map(SessionKey),
+            then: table.get("then")?,
         })
     }
 
@@ -97,7 +103,19 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "find" {
         return to_lua(lua, &enter(|app| app.find(args.text))?);
     }
-    enter(|app| app.act(&name, args)).map(|()| Value::Nil)
+    let result = enter(|app| {
+        if let Some(key) = args.session.filter(|key| !app.sessions.contains_key(key)) {
+            return fail(format!("there is no session {}", key.0));
+        }
+        app.meant = args.session;
+        let done = match name.as_str() {
+            "ask" => app.ask(args),
+            _ => app.act(&name, args).map(|()| serde_json::Value::Null),
+        };
+        app.meant = None;
+        done
+    })?;
+    if result.is_null() { Ok(Value::Nil) } else { to_lua(lua, &result) }
 }
 
 /// A key of the chat's was pressed.
@@ -106,7 +124,10 @@ pub fn key(_: &Lua, name: &str) -> Result<()> {
 }
 
 pub fn status(lua: &Lua, session: Option<u32>) -> Result<Value> {
-    let status = enter(|app| Ok(app.status(session.map(SessionKey))))?;
+    let mut status = crate::nvim::status();
+    if let (Some(session), Some(all)) = (session, status["sessions"].as_array_mut()) {
+        all.retain(|each| each["session"] == session);
+    }
     to_lua(lua, &status)
 }
 
@@ -129,7 +150,7 @@ impl App {
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
-            "ask" => self.ask(args),
+            "ask_here" => self.ask_here(args),
             "history" => self.choose_past_prompt(),
             "queue" => self.choose_queued(),
             "paste" => match self.session_here() {
@@ -149,7 +170,7 @@ impl App {
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
             "config" => self.choose_option(&args.words),
-            "sessions" => self.choose_session(args.first()),
+            "sessions" => self.choose_session(args.words),
             "terminals" => self.choose_terminal(),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
@@ -157,6 +178,9 @@ impl App {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),
             },
+            "rename" => self.rename(&args.text),
+            "resume" => self.resume(args.first()),
+            "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
             "restart" => match self.session_here() {
                 Some(key) => self.restart(key),

@@ -133,6 +133,7 @@ impl Connection {
             | Command::Compute { .. }
             | Command::Find { .. }
             | Command::Keep(_)
+            | Command::Record { .. }
             | Command::Shutdown => {}
         }
     }

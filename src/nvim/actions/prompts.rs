@@ -59,7 +59,7 @@ impl App {
     }
 
     /// Asks without leaving the window; begins a chat if there is none.
-    pub(super) fn ask(&mut self, args: Args) -> Result<()> {
+    pub(super) fn ask_here(&mut self, args: Args) -> Result<()> {
         if args.text.trim().is_empty() {
             return fail("say what to ask: :Acp ask {text}");
         }
@@ -155,10 +155,22 @@ impl App {
         Ok(Some(text.trim_end().to_owned()))
     }
 
+    /// Sends a prompt, and says in which turn of which session it will be answered.
+    pub(super) fn ask(&mut self, args: Args) -> Result<serde_json::Value> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        self.send_text(Args { session: Some(key), ..args })?;
+        let waiting = self.sessions.get(&key).map_or(0, |session| session.queue().len());
+        // What it refers to may still be being read.
+        let sending = self.prompts.open.get(&key).map_or(0, |prompt| prompt.sending.len());
+        let waiting = (waiting + sending) as u64;
+        Ok(serde_json::json!({ "session": key.0, "turn": self.turn_of(key) + waiting }))
+    }
+
     /// Answers the oldest open question with the option named, else with the first of these kinds.
     pub(super) fn decide(&mut self, named: Option<&str>, kinds: &[PermissionKind]) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let waiting = self.sessions.get(&key).into_iter().chain(self.sessions.values());
+        let others = self.sessions.values().filter(|_| self.meant.is_none());
+        let waiting = self.sessions.get(&key).into_iter().chain(others);
         let Some((key, open)) =
             waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {

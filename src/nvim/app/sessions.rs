@@ -110,7 +110,8 @@ impl App {
         // What stands in the buffer is up to date before it is seen.
         self.draw(Duration::from_millis(20))?;
         if let Some(chat) = self.chats.get(&key) {
-            chat.show(&self.editor, &self.config.window)?;
+            let chats: Vec<&Chat> = self.chats.values().collect();
+            self.windows.show(&self.editor, chat, &chats, &self.config.window)?;
         }
         self.bars.remove(&key);
         self.update_bar(key)?;
@@ -119,6 +120,9 @@ impl App {
 
     /// The session whose chat the cursor is in, else the one used last.
     pub fn session_here(&self) -> Option<SessionKey> {
+        if let Some(key) = self.meant {
+            return Some(key).filter(|key| self.sessions.contains_key(key));
+        }
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf);
         here.map(|chat| chat.session).or(self.current.filter(|key| self.sessions.contains_key(key)))
@@ -229,11 +233,15 @@ impl App {
             if self.editor.current_buf()? == chat.prompt {
                 self.editor.command("stopinsert")?;
             }
-            chat.hide(&self.editor)?;
+            self.windows.hide(&self.editor, &chat)?;
+            self.windows.forget(key);
             chat.close(&self.editor);
         }
         self.sessions.remove(&key);
         self.bars.remove(&key);
+        self.taken_up.remove(&key);
+        self.recorded.remove(&key);
+        self.forget_signals(key);
         if self.current == Some(key) {
             self.current = self.sessions.keys().next_back().copied();
         }
@@ -243,6 +251,11 @@ impl App {
     /// How a session's agent was started.
     pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
         self.launches.get(&self.sessions.get(&key)?.agent)
+    }
+
+    /// The name under which a running agent is configured.
+    pub fn configured_name(&self, agent: AgentId) -> Option<String> {
+        self.launches.get(&agent).map(|launch| launch.name.clone())
     }
 
     /// The agents that run and have said what they can do: one session of each, and its abilities.
