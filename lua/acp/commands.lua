@@ -6,7 +6,6 @@ local M = {}
 
 ---@class acp.Subcommand
 ---@field name string
----@field action? string what the library calls it, if not by its name
 ---@field about string one line, shown by |:Acp| without arguments
 ---@field takes? string its arguments, as the help writes them
 ---@field words? string[] fixed words to complete its argument with
@@ -28,7 +27,6 @@ M.subcommands = {
     name = "ask",
     about = "Ask without leaving the window, about the selected lines if any",
     takes = "{text}",
-    action = "ask_here",
   },
   { name = "history", about = "Choose a prompt that was sent before" },
   { name = "queue", about = "Change the prompts that wait" },
@@ -47,6 +45,18 @@ M.subcommands = {
     about = "Follow the agent through the files it works on",
     takes = "[on|off]",
     words = { "on", "off" },
+  },
+  {
+    name = "keep",
+    about = "Keep what the agent changed: the hunk at the cursor or in the range, or more",
+    takes = "[which]",
+    words = { "hunk", "file", "turn", "session", "all" },
+  },
+  {
+    name = "undo",
+    about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
+    takes = "[which]",
+    words = { "hunk", "file", "turn", "session", "all" },
   },
   { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
   { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },
@@ -124,10 +134,7 @@ function M.run(command)
     return vim.notify(message, vim.log.levels.ERROR, { title = "acp" })
   end
   local args = { unpack(command.fargs, 2) }
-  acp.call(
-    subcommand.action or subcommand.name,
-    { args = args, text = rest, bang = bang or command.bang, range = range }
-  )
+  acp.call(subcommand.name, { args = args, text = rest, bang = bang or command.bang, range = range })
 end
 
 --- Offers all subcommands.
@@ -141,7 +148,7 @@ function M.pick(range)
     end,
   }, function(subcommand)
     if subcommand then
-      acp.call(subcommand.action or subcommand.name, { args = {}, bang = false, range = range })
+      acp.call(subcommand.name, { args = {}, bang = false, range = range })
     end
   end)
 end

@@ -54,8 +54,17 @@
 ---@field prompt? acp.Key
 ---@field next_entry? acp.Key
 ---@field previous_entry? acp.Key
+---@field next_call? acp.Key
+---@field previous_call? acp.Key
+---@field next_change? acp.Key
+---@field previous_change? acp.Key
 ---@field go_to? acp.Key
 ---@field toggle? acp.Key
+---@field details? acp.Key
+---@field yank_code? acp.Key
+---@field outline? acp.Key
+---@field next_hunk? acp.Key
+---@field previous_hunk? acp.Key
 ---@field older_prompt? acp.Key
 ---@field newer_prompt? acp.Key
 ---@field take_back? acp.Key

@@ -17,8 +17,10 @@ use super::shelf::Shelf;
 use super::terminals::Terminals;
 use super::watch::Watch;
 use super::wire_log::WireLog;
-use super::{Settings, connection, jobs, stillborn};
-use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, Steering, TurnEnd};
+use super::{Settings, connection, jobs, restore, stillborn};
+use crate::core::message::{
+    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Steering, TurnEnd,
+};
 use crate::mailbox::Mailbox;
 
 /// What the editor's thread sends.
@@ -100,18 +102,18 @@ impl Hub {
         self.leaving.send_replace(Some(limit));
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || shared.terminals.end_all());
-        let shelf = std::mem::take(&mut self.shelf);
-        let kept = spawn_blocking(move || shelf.finish());
         let records = std::mem::take(&mut self.records);
         let records = spawn_blocking(move || records.end());
+        let shelf = std::mem::take(&mut self.shelf);
+        let kept = spawn_blocking(move || shelf.finish());
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
+        let _ = records.await;
         // The same.
         let _ = kept.await;
-        let _ = records.await;
     }
 
     fn command(&mut self, command: Command) {
@@ -132,17 +134,24 @@ impl Hub {
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Unwatch { session, path } => self.shared.watch.left(session, path),
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
+            Command::PutBack { job, path, expected, text } => {
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || {
+                    let done = restore::put_back(&path, expected.as_deref(), text.as_deref());
+                    mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                });
+            }
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
             }
+            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || search.run(&mailbox));
             }
             Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
-            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),

@@ -19,6 +19,7 @@ mod outbox;
 mod process;
 pub mod quirks;
 mod record;
+mod restore;
 mod rpc;
 mod session;
 pub mod shelf;

@@ -115,7 +115,7 @@ impl Keeper {
             Keep::Prompt { folder, text } => remember(&folder, text),
             Keep::Recall { folder } => {
                 let prompts = recall(&folder)?;
-                self.mailbox.post(Event::PromptsRecalled { folder, prompts });
+                self.mailbox.post(Event::PastPrompts { folder, prompts });
                 Ok(())
             }
             Keep::Drafts { folder, drafts } => self.drafts(&folder, drafts),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::changes::TextEdit;
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::context::Lines;
 use crate::core::diff::Placed;
 use crate::core::record::{Kept, Wish};
@@ -133,14 +134,17 @@ pub enum Command {
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
+    /// Put a file that no buffer holds back to a text, or remove it, unless it holds another one than is
+    /// expected; without a last line break, `None` for no file. Answered by `Computed`.
+    PutBack { job: JobId, path: PathBuf, expected: Option<String>, text: Option<String> },
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
+    /// Keep or recall what the plugin itself remembers of sessions, in this folder.
+    Record { folder: PathBuf, wish: Wish },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
     Find { search: JobId, root: PathBuf, query: String },
     /// Keep or give back what was typed. Done in the order in which it was asked for.
     Keep(Keep),
-    /// Keep or recall what the plugin itself remembers of sessions, in this folder.
-    Record { folder: PathBuf, wish: Wish },
     /// End one agent and all that it runs.
     Disconnect { agent: AgentId },
     /// End everything: Neovim is leaving.
@@ -279,6 +283,15 @@ pub enum Event {
         job: JobId,
         outcome: Outcome,
     },
+    /// All that is remembered of sessions, the one used last first, or why it cannot be had.
+    Recalled {
+        job: JobId,
+        kept: Result<Vec<Kept>, String>,
+    },
+    /// Nothing can be remembered of sessions; told once.
+    RecordFailed {
+        text: String,
+    },
     /// The files that fit best, best first, relative to the root; folders end with a slash. `None` when
     /// a newer search came in between.
     Found {
@@ -286,7 +299,7 @@ pub enum Event {
         files: Option<Vec<String>>,
     },
     /// The prompts kept of a project, oldest first.
-    PromptsRecalled {
+    PastPrompts {
         folder: PathBuf,
         prompts: Vec<String>,
     },
@@ -298,15 +311,6 @@ pub enum Event {
     /// What was typed could not be kept on the disk (`why` is fit for "couldn't keep your prompts: …").
     NotKept {
         why: String,
-    },
-    /// All that is remembered of sessions, the one used last first, or why it cannot be had.
-    Recalled {
-        job: JobId,
-        kept: Result<Vec<Kept>, String>,
-    },
-    /// Nothing can be remembered of sessions; told once.
-    RecordFailed {
-        text: String,
     },
     /// The agent could not be started or initialized, or its process ended. Nothing more comes.
     Exited {
@@ -849,6 +853,8 @@ pub enum Work {
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::diff`).
     Place { text: String, diffs: Vec<FileDiff> },
+    /// Take what an agent wrote into the review of its file (`core::changeset`).
+    Review { file: Box<FileReview>, before: Option<String>, after: Option<String>, origin: OriginId },
     /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
     Gather { wants: Vec<Want>, images: bool },
     /// Which of these paths are there.
@@ -885,7 +891,7 @@ pub enum Gathered {
 pub enum Keep {
     /// Add to the prompts of before.
     Prompt { folder: PathBuf, text: String },
-    /// Answered by `PromptsRecalled`.
+    /// Answered by `PastPrompts`.
     Recall { folder: PathBuf },
     /// All that is typed and not sent in this Neovim, in place of what was said last.
     Drafts { folder: PathBuf, drafts: Vec<Draft> },
@@ -908,6 +914,9 @@ pub struct Draft {
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
+    Reviewed(Box<FileReview>),
+    /// Else why not, fit for "couldn't undo ..: ".
+    PutBack(Result<(), String>),
     /// In the order of the wants.
     Gathered(Vec<Gathered>),
     Looked(Vec<bool>),

@@ -2,7 +2,9 @@
 //! knows Neovim, tokio, a clock or the disk.
 
 pub mod address;
+pub mod authors;
 pub mod changes;
+pub mod changeset;
 pub mod context;
 pub mod diff;
 pub mod entry;

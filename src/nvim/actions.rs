@@ -5,11 +5,14 @@
 mod chats;
 mod choices;
 mod prompts;
+mod reading;
+mod review;
 mod sessions;
 mod transcript;
 mod views;
 
 pub use sessions::session_status;
+use transcript::{has_change, is_call};
 
 use std::path::PathBuf;
 
@@ -109,7 +112,7 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
         }
         app.meant = args.session;
         let done = match name.as_str() {
-            "ask" => app.ask(args),
+            "send_for_answer" => app.send_for_answer(args),
             _ => app.act(&name, args).map(|()| serde_json::Value::Null),
         };
         app.meant = None;
@@ -150,7 +153,7 @@ impl App {
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
-            "ask_here" => self.ask_here(args),
+            "ask" => self.ask(args),
             "history" => self.choose_past_prompt(),
             "queue" => self.choose_queued(),
             "paste" => match self.session_here() {
@@ -190,6 +193,9 @@ impl App {
                 Some(key) => self.stop(key),
                 None => fail(NO_SESSION),
             },
+            "keep" => self.decide_hunks(review::Verdict::Keep, &args),
+            "undo" => self.decide_hunks(review::Verdict::Undo, &args),
+            "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -197,6 +203,9 @@ impl App {
     }
 
     pub fn key(&mut self, name: &str) -> Result<()> {
+        if let "next_hunk" | "previous_hunk" = name {
+            return self.step_hunk(name == "next_hunk");
+        }
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
@@ -208,8 +217,15 @@ impl App {
                 Ok(())
             }
             "prompt" => self.show(key),
-            "next_entry" => self.step(key, true),
-            "previous_entry" => self.step(key, false),
+            "next_entry" => self.step(key, true, |_| true),
+            "previous_entry" => self.step(key, false, |_| true),
+            "next_call" => self.step(key, true, is_call),
+            "previous_call" => self.step(key, false, is_call),
+            "next_change" => self.step(key, true, has_change),
+            "previous_change" => self.step(key, false, has_change),
+            "details" => self.show_details(key),
+            "yank_code" => self.yank_code(key),
+            "outline" => self.show_outline(key),
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),

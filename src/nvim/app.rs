@@ -12,6 +12,7 @@ mod events;
 mod prompts;
 mod queue;
 mod record;
+mod reviews;
 mod sending;
 mod sessions;
 mod signals;
@@ -31,6 +32,7 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
@@ -48,7 +50,8 @@ use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
 use crate::nvim::prompt::Prompts;
-use crate::nvim::review::Review;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
@@ -94,10 +97,11 @@ pub struct App {
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
-    files: Files,
-    review: Review,
-    highlight: Highlight,
+    pub files: Files,
+    review: Proposals,
+    pub reviews: Reviews,
     watching: Watching,
+    pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -114,7 +118,7 @@ struct Numbers {
 }
 
 /// What a computation in the background is for.
-enum Job {
+pub enum Job {
     Write(Write),
     Diff {
         session: SessionKey,
@@ -122,6 +126,22 @@ enum Job {
         buf: Buf,
         tick: u64,
         diffs: Vec<FileDiff>,
+    },
+    /// What an agent wrote, to be taken into a review.
+    Review {
+        path: PathBuf,
+    },
+    /// What a file was before diffs that are in it.
+    Recall {
+        path: PathBuf,
+        buf: Buf,
+        origin: OriginId,
+        text: String,
+    },
+    /// A file on the disk is to be put back; what to say when that is done.
+    PutBack {
+        path: PathBuf,
+        was: Box<FileReview>,
     },
     /// What a prompt that was sent refers to.
     Prompt {
@@ -138,7 +158,7 @@ enum Job {
     },
 }
 
-struct Write {
+pub struct Write {
     session: SessionKey,
     ask: AskId,
     path: PathBuf,
@@ -157,8 +177,8 @@ impl App {
         bundled: Option<PathBuf>,
     ) -> Result<Self> {
         let state: String = editor.func("stdpath", "log")?;
-        let prompts = Prompts::new(&editor)?;
         let records: String = editor.func("stdpath", "state")?;
+        let prompts = Prompts::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -191,8 +211,9 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            review: Review::default(),
             watching: Watching::default(),
+            review: Proposals::default(),
+            reviews: Reviews::default(),
             jobs: HashMap::new(),
             frames,
             tick,

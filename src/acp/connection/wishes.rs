@@ -131,9 +131,10 @@ impl Connection {
             | Command::Unwatch { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
+            | Command::Record { .. }
+            | Command::PutBack { .. }
             | Command::Find { .. }
             | Command::Keep(_)
-            | Command::Record { .. }
             | Command::Shutdown => {}
         }
     }

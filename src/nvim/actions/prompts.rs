@@ -59,7 +59,7 @@ impl App {
     }
 
     /// Asks without leaving the window; begins a chat if there is none.
-    pub(super) fn ask_here(&mut self, args: Args) -> Result<()> {
+    pub(super) fn ask(&mut self, args: Args) -> Result<()> {
         if args.text.trim().is_empty() {
             return fail("say what to ask: :Acp ask {text}");
         }
@@ -156,7 +156,7 @@ impl App {
     }
 
     /// Sends a prompt, and says in which turn of which session it will be answered.
-    pub(super) fn ask(&mut self, args: Args) -> Result<serde_json::Value> {
+    pub(super) fn send_for_answer(&mut self, args: Args) -> Result<serde_json::Value> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         self.send_text(Args { session: Some(key), ..args })?;
         let waiting = self.sessions.get(&key).map_or(0, |session| session.queue().len());

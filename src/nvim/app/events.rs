@@ -137,7 +137,7 @@ impl App {
                 }
             }
             event @ (Event::Found { .. }
-            | Event::PromptsRecalled { .. }
+            | Event::PastPrompts { .. }
             | Event::Adopted { .. }
             | Event::NotKept { .. }) => self.kept(event)?,
             Event::Computed { job, outcome } => self.computed(job, outcome)?,

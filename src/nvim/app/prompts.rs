@@ -149,7 +149,7 @@ impl App {
     /// What the background says of what is kept, and of files that were looked for.
     pub(super) fn kept(&mut self, event: Event) -> Result<()> {
         match event {
-            Event::PromptsRecalled { folder, prompts } => {
+            Event::PastPrompts { folder, prompts } => {
                 let mut history = History::new(prompts);
                 // What was sent since is on its way to the disk.
                 for prompt in self.prompts.histories.get(&folder).map(History::prompts).unwrap_or_default() {
