@@ -131,8 +131,7 @@ end
 ---@return table[]
 local function menu(items)
   return vim.tbl_map(function(item)
-    local kinds = { command = "/", context = "@", file = "f", folder = "d" }
-    return { word = item.word, menu = item.menu, kind = kinds[item.kind], icase = 1, dup = 1 }
+    return { word = item.word, menu = item.menu, icase = 1, dup = 1 }
   end, items)
 end
 

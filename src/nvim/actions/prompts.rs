@@ -159,7 +159,10 @@ impl App {
     pub(super) fn send_for_answer(&mut self, args: Args) -> Result<serde_json::Value> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         self.send_text(Args { session: Some(key), ..args })?;
-        let waiting = self.sessions.get(&key).map_or(0, |session| session.queue().len() as u64);
+        let waiting = self.sessions.get(&key).map_or(0, |session| session.queue().len());
+        // What it refers to may still be being read.
+        let sending = self.prompts.open.get(&key).map_or(0, |prompt| prompt.sending.len());
+        let waiting = (waiting + sending) as u64;
         Ok(serde_json::json!({ "session": key.0, "turn": self.turn_of(key) + waiting }))
     }
 

@@ -12,6 +12,9 @@ use crate::core::message::{Command, SessionKey, Work};
 use crate::nvim::editor::Buf;
 use crate::nvim::prompt::Anchor;
 
+/// A longer prompt stays plain: it is read at each key.
+const MOST_COLOURED: usize = 256 << 10;
+
 impl App {
     /// The file that a reference means.
     pub(super) fn path_meant(&self, key: SessionKey, path: &str) -> Option<PathBuf> {
@@ -39,6 +42,9 @@ impl App {
         let (Some(prompt), Some(chat)) = (self.prompts.open.get(&key), self.chats.get(&key)) else {
             return Ok(());
         };
+        if prompt.text.len() > MOST_COLOURED {
+            return Ok(());
+        }
         let (buf, text) = (chat.prompt, prompt.text.clone());
         let found = references(&text);
         self.anchor(key, &found)?;
