@@ -55,7 +55,6 @@ use crate::nvim::prompt::Prompts;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::plan::Pinned;
-use crate::nvim::review::Review;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
@@ -108,10 +107,7 @@ pub struct App {
     review: Proposals,
     pub reviews: Reviews,
     watching: Watching,
-    files: Files,
-    review: Review,
     pub highlight: Highlight,
-    watching: Watching,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
