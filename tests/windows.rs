@@ -149,6 +149,7 @@ fn a_second_chat_takes_the_place_of_the_first_and_both_keep_their_drafts() {
     chat.nvim.wait_for_screen("first draft");
     chat.nvim.command("AcpChat!");
     idle(&mut chat, 2);
+    chat.nvim.wait_for_screen("Fake 1.0");
     chat.nvim.input("second draft");
     chat.nvim.wait_for_screen("second draft");
     assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"]);
@@ -407,4 +408,34 @@ fn buffers_that_were_wiped_are_made_anew_and_none_is_listed() {
     }
     let listed = chat.nvim.exec_lua("return vim.api.nvim_exec2('ls', { output = true }).output", []);
     assert_eq!(listed.as_str().expect("a text").trim().lines().count(), 1, "{listed}");
+}
+
+#[test]
+fn a_saved_session_brings_back_a_text_that_says_how_to_go_on() {
+    let mut chat = talking(&["Said before."], 100, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | mksession! saved.vim");
+    // In the same Neovim, whose chat lives on.
+    chat.nvim.command("source saved.vim");
+    chat.nvim.wait_for_screen("Nothing of it runs now");
+    assert_eq!(chat.nvim.messages().find("E95"), None);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("Said before.");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+    // In another one.
+    chat.nvim.quit();
+    let mut next = Nvim::start(support::Options {
+        columns: 100,
+        cwd: Some(chat.project.path().to_owned()),
+        ..support::Options::default()
+    });
+    next.command("source saved.vim");
+    next.wait_for_screen("Nothing of it runs now");
+    assert_eq!(next.messages().find("E95"), None);
+    assert_screen(&mut next, "restored");
+    let loaded = next.exec_lua("return package.loaded['acp'] ~= nil", []);
+    assert_eq!(loaded.as_bool(), Some(false));
 }

@@ -5,6 +5,7 @@ pub mod address;
 pub mod changes;
 pub mod diff;
 pub mod entry;
+pub mod export;
 pub mod form;
 pub mod merge;
 pub mod message;

@@ -4,6 +4,7 @@
 
 mod chats;
 mod choices;
+mod export;
 mod prompts;
 mod sessions;
 mod transcript;
@@ -168,6 +169,7 @@ impl App {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),
             },
+            "export" => self.export(args),
             "rename" => self.rename(&args.text),
             "resume" => self.resume(args.first()),
             "recall" => self.tell_recalled(args),
