@@ -6,6 +6,7 @@
 ---@field agents? table<string, acp.AgentOptions>
 ---@field default_agent? string
 ---@field window? acp.WindowOptions
+---@field prompt? acp.PromptOptions
 ---@field icons? boolean
 ---@field follow? boolean
 ---@field keys? acp.KeyOptions
@@ -40,6 +41,9 @@
 ---@field height? number|string
 ---@field prompt_height? integer
 
+---@class acp.PromptOptions
+---@field complete? "auto"|"always"|"never"
+
 ---@alias acp.Key string|string[]|false
 
 ---@class acp.KeyOptions
@@ -50,8 +54,20 @@
 ---@field prompt? acp.Key
 ---@field next_entry? acp.Key
 ---@field previous_entry? acp.Key
+---@field next_call? acp.Key
+---@field previous_call? acp.Key
+---@field next_change? acp.Key
+---@field previous_change? acp.Key
 ---@field go_to? acp.Key
 ---@field toggle? acp.Key
+---@field details? acp.Key
+---@field yank_code? acp.Key
+---@field outline? acp.Key
+---@field next_hunk? acp.Key
+---@field previous_hunk? acp.Key
+---@field older_prompt? acp.Key
+---@field newer_prompt? acp.Key
+---@field take_back? acp.Key
 ---@field next_mode? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key

@@ -2,11 +2,15 @@
 //! knows Neovim, tokio, a clock or the disk.
 
 pub mod address;
+pub mod authors;
 pub mod changes;
+pub mod changeset;
+pub mod context;
 pub mod diff;
 pub mod entry;
 pub mod export;
 pub mod form;
+pub mod history;
 pub mod merge;
 pub mod message;
 pub mod output;

@@ -6,11 +6,14 @@ mod chats;
 mod choices;
 mod export;
 mod prompts;
+mod reading;
+mod review;
 mod sessions;
 mod transcript;
 mod views;
 
 pub use sessions::session_status;
+use transcript::{has_change, is_call};
 
 use std::path::PathBuf;
 
@@ -101,13 +104,16 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "commands" {
         return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
     }
+    if name == "find" {
+        return to_lua(lua, &enter(|app| app.find(args.text))?);
+    }
     let result = enter(|app| {
         if let Some(key) = args.session.filter(|key| !app.sessions.contains_key(key)) {
             return fail(format!("there is no session {}", key.0));
         }
         app.meant = args.session;
         let done = match name.as_str() {
-            "ask" => app.ask(args),
+            "send_for_answer" => app.send_for_answer(args),
             _ => app.act(&name, args).map(|()| serde_json::Value::Null),
         };
         app.meant = None;
@@ -148,6 +154,13 @@ impl App {
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
+            "ask" => self.ask(args),
+            "history" => self.choose_past_prompt(),
+            "queue" => self.choose_queued(),
+            "paste" => match self.session_here() {
+                Some(key) => self.paste_image(key),
+                None => fail(NO_SESSION),
+            },
             "cancel" => match self.session_here() {
                 Some(key) => self.cancel(key).map(drop),
                 None => fail(NO_SESSION),
@@ -182,6 +195,9 @@ impl App {
                 Some(key) => self.stop(key),
                 None => fail(NO_SESSION),
             },
+            "keep" => self.decide_hunks(review::Verdict::Keep, &args),
+            "undo" => self.decide_hunks(review::Verdict::Undo, &args),
+            "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -189,6 +205,9 @@ impl App {
     }
 
     pub fn key(&mut self, name: &str) -> Result<()> {
+        if let "next_hunk" | "previous_hunk" = name {
+            return self.step_hunk(name == "next_hunk");
+        }
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
@@ -200,11 +219,21 @@ impl App {
                 Ok(())
             }
             "prompt" => self.show(key),
-            "next_entry" => self.step(key, true),
-            "previous_entry" => self.step(key, false),
+            "next_entry" => self.step(key, true, |_| true),
+            "previous_entry" => self.step(key, false, |_| true),
+            "next_call" => self.step(key, true, is_call),
+            "previous_call" => self.step(key, false, is_call),
+            "next_change" => self.step(key, true, has_change),
+            "previous_change" => self.step(key, false, has_change),
+            "details" => self.show_details(key),
+            "yank_code" => self.yank_code(key),
+            "outline" => self.show_outline(key),
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),
+            "older_prompt" => self.browse(key, true),
+            "newer_prompt" => self.browse(key, false),
+            "take_back" => self.take_back_or_up(key),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {

@@ -4,11 +4,16 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+mod chips;
 mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod prompts;
+mod queue;
 mod record;
+mod reviews;
+mod sending;
 mod sessions;
 mod signals;
 mod terminals;
@@ -27,6 +32,7 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
@@ -43,7 +49,9 @@ use crate::nvim::files::{Files, Snapshot};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
-use crate::nvim::review::Review;
+use crate::nvim::prompt::Prompts;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
@@ -67,6 +75,7 @@ pub struct App {
     pub meant: Option<SessionKey>,
     pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
+    pub prompts: Prompts,
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
     record_folder: PathBuf,
@@ -88,10 +97,11 @@ pub struct App {
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
-    files: Files,
-    review: Review,
-    highlight: Highlight,
+    pub files: Files,
+    review: Proposals,
+    pub reviews: Reviews,
     watching: Watching,
+    pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -108,12 +118,47 @@ struct Numbers {
 }
 
 /// What a computation in the background is for.
-enum Job {
+pub enum Job {
     Write(Write),
-    Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
+    Diff {
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        tick: u64,
+        diffs: Vec<FileDiff>,
+    },
+    /// What an agent wrote, to be taken into a review.
+    Review {
+        path: PathBuf,
+    },
+    /// What a file was before diffs that are in it.
+    Recall {
+        path: PathBuf,
+        buf: Buf,
+        origin: OriginId,
+        text: String,
+    },
+    /// A file on the disk is to be put back; what to say when that is done.
+    PutBack {
+        path: PathBuf,
+        was: Box<FileReview>,
+    },
+    /// What a prompt that was sent refers to.
+    Prompt {
+        session: SessionKey,
+    },
+    /// Which files that a prompt refers to are there.
+    Look {
+        session: SessionKey,
+        paths: Vec<PathBuf>,
+    },
+    /// The clipboard's image for a prompt.
+    Paste {
+        session: SessionKey,
+    },
 }
 
-struct Write {
+pub struct Write {
     session: SessionKey,
     ask: AskId,
     path: PathBuf,
@@ -133,6 +178,7 @@ impl App {
     ) -> Result<Self> {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
+        let prompts = Prompts::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -148,6 +194,7 @@ impl App {
             meant: None,
             effects: VecDeque::new(),
             extensions: Extensions::default(),
+            prompts,
             bundled,
             log_path: Path::new(&state).join("acp.log"),
             record_folder: Path::new(&records).join("acp/sessions"),
@@ -164,8 +211,9 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            review: Review::default(),
             watching: Watching::default(),
+            review: Proposals::default(),
+            reviews: Reviews::default(),
             jobs: HashMap::new(),
             frames,
             tick,

@@ -17,6 +17,7 @@ mod highlight;
 mod keys;
 mod permission;
 mod picker;
+mod prompt;
 mod review;
 mod terminal;
 mod timer;
@@ -156,6 +157,7 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["BufReadPost", "BufNewFile", "BufFilePost"], App::buffer_loaded)?;
     on(&["BufUnload"], App::buffer_unloaded)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
+    on(&["BufEnter"], App::buffer_entered)?;
     on(&["WinResized", "VimResized"], |app, _| app.resized())?;
     on(&["FocusLost"], |app, _| {
         app.signals.away = true;
@@ -268,6 +270,12 @@ fn status() -> serde_json::Value {
     STATUS.with_borrow(Clone::clone)
 }
 
+/// Has the app take note of something in the midst of an edit, when nothing else may be run; `None` while
+/// it is busy.
+fn note<R>(work: impl FnOnce(&mut App) -> R) -> Option<R> {
+    APP.with(|cell| cell.try_borrow_mut().ok()?.as_mut().map(work))
+}
+
 /// Runs `work` now, or as soon as the app is free.
 fn run(work: impl FnOnce(&mut App) -> Result<()> + 'static) {
     if is_busy() {
@@ -330,7 +338,11 @@ fn to_lua(lua: &Lua, data: &impl serde::Serialize) -> Result<mlua::Value> {
 
 /// A function for Lua that runs a key's action.
 fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
-    lua.create_function(move |lua, ()| actions::key(lua, name))
+    lua.create_function(move |lua, ()| {
+        // A mapping's error would be shown without its words (E5108).
+        guarded(|| actions::key(lua, name));
+        Ok(())
+    })
 }
 
 /// A function for `nvim_open_term()` that hands on what the user types.

@@ -132,6 +132,9 @@ impl Connection {
             | Command::Handle { .. }
             | Command::Compute { .. }
             | Command::Record { .. }
+            | Command::PutBack { .. }
+            | Command::Find { .. }
+            | Command::Keep(_)
             | Command::Shutdown => {}
         }
     }
