@@ -9,13 +9,19 @@ use serde_json::{Value, json};
 use support::Nvim;
 use support::script::{Scripted, ends, opened, prompt, says};
 
+/// Without what the versions of Neovim show each in its own way.
+fn plain(mut chat: Scripted) -> Scripted {
+    chat.nvim.command("set statusline=%f");
+    chat
+}
+
 /// An agent that says what it is given to say, one prompt each, in its first session.
 fn talking(answers: &[&str], columns: u16, rows: u16) -> Scripted {
     let mut steps = opened();
     for answer in answers {
         steps.extend([prompt(), says(answer), ends("end_turn")]);
     }
-    Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows)
+    plain(Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows))
 }
 
 /// An agent with as many sessions as wanted, none of which is prompted.
@@ -25,7 +31,7 @@ fn sessions(count: usize, columns: u16, rows: u16) -> Scripted {
         steps.push(json!({ "expect": "session/new" }));
         steps.push(json!({ "reply": "session/new", "result": { "sessionId": format!("s{number}") } }));
     }
-    Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows)
+    plain(Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows))
 }
 
 /// Gives the chat's windows these options.
@@ -171,6 +177,8 @@ fn a_chat_stands_in_several_tab_pages_at_once() {
     chat.send("say it");
     chat.wait_for("Done");
     chat.nvim.wait_for_screen("in both");
+    chat.nvim.wait_for_screen("Done");
+    chat.nvim.wait_for_screen("ready");
     assert_screen(&mut chat.nvim, "second_tab");
     chat.nvim.command("stopinsert | tabfirst");
     chat.nvim.wait_for_screen("in both");
@@ -432,7 +440,8 @@ fn a_saved_session_brings_back_a_text_that_says_how_to_go_on() {
         cwd: Some(chat.project.path().to_owned()),
         ..support::Options::default()
     });
-    next.command("source saved.vim");
+    next.command("set statusline=%f");
+    next.command("silent source saved.vim");
     next.wait_for_screen("Nothing of it runs now");
     assert_eq!(next.messages().find("E95"), None);
     assert_screen(&mut next, "restored");
