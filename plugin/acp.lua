@@ -47,3 +47,22 @@ end, {
     return require("acp.commands").complete(lead, line, position)
   end,
 })
+
+-- What a saved session brings back of chats.
+local group = vim.api.nvim_create_augroup("acp_session", {})
+vim.api.nvim_create_autocmd("SessionLoadPost", {
+  group = group,
+  callback = function()
+    require("acp.restored").loaded()
+  end,
+})
+if vim.fn.exists("##SessionWritePost") == 1 then
+  vim.api.nvim_create_autocmd("SessionWritePost", {
+    group = group,
+    callback = function()
+      if package.loaded["acp"] or package.loaded["acp.restored"] then
+        require("acp.restored").written()
+      end
+    end,
+  })
+end

@@ -10,6 +10,7 @@ local M = {}
 ---@field takes? string its arguments, as the help writes them
 ---@field words? string[] fixed words to complete its argument with
 ---@field completes? true the library knows what may follow
+---@field files? true its argument is a file
 ---@field bang? true it means something else with a !
 
 --- All subcommands, in the order in which |:Acp| without arguments offers them.
@@ -85,6 +86,13 @@ M.subcommands = {
     completes = true,
   },
   { name = "rename", about = "Give the session a name", takes = "[name]" },
+  {
+    name = "export",
+    about = "Write the conversation down as Markdown; with ! over a file that is there",
+    takes = "[file]",
+    files = true,
+    bang = true,
+  },
   { name = "close", about = "End the session and put its chat away" },
   { name = "delete", about = "Delete one of the stored sessions" },
   { name = "terminals", about = "Go to the terminal of a command" },
@@ -194,6 +202,8 @@ function M.complete(lead, line, position)
     return {}
   elseif subcommand.words then
     return #words == 1 and beginning_with(subcommand.words, lead) or {}
+  elseif subcommand.files then
+    return #words == 1 and vim.fn.getcompletion(lead, "file") or {}
   elseif subcommand.completes then
     local kind = (subcommand.name == "new" or subcommand.name == "resume") and "agents" or subcommand.name
     return acp.complete(kind, lead, vim.list_slice(words, 2))

@@ -308,6 +308,17 @@ M.login = same_as("login", { "the method" })
 ---@type fun(opts?: acp.SessionOptions): nil, string?
 M.logout = same_as("logout", {})
 
+--- Writes the conversation down as Markdown: into a file, or a new buffer if none is named.
+---@param path? string
+---@param opts? acp.ExportOptions
+---@return nil
+---@return string? err
+function M.export(path, opts)
+  expect("the file", path, "string", true)
+  opts = opts or {}
+  return M.call("export", { args = { path }, bang = opts.force, range = opts.range, session = opts.session })
+end
+
 --- The sessions of this Neovim; `fn` is given the earlier ones that are remembered, once they are known.
 ---@param fn? fun(sessions: acp.StoredSession[])
 ---@param words? string[] only those that hold all of these

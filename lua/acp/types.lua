@@ -132,6 +132,10 @@
 ---@field range? acp.Range
 ---@field steer? boolean into the turn that runs
 
+---@class acp.ExportOptions: acp.SessionOptions
+---@field range? acp.Range lines of the transcript
+---@field force? boolean over a file that is there
+
 --- A session that is remembered.
 ---@class acp.StoredSession
 ---@field name string the agent's name in the options

@@ -8,6 +8,7 @@ pub mod changeset;
 pub mod context;
 pub mod diff;
 pub mod entry;
+pub mod export;
 pub mod form;
 pub mod history;
 pub mod locations;

@@ -5,6 +5,7 @@
 mod chats;
 mod choices;
 mod follow;
+mod export;
 mod prompts;
 mod reading;
 mod review;
@@ -203,6 +204,7 @@ impl App {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),
             },
+            "export" => self.export(args),
             "rename" => self.rename(&args.text),
             "resume" => self.resume(args.first()),
             "recall" => self.tell_recalled(args),
