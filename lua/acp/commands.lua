@@ -55,6 +55,7 @@ M.subcommands = {
   { name = "close", about = "End the session and put its chat away" },
   { name = "delete", about = "Delete one of the sessions that the agent has stored" },
   { name = "terminals", about = "Go to the terminal of a command" },
+  { name = "paths", about = "See what agents may use outside of their folders, and take it back" },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
   { name = "logout", about = "Log out of the agent" },
   { name = "restart", about = "Start the agent again" },

@@ -11,11 +11,14 @@ use tokio::task::{self, JoinSet, spawn_blocking};
 use super::files::Loaded;
 use super::guard::Guard;
 use super::handled::Handled;
+use super::outside::Outside;
 use super::terminals::Terminals;
 use super::watch::Watch;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, stillborn};
-use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, Steering, TurnEnd};
+use crate::core::message::{
+    AgentId, Command, Event, Failure, FailureKind, SessionKey, Severity, Steering, TurnEnd,
+};
 use crate::mailbox::Mailbox;
 
 /// What the editor's thread sends.
@@ -34,6 +37,7 @@ pub struct Shared {
     pub loaded: Loaded,
     pub handled: Handled,
     pub watch: Watch,
+    pub outside: Outside,
     pub log: WireLog,
 }
 
@@ -62,6 +66,7 @@ impl Hub {
             loaded: Loaded::default(),
             handled: Handled::default(),
             watch,
+            outside: Outside::default(),
             log,
         };
         Self {
@@ -115,6 +120,16 @@ impl Hub {
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Unwatch { session, path } => self.shared.watch.left(session, path),
+            Command::Outside { rules } => self.shared.outside.set(rules),
+            Command::ListAllowed => self.list_allowed(),
+            Command::Revoke { allowed } => {
+                let shared = self.shared.clone();
+                spawn_blocking(move || {
+                    if let Some(text) = shared.outside.revoke(allowed) {
+                        shared.mailbox.post(Event::Advised { severity: Severity::Warning, text });
+                    }
+                });
+            }
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();
@@ -124,6 +139,14 @@ impl Hub {
             Command::Shutdown => {}
             command => self.pass_on(command),
         }
+    }
+
+    fn list_allowed(&self) {
+        let shared = self.shared.clone();
+        spawn_blocking(move || {
+            let (allowed, trouble) = shared.outside.list();
+            shared.mailbox.post(Event::Allowed { allowed, trouble });
+        });
     }
 
     fn connect(&mut self, agent: AgentId, launch: crate::core::message::Launch) {

@@ -14,6 +14,7 @@ mod handled;
 mod hub;
 mod jobs;
 mod outbox;
+mod outside;
 mod process;
 pub mod quirks;
 mod rpc;

@@ -9,6 +9,7 @@ pub mod form;
 pub mod merge;
 pub mod message;
 pub mod output;
+pub mod outside;
 pub mod pattern;
 pub mod review;
 pub mod session;

@@ -33,7 +33,7 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
     enter(|app| {
         app.follow.on |= config.follow;
         app.config = config;
-        Ok(())
+        app.tell_outside_rules()
     })
 }
 
@@ -156,6 +156,7 @@ impl App {
                 Some(key) => self.stop(key),
                 None => fail(NO_SESSION),
             },
+            "paths" => self.list_allowed(),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -238,7 +239,7 @@ impl App {
     }
 
     /// A picker whose choice is acted on; without a choice nothing happens.
-    fn offer(
+    pub fn offer(
         &mut self,
         prompt: &str,
         kind: &'static str,

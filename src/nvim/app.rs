@@ -180,12 +180,17 @@ impl App {
         let background = (self.start)(self.mailbox.clone(), &self.config, self.log());
         self.background = Some(background);
         self.tell_extensions()?;
+        self.tell_outside_rules()?;
         for buf in self.editor.list_bufs()? {
             if self.editor.buf_is_loaded(buf) {
                 self.buffer_loaded(buf)?;
             }
         }
         Ok(())
+    }
+
+    pub fn has_background(&self) -> bool {
+        self.background.is_some()
     }
 
     /// Tells the background, if there is one, which methods the user serves.

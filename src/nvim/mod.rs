@@ -15,6 +15,7 @@ mod frames;
 mod groups;
 mod highlight;
 mod keys;
+mod outside;
 mod permission;
 mod picker;
 mod review;
