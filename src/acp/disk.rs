@@ -476,6 +476,7 @@ fn reason(error: &io::Error) -> String {
         ErrorKind::PermissionDenied => "permission denied",
         ErrorKind::NotADirectory => "a part of the path is a file and not a folder",
         ErrorKind::AlreadyExists => "a part of it is a file and not a folder",
+        ErrorKind::FileTooLarge => "it would be larger than the system allows",
         ErrorKind::StorageFull => "no space is left on the disk",
         ErrorKind::QuotaExceeded => "the user's share of the disk is used up",
         ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
