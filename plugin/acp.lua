@@ -22,6 +22,20 @@ end, {
   end,
 })
 
+for name, command in pairs({ keep = "keep", undo = "undo" }) do
+  vim.keymap.set(
+    { "n", "x" },
+    ("<Plug>(acp-%s)"):format(name),
+    (":Acp %s<CR>"):format(command),
+    { silent = true }
+  )
+end
+for _, name in ipairs({ "next-hunk", "previous-hunk" }) do
+  vim.keymap.set("n", ("<Plug>(acp-%s)"):format(name), function()
+    require("acp").call((name:gsub("-", "_")))
+  end)
+end
+
 vim.api.nvim_create_user_command("Acp", function(command)
   require("acp.commands").run(command)
 end, {

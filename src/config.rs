@@ -28,6 +28,7 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentOptions>,
     pub default_agent: Option<String>,
     pub window: WindowOptions,
+    pub prompt: PromptOptions,
     pub icons: bool,
     pub follow: bool,
     pub keys: Keys,
@@ -41,6 +42,8 @@ pub struct Config {
     pub projects: BTreeMap<PathBuf, ProjectOptions>,
     pub log: Log,
     pub notify: bool,
+    pub bell: bool,
+    pub record: bool,
     pub timeouts: Timeouts,
 }
 
@@ -71,6 +74,20 @@ pub struct WindowOptions {
     pub width: Size,
     pub height: Size,
     pub prompt_height: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptOptions {
+    pub complete: Complete,
+}
+
+/// When completion opens by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complete {
+    /// Where no completion plugin does it.
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,6 +230,7 @@ impl Default for Config {
                 height: Size::Percent(50),
                 prompt_height: 5,
             },
+            prompt: PromptOptions { complete: Complete::Auto },
             icons: true,
             follow: false,
             keys: Keys::default(),
@@ -237,6 +255,8 @@ impl Default for Config {
             projects: BTreeMap::new(),
             log: Log::Off,
             notify: true,
+            bell: false,
+            record: true,
             timeouts: Timeouts { initialize: Duration::from_secs(300) },
         }
     }
@@ -357,6 +377,10 @@ impl Config {
             window.set("prompt_height", &mut known.prompt_height, |field| field.cells());
             window.close();
         }
+        if let Some(prompt) = table.group("prompt") {
+            prompt.set("complete", &mut self.prompt.complete, |field| field.one_of(COMPLETES));
+            prompt.close();
+        }
         table.set("icons", &mut self.icons, |field| field.bool());
         table.set("follow", &mut self.follow, |field| field.bool());
         if let Some(keys) = table.group("keys") {
@@ -402,6 +426,8 @@ impl Config {
         }
         table.set("log", &mut self.log, |field| field.log());
         table.set("notify", &mut self.notify, |field| field.bool());
+        table.set("bell", &mut self.bell, |field| field.bool());
+        table.set("record", &mut self.record, |field| field.bool());
         if let Some(timeouts) = table.group("timeouts") {
             timeouts.set("initialize", &mut self.timeouts.initialize, |field| field.seconds());
             timeouts.close();
@@ -477,6 +503,9 @@ const LAYOUTS: &[(&str, Layout)] = &[
 
 const OUTSIDE_FILES: &[(&str, OutsideFiles)] =
     &[("ask", OutsideFiles::Ask), ("refuse", OutsideFiles::Refuse)];
+
+const COMPLETES: &[(&str, Complete)] =
+    &[("auto", Complete::Auto), ("always", Complete::Always), ("never", Complete::Never)];
 
 const AUTO_OPEN: &[(&str, AutoOpen)] =
     &[("always", AutoOpen::Always), ("long", AutoOpen::Long), ("never", AutoOpen::Never)];

@@ -19,10 +19,18 @@ M.subcommands = {
   { name = "toggle", about = "Show or hide the chat" },
   {
     name = "send",
-    about = "Send a prompt, with the selected lines if there is a range; with ! into the turn that runs",
+    about = "Send a prompt, with the selected lines if there is a range; with ! at once, though a turn runs",
     takes = "{text}",
     bang = true,
   },
+  {
+    name = "ask",
+    about = "Ask without leaving the window, about the selected lines if any",
+    takes = "{text}",
+  },
+  { name = "history", about = "Choose a prompt that was sent before" },
+  { name = "queue", about = "Change the prompts that wait" },
+  { name = "paste", about = "Put the clipboard's image into the prompt" },
   { name = "cancel", about = "Stop the agent's turn" },
   { name = "allow", about = "Allow what the agent asks for", takes = "[option]", completes = true },
   { name = "reject", about = "Reject what the agent asks for", takes = "[option]", completes = true },
@@ -38,6 +46,18 @@ M.subcommands = {
     takes = "[on|off]",
     words = { "on", "off" },
   },
+  {
+    name = "keep",
+    about = "Keep what the agent changed: the hunk at the cursor or in the range, or more",
+    takes = "[which]",
+    words = { "hunk", "file", "turn", "session", "all" },
+  },
+  {
+    name = "undo",
+    about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
+    takes = "[which]",
+    words = { "hunk", "file", "turn", "session", "all" },
+  },
   { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
   { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },
   {
@@ -48,12 +68,19 @@ M.subcommands = {
   },
   {
     name = "sessions",
-    about = "Go to another session",
-    takes = "[number]",
+    about = "Go to another session, or take up an earlier one",
+    takes = "[number|words]",
     completes = true,
   },
+  {
+    name = "resume",
+    about = "Take up the last session of this project",
+    takes = "[agent]",
+    completes = true,
+  },
+  { name = "rename", about = "Give the session a name", takes = "[name]" },
   { name = "close", about = "End the session and put its chat away" },
-  { name = "delete", about = "Delete one of the sessions that the agent has stored" },
+  { name = "delete", about = "Delete one of the stored sessions" },
   { name = "terminals", about = "Go to the terminal of a command" },
   { name = "paths", about = "See what agents may use outside of their folders, and take it back" },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
@@ -162,7 +189,7 @@ function M.complete(lead, line, position)
   elseif subcommand.words then
     return #words == 1 and beginning_with(subcommand.words, lead) or {}
   elseif subcommand.completes then
-    local kind = subcommand.name == "new" and "agents" or subcommand.name
+    local kind = (subcommand.name == "new" or subcommand.name == "resume") and "agents" or subcommand.name
     return acp.complete(kind, lead, vim.list_slice(words, 2))
   end
   return {}

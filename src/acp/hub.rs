@@ -9,15 +9,18 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinSet, spawn_blocking};
 
 use super::files::Loaded;
+use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
 use super::outside::Outside;
+use super::record::Records;
+use super::shelf::Shelf;
 use super::terminals::Terminals;
 use super::watch::Watch;
 use super::wire_log::WireLog;
-use super::{Settings, connection, jobs, stillborn};
+use super::{Settings, connection, jobs, restore, stillborn};
 use crate::core::message::{
-    AgentId, Command, Event, Failure, FailureKind, SessionKey, Severity, Steering, TurnEnd,
+    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Severity, Steering, TurnEnd,
 };
 use crate::mailbox::Mailbox;
 
@@ -46,8 +49,11 @@ pub struct Hub {
     agents: HashMap<AgentId, mpsc::UnboundedSender<Command>>,
     /// Which agent a session belongs to.
     sessions: HashMap<SessionKey, AgentId>,
+    records: Records,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
+    finder: Finder,
+    shelf: Shelf,
     /// Says to all that Neovim is leaving, and how long it waits.
     leaving: watch::Sender<Option<Duration>>,
 }
@@ -73,8 +79,11 @@ impl Hub {
             shared: Arc::new(shared),
             agents: HashMap::new(),
             sessions: HashMap::new(),
+            records: Records::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
+            finder: Finder::default(),
+            shelf: Shelf::default(),
             leaving: watch::Sender::new(None),
         }
     }
@@ -96,11 +105,18 @@ impl Hub {
         self.leaving.send_replace(Some(limit));
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || shared.terminals.end_all());
+        let records = std::mem::take(&mut self.records);
+        let records = spawn_blocking(move || records.end());
+        let shelf = std::mem::take(&mut self.shelf);
+        let kept = spawn_blocking(move || shelf.finish());
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
+        let _ = records.await;
+        // The same.
+        let _ = kept.await;
     }
 
     fn command(&mut self, command: Command) {
@@ -131,10 +147,24 @@ impl Hub {
                 });
             }
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
+            Command::PutBack { job, path, expected, text } => {
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || {
+                    let done = restore::put_back(&path, expected.as_deref(), text.as_deref());
+                    mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                });
+            }
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
             }
+            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
+            Command::Find { search, root, query } => {
+                let search = self.finder.begin(search, root, query);
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || search.run(&mailbox));
+            }
+            Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),

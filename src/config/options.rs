@@ -25,11 +25,12 @@ pub struct KeySpec {
     pub about: &'static str,
 }
 
-/// One of the chat's two buffers.
+/// A buffer that has keys of ours: the chat's two, and files that an agent changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     Transcript,
     Prompt,
+    File,
 }
 
 pub const KEYS: &[KeySpec] = &[
@@ -83,18 +84,104 @@ pub const KEYS: &[KeySpec] = &[
         about: "Go to the previous entry.",
     },
     KeySpec {
+        name: "next_call",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]t"],
+        about: "Go to the next tool call.",
+    },
+    KeySpec {
+        name: "previous_call",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["[t"],
+        about: "Go to the previous tool call.",
+    },
+    KeySpec {
+        name: "next_change",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next tool call that changes files.",
+    },
+    KeySpec {
+        name: "previous_change",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous tool call that changes files.",
+    },
+    KeySpec {
         name: "go_to",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gd", "<CR>"],
-        about: "Go to the file, or the terminal, that the entry under the cursor is about.",
+        about: "Go to what is under the cursor: the question that waits, the line of a change, a file named \
+                in the text, else the file or the terminal that the entry is about.",
     },
     KeySpec {
         name: "toggle",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["<Tab>", "za"],
-        about: "Open or fold the entry under the cursor.",
+        about: "Open or fold what is under the cursor: an entry, or the line under which calls gather.",
+    },
+    KeySpec {
+        name: "details",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["K"],
+        about: "Show all there is to know of the entry under the cursor, such as a call's input and output.",
+    },
+    KeySpec {
+        name: "yank_code",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gy"],
+        about: "Yank the block of code under the cursor.",
+    },
+    KeySpec {
+        name: "outline",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gO"],
+        about: "Show the turns and headings in the location list.",
+    },
+    KeySpec {
+        name: "next_hunk",
+        panes: &[Pane::File],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next change of an agent's, also in another file; in diff mode as |]c|.",
+    },
+    KeySpec {
+        name: "previous_hunk",
+        panes: &[Pane::File],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous change of an agent's, also in another file; in diff mode as |[c|.",
+    },
+    KeySpec {
+        name: "older_prompt",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-p>"],
+        about: "In the prompt's first line: the prompt that was sent before. Elsewhere: one line up.",
+    },
+    KeySpec {
+        name: "newer_prompt",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-n>"],
+        about: "In the prompt's last line: the prompt that was sent after, and at last what you had typed. \
+                Elsewhere: one line down.",
+    },
+    KeySpec {
+        name: "take_back",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<Up>"],
+        about: "In an empty prompt: take back the last prompt that waits. Else: one line up.",
     },
     KeySpec {
         name: "next_mode",
@@ -217,6 +304,14 @@ pub const OPTIONS: &[OptionSpec] = &[
         takes: "number",
         default: "5",
         about: "The height in lines of the window that you type into.",
+    },
+    OptionSpec {
+        key: "prompt.complete",
+        takes: "\"auto\", \"always\" or \"never\"",
+        default: "\"auto\"",
+        about: "Whether completion opens by itself when you type `@`, or `/` at the start of a prompt. \
+                `\"auto\"` leaves it to blink.cmp or nvim-cmp where one of them is loaded; see \
+                |acp-completion|.",
     },
     OptionSpec {
         key: "icons",
@@ -361,6 +456,19 @@ pub const OPTIONS: &[OptionSpec] = &[
         takes: "boolean",
         default: "true",
         about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed.",
+    },
+    OptionSpec {
+        key: "bell",
+        takes: "boolean",
+        default: "false",
+        about: "Ring the terminal's bell, too, when you are told that.",
+    },
+    OptionSpec {
+        key: "record",
+        takes: "boolean",
+        default: "true",
+        about: "Whether the plugin remembers your sessions, so that |:Acp-sessions| finds them later; see \
+                |acp-record|.",
     },
     OptionSpec {
         key: "timeouts.initialize",

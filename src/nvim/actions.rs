@@ -5,11 +5,14 @@
 mod chats;
 mod choices;
 mod prompts;
+mod reading;
+mod review;
 mod sessions;
 mod transcript;
 mod views;
 
 pub use sessions::session_status;
+use transcript::{has_change, is_call};
 
 use std::path::PathBuf;
 
@@ -44,6 +47,10 @@ struct Args {
     text: String,
     bang: bool,
     range: Option<Range>,
+    /// The session that is meant, whichever the user is in.
+    session: Option<SessionKey>,
+    /// Who gets what is not known at once.
+    then: Option<mlua::Function>,
 }
 
 /// 1-based lines, the last one included.
@@ -74,6 +81,8 @@ impl Args {
             words,
             bang: table.get::<Option<bool>>("bang")?.unwrap_or(false),
             range,
+            session: table.get::<Option<u32>>("session")?.map(SessionKey),
+            then: table.get("then")?,
         })
     }
 
@@ -94,7 +103,22 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "commands" {
         return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
     }
-    enter(|app| app.act(&name, args)).map(|()| Value::Nil)
+    if name == "find" {
+        return to_lua(lua, &enter(|app| app.find(args.text))?);
+    }
+    let result = enter(|app| {
+        if let Some(key) = args.session.filter(|key| !app.sessions.contains_key(key)) {
+            return fail(format!("there is no session {}", key.0));
+        }
+        app.meant = args.session;
+        let done = match name.as_str() {
+            "send_for_answer" => app.send_for_answer(args),
+            _ => app.act(&name, args).map(|()| serde_json::Value::Null),
+        };
+        app.meant = None;
+        done
+    })?;
+    if result.is_null() { Ok(Value::Nil) } else { to_lua(lua, &result) }
 }
 
 /// A key of the chat's was pressed.
@@ -103,7 +127,10 @@ pub fn key(_: &Lua, name: &str) -> Result<()> {
 }
 
 pub fn status(lua: &Lua, session: Option<u32>) -> Result<Value> {
-    let status = enter(|app| Ok(app.status(session.map(SessionKey))))?;
+    let mut status = crate::nvim::status();
+    if let (Some(session), Some(all)) = (session, status["sessions"].as_array_mut()) {
+        all.retain(|each| each["session"] == session);
+    }
     to_lua(lua, &status)
 }
 
@@ -126,6 +153,13 @@ impl App {
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
+            "ask" => self.ask(args),
+            "history" => self.choose_past_prompt(),
+            "queue" => self.choose_queued(),
+            "paste" => match self.session_here() {
+                Some(key) => self.paste_image(key),
+                None => fail(NO_SESSION),
+            },
             "cancel" => match self.session_here() {
                 Some(key) => self.cancel(key).map(drop),
                 None => fail(NO_SESSION),
@@ -139,7 +173,7 @@ impl App {
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
             "config" => self.choose_option(&args.words),
-            "sessions" => self.choose_session(args.first()),
+            "sessions" => self.choose_session(args.words),
             "terminals" => self.choose_terminal(),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
@@ -147,6 +181,9 @@ impl App {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),
             },
+            "rename" => self.rename(&args.text),
+            "resume" => self.resume(args.first()),
+            "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
             "restart" => match self.session_here() {
                 Some(key) => self.restart(key),
@@ -157,6 +194,9 @@ impl App {
                 None => fail(NO_SESSION),
             },
             "paths" => self.list_allowed(),
+            "keep" => self.decide_hunks(review::Verdict::Keep, &args),
+            "undo" => self.decide_hunks(review::Verdict::Undo, &args),
+            "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -164,6 +204,9 @@ impl App {
     }
 
     pub fn key(&mut self, name: &str) -> Result<()> {
+        if let "next_hunk" | "previous_hunk" = name {
+            return self.step_hunk(name == "next_hunk");
+        }
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
@@ -175,11 +218,21 @@ impl App {
                 Ok(())
             }
             "prompt" => self.show(key),
-            "next_entry" => self.step(key, true),
-            "previous_entry" => self.step(key, false),
+            "next_entry" => self.step(key, true, |_| true),
+            "previous_entry" => self.step(key, false, |_| true),
+            "next_call" => self.step(key, true, is_call),
+            "previous_call" => self.step(key, false, is_call),
+            "next_change" => self.step(key, true, has_change),
+            "previous_change" => self.step(key, false, has_change),
+            "details" => self.show_details(key),
+            "yank_code" => self.yank_code(key),
+            "outline" => self.show_outline(key),
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),
+            "older_prompt" => self.browse(key, true),
+            "newer_prompt" => self.browse(key, false),
+            "take_back" => self.take_back_or_up(key),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {

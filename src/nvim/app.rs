@@ -4,11 +4,18 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+mod chips;
 mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod prompts;
+mod queue;
+mod record;
+mod reviews;
+mod sending;
 mod sessions;
+mod signals;
 mod terminals;
 mod tools;
 mod watching;
@@ -25,10 +32,12 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
 };
+use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
@@ -40,7 +49,9 @@ use crate::nvim::files::{Files, Snapshot};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
-use crate::nvim::review::Review;
+use crate::nvim::prompt::Prompts;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
@@ -59,10 +70,21 @@ pub struct App {
     pub follow: Follow,
     pub terminals: Terminals,
     pub asking: Asking,
+    pub signals: signals::Signals,
+    /// The session that the call under way is about, where it says so.
+    pub meant: Option<SessionKey>,
     pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
+    pub prompts: Prompts,
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
+    record_folder: PathBuf,
+    /// What waits for the record to be read.
+    recalls: HashMap<JobId, record::WithRecord>,
+    /// The sessions that the record knows of.
+    recorded: BTreeSet<SessionKey>,
+    /// The sessions being taken up, as the record knows them.
+    taken_up: HashMap<SessionKey, Kept>,
     launches: HashMap<AgentId, Launch>,
     /// The agents that were started and have not ended.
     alive: BTreeSet<AgentId>,
@@ -75,10 +97,11 @@ pub struct App {
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
-    files: Files,
-    review: Review,
-    highlight: Highlight,
+    pub files: Files,
+    review: Proposals,
+    pub reviews: Reviews,
     watching: Watching,
+    pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -95,12 +118,47 @@ struct Numbers {
 }
 
 /// What a computation in the background is for.
-enum Job {
+pub enum Job {
     Write(Write),
-    Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
+    Diff {
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        tick: u64,
+        diffs: Vec<FileDiff>,
+    },
+    /// What an agent wrote, to be taken into a review.
+    Review {
+        path: PathBuf,
+    },
+    /// What a file was before diffs that are in it.
+    Recall {
+        path: PathBuf,
+        buf: Buf,
+        origin: OriginId,
+        text: String,
+    },
+    /// A file on the disk is to be put back; what to say when that is done.
+    PutBack {
+        path: PathBuf,
+        was: Box<FileReview>,
+    },
+    /// What a prompt that was sent refers to.
+    Prompt {
+        session: SessionKey,
+    },
+    /// Which files that a prompt refers to are there.
+    Look {
+        session: SessionKey,
+        paths: Vec<PathBuf>,
+    },
+    /// The clipboard's image for a prompt.
+    Paste {
+        session: SessionKey,
+    },
 }
 
-struct Write {
+pub struct Write {
     session: SessionKey,
     ask: AskId,
     path: PathBuf,
@@ -119,6 +177,8 @@ impl App {
         bundled: Option<PathBuf>,
     ) -> Result<Self> {
         let state: String = editor.func("stdpath", "log")?;
+        let records: String = editor.func("stdpath", "state")?;
+        let prompts = Prompts::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -130,10 +190,17 @@ impl App {
             follow: Follow::default(),
             terminals: Terminals::default(),
             asking: Asking::default(),
+            signals: signals::Signals::default(),
+            meant: None,
             effects: VecDeque::new(),
             extensions: Extensions::default(),
+            prompts,
             bundled,
             log_path: Path::new(&state).join("acp.log"),
+            record_folder: Path::new(&records).join("acp/sessions"),
+            recalls: HashMap::new(),
+            recorded: BTreeSet::new(),
+            taken_up: HashMap::new(),
             launches: HashMap::new(),
             alive: BTreeSet::new(),
             infos: HashMap::new(),
@@ -144,8 +211,9 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            review: Review::default(),
             watching: Watching::default(),
+            review: Proposals::default(),
+            reviews: Reviews::default(),
             jobs: HashMap::new(),
             frames,
             tick,
@@ -166,10 +234,17 @@ impl App {
         if self.background.is_none() {
             self.start_background()?;
         }
+        let sent = match &command {
+            Command::Prompt { session, content } => Some((*session, content.clone())),
+            _ => None,
+        };
         if let Some(background) = &self.background {
             background.send(command);
         }
-        Ok(())
+        match sent {
+            Some((key, content)) => self.turn_started(key, &content),
+            None => Ok(()),
+        }
     }
 
     pub fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
@@ -202,15 +277,6 @@ impl App {
     pub fn shut_down(&mut self) {
         if let Some(background) = self.background.take() {
             background.shut_down(Duration::from_millis(400));
-        }
-    }
-
-    /// Says something outside the chat when no window of the tab page shows it.
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        let hidden = self.chats.get(&key).is_some_and(|chat| chat.window(&self.editor).is_none());
-        if hidden && self.config.notify {
-            let text = text.to_owned();
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
         }
     }
 

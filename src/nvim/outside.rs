@@ -88,11 +88,11 @@ impl App {
         }
         let items = allowed.iter().map(|allowed| self.describe(allowed)).collect();
         self.offer("Allowed outside of the sessions' folders; choose what to take back", "acp_path", items, {
-            move |app, index| app.take_back(allowed[index].clone())
+            move |app, index| app.disallow(allowed[index].clone())
         })
     }
 
-    fn take_back(&mut self, allowed: Allowed) -> Result<()> {
+    fn disallow(&mut self, allowed: Allowed) -> Result<()> {
         let what = format!("{} in {}", doing(allowed.access), allowed.path.display());
         if allowed.until == Until::Configured {
             self.advise(

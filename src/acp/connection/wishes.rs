@@ -134,6 +134,10 @@ impl Connection {
             | Command::Unwatch { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
+            | Command::Record { .. }
+            | Command::PutBack { .. }
+            | Command::Find { .. }
+            | Command::Keep(_)
             | Command::Shutdown => {}
         }
     }

@@ -12,7 +12,6 @@ use crate::nvim::editor::Buf;
 
 /// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
 /// `\n`, without a last line break.
-#[expect(dead_code, reason = "the record of changes reads them, and is not there yet")]
 pub struct Change {
     pub session: SessionKey,
     /// The tool call behind it, where one can be told.
@@ -40,7 +39,8 @@ pub fn plain_lines(text: &str) -> String {
 
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
-        let Change { session, call: _, path, buf: _, before: _, after: _ } = change;
+        self.review_change(&change)?;
+        let Change { session, path, .. } = change;
         self.refresh_diffs(session, &path)?;
         self.emit("AcpFileChanged", session, json!({ "path": path }));
         Ok(())

@@ -15,15 +15,15 @@ const TRIES: u32 = 3;
 
 impl App {
     pub fn buffer_loaded(&mut self, buf: Buf) -> Result<()> {
-        if let Some(path) = self.files.loaded(&self.editor, buf)
-            && self.background.is_some()
-        {
-            self.send(Command::FileLoaded { path })?;
+        let Some(path) = self.files.loaded(&self.editor, buf) else { return Ok(()) };
+        if self.background.is_some() {
+            self.send(Command::FileLoaded { path: path.clone() })?;
         }
-        Ok(())
+        self.review_loaded(buf, &path)
     }
 
     pub fn buffer_unloaded(&mut self, buf: Buf) -> Result<()> {
+        self.reviews.release(buf);
         if let Some(path) = self.files.unloaded(buf)
             && self.background.is_some()
         {
@@ -66,7 +66,7 @@ impl App {
         self.send(Command::Answer { ask, answer: Answer::Refused(text) })
     }
 
-    pub(super) fn next_job(&mut self, job: Job) -> JobId {
+    pub fn next_job(&mut self, job: Job) -> JobId {
         self.numbers.job += 1;
         let id = JobId(self.numbers.job);
         self.jobs.insert(id, job);
@@ -90,8 +90,21 @@ impl App {
                 if self.editor.changedtick(buf)? != tick {
                     return self.place_diffs(session, call, buf, diffs);
                 }
-                self.review.draw(&self.editor, (session, call), buf, &placed)
+                let made_shown = self.reviews.path_of(buf).is_some();
+                self.review.draw(&self.editor, (session, call), buf, &placed, made_shown)
             }
+            (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
+            (Some(Job::Recall { path, buf, origin, text }), Outcome::Placed(placed)) => {
+                self.reconstructed(&path, buf, origin, text, &placed)
+            }
+            (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
+            (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {
+                self.gathered(session, job, gathered)
+            }
+            (Some(Job::Look { session, paths }), Outcome::Looked(there)) => {
+                self.looked(session, paths, &there)
+            }
+            (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
             _ => Ok(()),
         }
     }

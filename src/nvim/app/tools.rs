@@ -38,6 +38,7 @@ impl App {
         }
         if over {
             self.review.clear(&self.editor, (key, entry))?;
+            self.review_call(key, entry)?;
         } else if content || !self.review.is_drawn((key, entry)) {
             self.show_diffs(key, entry)?;
         }
