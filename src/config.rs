@@ -35,6 +35,7 @@ pub struct Config {
     pub keys: Keys,
     pub terminal: TerminalOptions,
     pub diff: DiffOptions,
+    pub files: FilesOptions,
     pub mcp_servers: Vec<McpServer>,
     /// As written: a relative one is meant from the session's root.
     pub additional_directories: Vec<PathBuf>,
@@ -171,6 +172,21 @@ pub enum DiffStyle {
     Off,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilesOptions {
+    pub outside: OutsideFiles,
+    /// Absolute, with all that is in them.
+    pub allowed_read: Vec<PathBuf>,
+    pub allowed_write: Vec<PathBuf>,
+}
+
+/// What becomes of an agent's wish for a file outside of its session's folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutsideFiles {
+    Ask,
+    Refuse,
+}
+
 /// Whether the messages exchanged with agents are written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Log {
@@ -240,6 +256,11 @@ impl Default for Config {
                 output_limit: 1 << 20,
             },
             diff: DiffOptions { style: DiffStyle::Inline },
+            files: FilesOptions {
+                outside: OutsideFiles::Ask,
+                allowed_read: Vec::new(),
+                allowed_write: Vec::new(),
+            },
             mcp_servers: Vec::new(),
             additional_directories: Vec::new(),
             projects: BTreeMap::new(),
@@ -399,6 +420,15 @@ impl Config {
             diff.set("style", &mut self.diff.style, |field| field.one_of(DIFF_STYLES));
             diff.close();
         }
+        if let Some(files) = table.group("files") {
+            files.set("outside", &mut self.files.outside, |field| field.one_of(OUTSIDE_FILES));
+            if let Some(allowed) = files.get("allowed").and_then(|field| field.table("files.allowed")) {
+                allowed.set("read", &mut self.files.allowed_read, |field| field.absolute_paths());
+                allowed.set("write", &mut self.files.allowed_write, |field| field.absolute_paths());
+                allowed.close();
+            }
+            files.close();
+        }
         table.set("mcp_servers", &mut self.mcp_servers, |field| field.mcp_servers());
         table.set("additional_directories", &mut self.additional_directories, |field| field.paths());
         if let Some(projects) = table.get("projects").and_then(|field| field.map()) {
@@ -503,6 +533,9 @@ const LAYOUTS: &[(&str, Layout)] = &[
     ("tab", Layout::Tab),
     ("current", Layout::Current),
 ];
+
+const OUTSIDE_FILES: &[(&str, OutsideFiles)] =
+    &[("ask", OutsideFiles::Ask), ("refuse", OutsideFiles::Refuse)];
 
 const COMPLETES: &[(&str, Complete)] =
     &[("auto", Complete::Auto), ("always", Complete::Always), ("never", Complete::Never)];

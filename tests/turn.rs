@@ -589,7 +589,7 @@ fn a_write_into_unsaved_edits_leaves_them_unsaved_and_says_so() {
 }
 
 #[test]
-fn files_outside_the_project_are_refused_with_what_to_do() {
+fn files_outside_the_project_that_the_user_refuses_stay_as_they_are() {
     let outside = TempProject::new(&[("secret.txt", "secret\n")]);
     let path = outside.file("secret.txt");
     let mut chat = Scripted::new(
@@ -602,6 +602,8 @@ fn files_outside_the_project_are_refused_with_what_to_do() {
             ends("end_turn"),
         ]),
     );
+    // The answers begin with those that allow.
+    pick(&mut chat.nvim, 4);
     chat.chat();
     chat.send("go");
     for id in ["r", "w"] {

@@ -14,6 +14,7 @@
 ---@field keys? acp.KeyOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
+---@field files? acp.FilesOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
 ---@field projects? table<string, acp.ProjectOptions>
@@ -102,6 +103,14 @@
 ---@field limit? integer
 ---@field timeout? number|false seconds
 ---@field output_limit? integer bytes
+
+---@class acp.FilesOptions
+---@field outside? "ask"|"refuse"
+---@field allowed? acp.AllowedPaths
+
+---@class acp.AllowedPaths
+---@field read? string[]
+---@field write? string[]
 
 ---@class acp.DiffOptions
 ---@field style? "inline"|"off"

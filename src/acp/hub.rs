@@ -12,6 +12,7 @@ use super::files::Loaded;
 use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
+use super::outside::Outside;
 use super::record::Records;
 use super::shelf::Shelf;
 use super::terminals::Terminals;
@@ -19,7 +20,7 @@ use super::watch::Watch;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, restore, stillborn};
 use crate::core::message::{
-    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Steering, TurnEnd,
+    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Severity, Steering, TurnEnd,
 };
 use crate::mailbox::Mailbox;
 
@@ -39,6 +40,7 @@ pub struct Shared {
     pub loaded: Loaded,
     pub handled: Handled,
     pub watch: Watch,
+    pub outside: Outside,
     pub log: WireLog,
 }
 
@@ -70,6 +72,7 @@ impl Hub {
             loaded: Loaded::default(),
             handled: Handled::default(),
             watch,
+            outside: Outside::default(),
             log,
         };
         Self {
@@ -133,6 +136,16 @@ impl Hub {
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Unwatch { session, path } => self.shared.watch.left(session, path),
+            Command::Outside { rules } => self.shared.outside.set(rules),
+            Command::ListAllowed => self.list_allowed(),
+            Command::Revoke { allowed } => {
+                let shared = self.shared.clone();
+                spawn_blocking(move || {
+                    if let Some(text) = shared.outside.revoke(allowed) {
+                        shared.mailbox.post(Event::Advised { severity: Severity::Warning, text });
+                    }
+                });
+            }
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
             Command::PutBack { job, path, expected, text } => {
                 let mailbox = self.shared.mailbox.clone();
@@ -156,6 +169,14 @@ impl Hub {
             Command::Shutdown => {}
             command => self.pass_on(command),
         }
+    }
+
+    fn list_allowed(&self) {
+        let shared = self.shared.clone();
+        spawn_blocking(move || {
+            let (allowed, trouble) = shared.outside.list();
+            shared.mailbox.post(Event::Allowed { allowed, trouble });
+        });
     }
 
     fn connect(&mut self, agent: AgentId, launch: crate::core::message::Launch) {

@@ -17,6 +17,7 @@ mod hub;
 mod jobs;
 mod look;
 mod outbox;
+mod outside;
 mod process;
 pub mod quirks;
 mod record;

@@ -445,6 +445,26 @@ pub const OPTIONS: &[OptionSpec] = &[
                 `{ type = \"http\", name, url, headers }`.",
     },
     OptionSpec {
+        key: "files.outside",
+        takes: "\"ask\" or \"refuse\"",
+        default: "\"ask\"",
+        about: "What becomes of an agent's wish to read or write a file outside of its session's folders: you \
+                are asked, or it is refused; see |acp-outside|.",
+    },
+    OptionSpec {
+        key: "files.allowed.read",
+        takes: "list of paths",
+        default: "{}",
+        about: "Folders and files outside of the session's folders that agents may read without asking. They \
+                are absolute, or begin with `~/`.",
+    },
+    OptionSpec {
+        key: "files.allowed.write",
+        takes: "list of paths",
+        default: "{}",
+        about: "The same for writing. Neither includes the other.",
+    },
+    OptionSpec {
         key: "additional_directories",
         takes: "list of paths",
         default: "{}",

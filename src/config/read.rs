@@ -174,6 +174,19 @@ impl<'a> Field<'a> {
         each(&self.list("a list of paths")?, Field::path)
     }
 
+    /// Paths that are the same from wherever they are meant.
+    pub fn absolute_paths(&self) -> Option<Vec<PathBuf>> {
+        let absolute = |field: &Field<'a>| {
+            let path = field.path()?;
+            if path.is_absolute() {
+                Some(path)
+            } else {
+                field.invalid("is not absolute: begin it with / or ~/")
+            }
+        };
+        each(&self.list("a list of paths")?, absolute)
+    }
+
     /// A program's name, or a path in which `~` is the user's home.
     pub fn program(&self) -> Option<String> {
         self.expanded(&self.string()?)

@@ -83,6 +83,7 @@ mod reading {
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
             "diff": { "style": "off" },
+            "files": { "outside": "refuse", "allowed": { "read": ["/docs"], "write": ["~/scratch"] } },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
@@ -123,6 +124,9 @@ mod reading {
             }
         );
         assert_eq!(config.diff.style, DiffStyle::Off);
+        assert_eq!(config.files.outside, OutsideFiles::Refuse);
+        assert_eq!(config.files.allowed_read, [PathBuf::from("/docs")]);
+        assert!(config.files.allowed_write[0].is_absolute());
         assert_eq!(config.additional_directories, [PathBuf::from("/lib")]);
         let project = &config.projects[Path::new("{folder}")];
         assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));

@@ -8,7 +8,7 @@ use std::ops::Range;
 use similar::TextDiff;
 
 use crate::core::entry::{Body, Entry, Subject};
-use crate::core::message::{FileDiff, PlanItem, PlanStatus, TerminalId, ToolContent};
+use crate::core::message::{Access, FileDiff, PlanItem, PlanStatus, TerminalId, ToolContent};
 use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
 use crate::core::tool_call::{Status, ToolCall};
@@ -59,6 +59,8 @@ fn write(out: &mut String, entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<T
             let what = match &asked.subject {
                 Subject::Form(_) => "asked",
                 Subject::Page(_) => "wanted a page opened",
+                Subject::Outside { access: Access::Read, .. } => "asked to read",
+                Subject::Outside { access: Access::Wrote, .. } => "asked to write",
             };
             quoted(&format!("{} {what}: {}", asked.asker, asked.message))
         }

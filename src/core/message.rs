@@ -15,6 +15,7 @@ use crate::core::changeset::{FileReview, OriginId};
 use crate::core::context::Lines;
 use crate::core::diff::Placed;
 use crate::core::locations::Look;
+use crate::core::outside::{Allowed, Rules};
 use crate::core::record::{Kept, Wish};
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
@@ -132,6 +133,12 @@ pub enum Command {
     Watch { session: SessionKey, path: PathBuf },
     /// The session has nothing to do with the file any more. All end with the session.
     Unwatch { session: SessionKey, path: PathBuf },
+    /// What agents may do outside of their sessions' folders; until this is told they may do nothing.
+    Outside { rules: Rules },
+    /// Answered by `Allowed`.
+    ListAllowed,
+    /// Take back what was allowed outside of the sessions' folders.
+    Revoke { allowed: Allowed },
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
@@ -272,6 +279,17 @@ pub enum Event {
     FileChanged {
         path: PathBuf,
         kind: FileChange,
+    },
+    /// What agents may read and write outside of their sessions' folders.
+    Allowed {
+        allowed: Vec<Allowed>,
+        /// What is wrong with the file in which it is kept.
+        trouble: Option<String>,
+    },
+    /// What the user should know of a wish that belongs to no agent.
+    Advised {
+        severity: Severity,
+        text: String,
     },
     /// Something a user should see that belongs to no entry: noise on stdout, a refused read.
     Noted {
@@ -747,6 +765,13 @@ pub enum Question {
     Write {
         path: PathBuf,
         content: String,
+    },
+    /// A read or write outside of the session's folders. `path` is without links; an answer that counts
+    /// for more than this once counts for `target`. Answered by a `core::outside::Choice`.
+    Outside {
+        path: PathBuf,
+        target: PathBuf,
+        access: Access,
     },
     /// `elicitation/create`.
     Form {

@@ -15,6 +15,7 @@ pub mod locations;
 pub mod merge;
 pub mod message;
 pub mod output;
+pub mod outside;
 pub mod pattern;
 pub mod record;
 pub mod review;

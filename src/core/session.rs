@@ -3,6 +3,7 @@
 //! back as [`Command`]s, what to draw as a set of touched entries.
 
 mod asks;
+mod outside;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::Path;

@@ -4,8 +4,8 @@
 
 mod chats;
 mod choices;
-mod follow;
 mod export;
+mod follow;
 mod prompts;
 mod reading;
 mod review;
@@ -39,7 +39,7 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
     enter(|app| {
         (app.follow.choose, app.follow.told) = (choose, false);
         app.config = config;
-        Ok(())
+        app.tell_outside_rules()
     })
 }
 
@@ -217,6 +217,7 @@ impl App {
                 Some(key) => self.stop(key),
                 None => fail(NO_SESSION),
             },
+            "paths" => self.list_allowed(),
             "keep" => self.decide_hunks(review::Verdict::Keep, &args),
             "undo" => self.decide_hunks(review::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
@@ -318,7 +319,7 @@ impl App {
     }
 
     /// A picker whose choice is acted on; without a choice nothing happens.
-    fn offer(
+    pub fn offer(
         &mut self,
         prompt: &str,
         kind: &'static str,

@@ -51,10 +51,10 @@ use crate::nvim::files::{Files, Snapshot};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
+use crate::nvim::plan::Pinned;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
-use crate::nvim::plan::Pinned;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
@@ -270,12 +270,17 @@ impl App {
         let background = (self.start)(self.mailbox.clone(), &self.config, self.log());
         self.background = Some(background);
         self.tell_extensions()?;
+        self.tell_outside_rules()?;
         for buf in self.editor.list_bufs()? {
             if self.editor.buf_is_loaded(buf) {
                 self.buffer_loaded(buf)?;
             }
         }
         Ok(())
+    }
+
+    pub fn has_background(&self) -> bool {
+        self.background.is_some()
     }
 
     /// Tells the background, if there is one, which methods the user serves.

@@ -101,6 +101,15 @@ impl App {
             Event::LoggedOut { agent } => {
                 self.tell(agent, None, Severity::Info, "Logged out; :Acp login logs in again".into(), now)?;
             }
+            Event::Allowed { allowed, trouble } => self.offer_allowed(allowed, trouble)?,
+            Event::Advised { severity, text } => {
+                let level = match severity {
+                    Severity::Info => Level::Info,
+                    Severity::Warning => Level::Warn,
+                    Severity::Error => Level::Error,
+                };
+                self.advise(text, level);
+            }
             Event::Noted { agent, session, severity, text } => {
                 self.tell(agent, session, severity, text, now)?
             }
@@ -230,6 +239,9 @@ impl App {
                 self.file_visited(key, &path, Lines::span(line, limit), Verb::Reading)?;
             }
             Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
+            Question::Outside { path, target, access } => {
+                self.asked_outside(key, ask, (path, target), access, now)?;
+            }
             Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
         }
         self.after_change(key)
