@@ -55,6 +55,12 @@ M.subcommands = {
   { name = "close", about = "End the session and put its chat away" },
   { name = "delete", about = "Delete one of the sessions that the agent has stored" },
   { name = "terminals", about = "Go to the terminal of a command" },
+  {
+    name = "terminal",
+    about = "Show, put away or end a command, or list the places it names",
+    takes = "[verb]",
+    words = { "open", "close", "kill", "quickfix" },
+  },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
   { name = "logout", about = "Log out of the agent" },
   { name = "restart", about = "Start the agent again" },

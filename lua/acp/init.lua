@@ -14,6 +14,7 @@ M.events = {
   "AcpQuestionAnswered",
   "AcpFileChanged",
   "AcpTerminalStarted",
+  "AcpTerminalEnded",
   "AcpLocation",
   "AcpFailed",
   "AcpClosed",

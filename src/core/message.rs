@@ -787,10 +787,14 @@ pub enum Work {
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::diff`).
     Place { text: String, diffs: Vec<FileDiff> },
+    /// The places in files that a command names in its raw output (`core::places`).
+    Places { output: Vec<u8>, cwd: PathBuf },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
+    /// Of these, only places in files that are there.
+    Places(Vec<crate::core::places::Place>),
 }

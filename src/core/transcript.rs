@@ -2,6 +2,7 @@
 //! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
 //! with icons off: words come first.
 
+mod coloured;
 mod elicitation;
 
 use std::ops::Range;
@@ -12,7 +13,7 @@ use crate::core::message::{
     AuthKind, Content, Failure, FailureKind, FileDiff, PlanItem, PlanStatus, ResourceBody, Severity,
     StopReason, TerminalId, ToolContent, ToolKind, TurnUsage,
 };
-use crate::core::output::Output;
+use crate::core::screen::{Screen, Span};
 use crate::core::session::as_markdown;
 use crate::core::text::one_line;
 use crate::core::tool_call::{Status, ToolCall, kind_word};
@@ -30,6 +31,8 @@ pub struct Style {
 pub struct Tail {
     /// The last lines, oldest first.
     pub lines: Vec<String>,
+    /// What colours each line; none where this is shorter.
+    pub spans: Vec<Vec<Span>>,
     /// How many lines there are in all.
     pub total: usize,
     pub running: bool,
@@ -419,17 +422,11 @@ fn live_tail(text: &str) -> Tail {
         text = text.strip_suffix("```").unwrap_or(text).trim_end();
     }
     let end = (text.len().saturating_sub(LIVE_TEXT)..=text.len()).find(|at| text.is_char_boundary(*at));
-    let mut output = Output::new(LIVE_TEXT);
-    output.feed(&text.as_bytes()[end.unwrap_or(0)..]);
-    let plain = output.text();
-    let lines: Vec<&str> = plain.lines().collect();
-    let last = &lines[lines.len().saturating_sub(LIVE_LINES)..];
-    Tail {
-        lines: last.iter().map(|line| (*line).to_owned()).collect(),
-        total: text.lines().count().max(lines.len()),
-        running: true,
-        failed: false,
-    }
+    let mut screen = Screen::new(LIVE_LINES);
+    // A terminal's line feed alone leaves the column as it is.
+    screen.feed(text[end.unwrap_or(0)..].replace('\n', "\r\n").as_bytes());
+    let (lines, spans) = screen.tail(LIVE_LINES).into_iter().map(|line| (line.text, line.spans)).unzip();
+    Tail { lines, spans, total: text.lines().count().max(screen.count()), running: true, failed: false }
 }
 
 fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
@@ -440,8 +437,8 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
         (false, false, false) => 0,
     };
     let from = tail.lines.len().saturating_sub(shown);
-    for line in &tail.lines[from..] {
-        drawing.line(format!("    {line}"), Some("AcpMeta"));
+    for (index, line) in tail.lines.iter().enumerate().skip(from) {
+        coloured::draw(drawing, line, tail.spans.get(index).map_or(&[], Vec::as_slice));
     }
     let hidden = tail.total.saturating_sub(tail.lines.len() - from);
     if hidden > 0 && shown > 0 {

@@ -6,6 +6,7 @@ mod chats;
 mod choices;
 mod prompts;
 mod sessions;
+mod terminals;
 mod transcript;
 mod views;
 
@@ -141,6 +142,7 @@ impl App {
             "config" => self.choose_option(&args.words),
             "sessions" => self.choose_session(args.first()),
             "terminals" => self.choose_terminal(),
+            "terminal" => self.terminal_command(args.first()),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
             "close" => match self.session_here() {

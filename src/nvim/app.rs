@@ -90,7 +90,17 @@ struct Numbers {
 /// What a computation in the background is for.
 enum Job {
     Write(Write),
-    Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
+    Diff {
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        tick: u64,
+        diffs: Vec<FileDiff>,
+    },
+    /// The places that a command names.
+    Places {
+        title: String,
+    },
 }
 
 struct Write {

@@ -1,5 +1,7 @@
 //! Moving through the transcript, and from it to what it is about.
 
+use std::path::Path;
+
 use mlua::Result;
 
 use super::fail;
@@ -58,14 +60,23 @@ impl App {
         if !path.is_file() {
             return fail(format!("{} is no file that can be opened", path.display()));
         }
+        self.go_to_file(&path, line, None)
+    }
+
+    /// Shows a file in the window for code, and goes there; the line and the column are 1-based.
+    pub(super) fn go_to_file(&mut self, path: &Path, line: Option<u32>, column: Option<u32>) -> Result<()> {
         let Some(win) = follow::code_window(&self.editor)? else { return Ok(()) };
-        let buf = follow::load(&self.editor, &path)?;
+        let buf = follow::load(&self.editor, path)?;
         self.editor.set_current_win(win)?;
         self.editor.command("normal! m'")?;
         self.editor.set_win_buf(win, buf)?;
         if let Some(line) = line.filter(|line| *line > 0) {
             let last = self.editor.line_count(buf)?;
-            self.editor.set_cursor(win, (line as usize).min(last), 0)?;
+            self.editor.set_cursor(
+                win,
+                (line as usize).min(last),
+                column.map_or(0, |column| column as usize - 1),
+            )?;
         }
         Ok(())
     }

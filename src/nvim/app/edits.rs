@@ -83,6 +83,7 @@ impl App {
                 }
                 self.review.draw(&self.editor, (session, call), buf, &placed)
             }
+            (Some(Job::Places { title }), Outcome::Places(places)) => self.list_places(&title, &places),
             _ => Ok(()),
         }
     }

@@ -220,6 +220,7 @@ impl App {
             self.send(Command::Disconnect { agent })?;
         }
         self.review.clear_session(&self.editor, key)?;
+        self.terminals.forget(&self.editor, key)?;
         if let Some(chat) = self.chats.remove(&key) {
             if self.editor.current_buf()? == chat.prompt {
                 self.editor.command("stopinsert")?;
