@@ -11,7 +11,9 @@ use tokio::task::{self, JoinSet, spawn_blocking};
 use super::files::Loaded;
 use super::guard::Guard;
 use super::handled::Handled;
+use super::record::Records;
 use super::terminals::Terminals;
+use super::watch::Watch;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, stillborn};
 use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, Steering, TurnEnd};
@@ -32,6 +34,7 @@ pub struct Shared {
     pub guard: Arc<Guard>,
     pub loaded: Loaded,
     pub handled: Handled,
+    pub watch: Watch,
     pub log: WireLog,
 }
 
@@ -40,6 +43,7 @@ pub struct Hub {
     agents: HashMap<AgentId, mpsc::UnboundedSender<Command>>,
     /// Which agent a session belongs to.
     sessions: HashMap<SessionKey, AgentId>,
+    records: Records,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
     /// Says to all that Neovim is leaving, and how long it waits.
@@ -51,6 +55,7 @@ impl Hub {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
         let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
+        let watch = Watch::new(mailbox.clone(), log.clone());
         let shared = Shared {
             mailbox,
             settings,
@@ -58,12 +63,14 @@ impl Hub {
             guard,
             loaded: Loaded::default(),
             handled: Handled::default(),
+            watch,
             log,
         };
         Self {
             shared: Arc::new(shared),
             agents: HashMap::new(),
             sessions: HashMap::new(),
+            records: Records::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
             leaving: watch::Sender::new(None),
@@ -87,11 +94,14 @@ impl Hub {
         self.leaving.send_replace(Some(limit));
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || shared.terminals.end_all());
+        let records = std::mem::take(&mut self.records);
+        let records = spawn_blocking(move || records.end());
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
+        let _ = records.await;
     }
 
     fn command(&mut self, command: Command) {
@@ -109,11 +119,14 @@ impl Hub {
             }
             Command::FileLoaded { path } => self.shared.loaded.add(path),
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::Watch { session, path } => self.shared.watch.named(session, path),
+            Command::Unwatch { session, path } => self.shared.watch.left(session, path),
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
             }
+            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),

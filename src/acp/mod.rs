@@ -16,11 +16,13 @@ mod jobs;
 mod outbox;
 mod process;
 pub mod quirks;
+mod record;
 mod rpc;
 mod session;
 mod shortcut;
 pub mod terminals;
 mod to_acp;
+mod watch;
 mod wire_log;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

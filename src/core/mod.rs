@@ -12,6 +12,7 @@ pub mod message;
 pub mod output;
 pub mod pattern;
 pub mod places;
+pub mod record;
 pub mod review;
 pub mod screen;
 pub mod session;

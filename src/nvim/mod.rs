@@ -22,6 +22,7 @@ mod terminal;
 mod timer;
 mod waker;
 mod winbar;
+mod windows;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -34,7 +35,7 @@ use std::time::{Duration, Instant};
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table};
 
 use self::app::App;
-use self::editor::{Buf, Editor, Level};
+use self::editor::{Buf, Editor, Level, Win};
 use self::frames::Frames;
 use self::terminal::Key;
 use self::timer::Timer;
@@ -68,6 +69,10 @@ thread_local! {
     static LATE: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     /// The drain or a frame was due while the app was busy.
     static OVERDUE: Cell<bool> = const { Cell::new(false) };
+    /// What `status()` last gave, for those who ask while the app is busy: status lines that are drawn
+    /// because of it. And whether anybody has asked yet.
+    static STATUS: RefCell<serde_json::Value> = const { RefCell::new(serde_json::Value::Null) };
+    static STATUS_ASKED: Cell<bool> = const { Cell::new(false) };
     static EDITOR: RefCell<Option<Rc<Editor>>> = const { RefCell::new(None) };
 }
 
@@ -152,7 +157,31 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["BufUnload"], App::buffer_unloaded)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
     on(&["WinResized", "VimResized"], |app, _| app.resized())?;
+    on(&["FocusLost"], |app, _| {
+        app.signals.away = true;
+        Ok(())
+    })?;
+    on(&["FocusGained"], |app, _| {
+        app.signals.away = false;
+        Ok(())
+    })?;
+    on(&["QuitPre"], |app, _| app.quitting())?;
+    on_window_closed(editor, group)?;
     on(&["ColorScheme"], |app, _| groups::define(&app.editor))
+}
+
+/// Tells of a window that is about to be closed; an autocommand's `match` is its id then.
+fn on_window_closed(editor: &Editor, group: i64) -> Result<()> {
+    let callback = editor.lua.create_function(|_, event: Table| {
+        let id: String = event.get("match")?;
+        if let Ok(id) = id.parse() {
+            run(move |app| app.window_closing(Win(id)));
+        }
+        Ok(())
+    })?;
+    let options = editor
+        .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
+    editor.api::<mlua::Value>("nvim_create_autocmd", ("WinClosed", options)).map(drop)
 }
 
 /// Takes what the background posted, for a few milliseconds, then has it drawn.
@@ -222,6 +251,23 @@ fn look<R>(at: impl FnOnce(&App) -> R) -> Option<R> {
     APP.with(|cell| cell.try_borrow().ok()?.as_ref().map(at))
 }
 
+fn keep_status(status: serde_json::Value) {
+    STATUS.set(status);
+}
+
+fn status_was_asked() -> bool {
+    STATUS_ASKED.get()
+}
+
+/// What the sessions are doing, as it is known when the app is busy.
+fn status() -> serde_json::Value {
+    STATUS_ASKED.set(true);
+    if let Some(status) = look(|app| app.status(None)) {
+        keep_status(status);
+    }
+    STATUS.with_borrow(Clone::clone)
+}
+
 /// Runs `work` now, or as soon as the app is free.
 fn run(work: impl FnOnce(&mut App) -> Result<()> + 'static) {
     if is_busy() {
@@ -284,7 +330,11 @@ fn to_lua(lua: &Lua, data: &impl serde::Serialize) -> Result<mlua::Value> {
 
 /// A function for Lua that runs a key's action.
 fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
-    lua.create_function(move |lua, ()| actions::key(lua, name))
+    lua.create_function(move |lua, ()| {
+        // A mapping's error would be shown without its words (E5108).
+        guarded(|| actions::key(lua, name));
+        Ok(())
+    })
 }
 
 /// A function for `nvim_open_term()` that hands on what the user types.

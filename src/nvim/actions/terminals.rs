@@ -1,11 +1,10 @@
 //! What a user does with the commands that ran: look at one, put it away, end it, and go to the places in
 //! files that it names.
 
-use std::path::Path;
-
 use mlua::{Result, Table, Value};
 
 use super::fail;
+use super::transcript::Place as Target;
 use crate::core::message::Command;
 use crate::core::places::{self, Kind, Place};
 use crate::core::session::Session;
@@ -177,16 +176,13 @@ impl App {
         let text = lines.first().map(String::as_str).unwrap_or_default();
         let found = places::at(text, column).map(|found| (cwd.join(found.path), found.line, found.column));
         if let Some((path, line, column)) = found.filter(|(path, ..)| path.is_file()) {
-            return self.go_to_file(&path, Some(line).filter(|_| with_line), column);
+            let line = Some(line).filter(|_| with_line);
+            return self.visit_place(&Target { path, line, column, text: None });
         }
         let named: String = self.editor.func("expand", "<cfile>")?;
         if named.is_empty() {
             return fail("there is no file name under the cursor");
         }
-        let path = cwd.join(Path::new(&named));
-        if !path.is_file() {
-            return fail(format!("{} is no file that can be opened", path.display()));
-        }
-        self.go_to_file(&path, None, None)
+        self.visit_place(&Target { path: cwd.join(named), line: None, column: None, text: None })
     }
 }

@@ -23,6 +23,8 @@ impl App {
     pub fn after_change(&mut self, key: SessionKey) -> Result<()> {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         let (entries, status) = session.take_touched();
+        self.signal(key, &entries, status);
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         if !entries.is_empty() {
             // A call that is over takes its virtual text along, however it ended.
             let over: BTreeSet<EntryId> = entries
@@ -39,7 +41,9 @@ impl App {
                 self.review.clear(&self.editor, (key, entry))?;
             }
             if let Some(chat) = self.chats.get_mut(&key) {
-                chat.touch(entries);
+                let terminals = &self.terminals;
+                let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
+                chat.touch(session, entries, &tail);
             }
         }
         if status {
@@ -76,7 +80,8 @@ impl App {
 
     /// Has what is known on the screen before something that holds the editor, such as a picker.
     pub fn draw_now(&mut self) -> Result<()> {
-        self.draw(BUDGET)?;
+        // What is asked about has to be there, on a busy machine as well.
+        self.draw(8 * BUDGET)?;
         self.editor.command("redraw")
     }
 

@@ -10,6 +10,7 @@ use super::{App, command_line};
 use crate::core::entry::EntryId;
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, Content as Block, Launch, Place, Reopen, SessionKey, StoredSession,
+    TerminalId,
 };
 use crate::core::session::{Phase, Session};
 use crate::nvim::chat::Chat;
@@ -88,7 +89,9 @@ impl App {
 
     fn redraw_all(&mut self, key: SessionKey) {
         if let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get_mut(&key)) {
-            chat.touch((0..session.entries().len()).map(EntryId).collect());
+            let terminals = &self.terminals;
+            let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
+            chat.touch(session, (0..session.entries().len()).map(EntryId).collect(), &tail);
         }
         self.bars.remove(&key);
     }
@@ -106,7 +109,8 @@ impl App {
         // What stands in the buffer is up to date before it is seen.
         self.draw(Duration::from_millis(20))?;
         if let Some(chat) = self.chats.get(&key) {
-            chat.show(&self.editor, &self.config.window)?;
+            let chats: Vec<&Chat> = self.chats.values().collect();
+            self.windows.show(&self.editor, chat, &chats, &self.config.window)?;
         }
         self.bars.remove(&key);
         self.update_bar(key)?;
@@ -115,6 +119,9 @@ impl App {
 
     /// The session whose chat the cursor is in, else the one used last.
     pub fn session_here(&self) -> Option<SessionKey> {
+        if let Some(key) = self.meant {
+            return Some(key).filter(|key| self.sessions.contains_key(key));
+        }
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf);
         here.map(|chat| chat.session).or(self.current.filter(|key| self.sessions.contains_key(key)))
@@ -225,11 +232,15 @@ impl App {
             if self.editor.current_buf()? == chat.prompt {
                 self.editor.command("stopinsert")?;
             }
-            chat.hide(&self.editor)?;
+            self.windows.hide(&self.editor, &chat)?;
+            self.windows.forget(key);
             chat.close(&self.editor);
         }
         self.sessions.remove(&key);
         self.bars.remove(&key);
+        self.taken_up.remove(&key);
+        self.recorded.remove(&key);
+        self.forget_signals(key);
         if self.current == Some(key) {
             self.current = self.sessions.keys().next_back().copied();
         }
@@ -239,6 +250,11 @@ impl App {
     /// How a session's agent was started.
     pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
         self.launches.get(&self.sessions.get(&key)?.agent)
+    }
+
+    /// The name under which a running agent is configured.
+    pub fn configured_name(&self, agent: AgentId) -> Option<String> {
+        self.launches.get(&agent).map(|launch| launch.name.clone())
     }
 
     /// The agents that run and have said what they can do: one session of each, and its abilities.

@@ -1,0 +1,269 @@
+//! The transcript as a place to read and to move in: how calls gather and open, where keys lead, and
+//! that nothing moves under a reader.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+use support::script::{Scripted, asks, ends, opened, prompt, says, update};
+
+fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut all = opened();
+    all.extend(parts);
+    all
+}
+
+/// A tool call in a status.
+fn call(id: &str, kind: &str, title: &str, status: &str) -> Value {
+    update(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": kind,
+        "status": status }))
+}
+
+fn becomes(id: &str, status: &str) -> Value {
+    update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status }))
+}
+
+/// The agent waits until the user allows something.
+fn gate(id: &str) -> [Value; 2] {
+    let ask = asks(
+        id,
+        "session/request_permission",
+        json!({
+            "toolCall": { "toolCallId": format!("gate-{id}"), "title": format!("Gate {id}"), "kind": "execute" },
+            "options": [{ "optionId": "a", "name": "Allow", "kind": "allow_once" }],
+        }),
+    );
+    [ask, json!({ "expect_reply": id, "to": id })]
+}
+
+/// Goes to the transcript and there to the first line that holds a text.
+fn go(chat: &mut Scripted, text: &str) {
+    let code = "local text = ...
+                local chat = require('acp').status().sessions[1]
+                vim.cmd.stopinsert()
+                vim.api.nvim_set_current_win(vim.fn.bufwinid(chat.buffer))
+                for row, line in ipairs(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false)) do
+                  if line:find(text, 1, true) then
+                    vim.api.nvim_win_set_cursor(0, { row, 0 })
+                    return row
+                  end
+                end";
+    let row = chat.nvim.exec_lua(code, [text.into()]);
+    assert!(row.as_u64().is_some(), "{text:?} is not in the transcript");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+}
+
+/// The transcript under the agent's name.
+fn answer(chat: &mut Scripted) -> String {
+    let text = chat.transcript();
+    let (_, answer) = text.split_once("\n\nFake\n").expect("an answer");
+    answer.to_owned()
+}
+
+#[test]
+fn calls_gather_under_a_line_that_opens_to_them_and_they_to_their_bodies() {
+    let output = json!([{ "type": "content", "content": { "type": "text", "text": "beta" } }]);
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            says("Looking."),
+            call("1", "read", "src/a.rs", "in_progress"),
+            call("2", "search", "beta", "in_progress"),
+            becomes("2", "completed"),
+            update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed",
+                "content": output })),
+            call("3", "execute", "make", "completed"),
+            call("4", "edit", "src/a.rs", "completed"),
+            call("5", "read", "src/b.rs", "completed"),
+            says("Found."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    let folded =
+        "Looking.\n\n✓ read once, searched once, ran a command\n✓ edit src/a.rs\n✓ read src/b.rs\n\nFound.";
+    assert!(answer(&mut chat).starts_with(folded), "{}", answer(&mut chat));
+
+    go(&mut chat, "read once");
+    chat.nvim.input("<Tab>");
+    chat.wait_for("ran a command\n  ✓ read src/a.rs\n  ✓ search beta\n  ✓ run make\n✓ edit src/a.rs");
+    chat.nvim.input("j<Tab>");
+    chat.wait_for("  ✓ read src/a.rs\n      beta\n  ✓ search beta");
+    // Entries are gone through one by one while they are shown.
+    chat.nvim.input("]]");
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua("return vim.fn.getline('.')", []) == "  ✓ search beta".into(), "]]");
+    go(&mut chat, "read once");
+    chat.nvim.input("za");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("search beta"), "the run to fold");
+    assert!(answer(&mut chat).starts_with(folded), "{}", answer(&mut chat));
+    chat.nvim.input("]]");
+    let line = chat.nvim.exec_lua("return vim.fn.getline('.')", []);
+    assert_eq!(line, "✓ edit src/a.rs".into());
+}
+
+#[test]
+fn a_reader_above_stays_where_they_are_while_calls_gather() {
+    let lines: String = (1..=60).map(|line| format!("line {line}\n")).collect();
+    let mut parts =
+        vec![prompt(), call("1", "read", "a", "in_progress"), call("2", "read", "b", "in_progress")];
+    parts.extend([says(&format!("```\n{lines}```\n"))]);
+    parts.extend(gate("go"));
+    parts.extend([becomes("1", "completed"), becomes("2", "completed"), call("3", "read", "c", "completed")]);
+    parts.extend([call("4", "read", "d", "completed"), says("The end."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(parts));
+    // Nobody is asked; the gate opens by command.
+    chat.nvim.exec_lua("vim.ui.select = function() end", []);
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Gate go");
+    go(&mut chat, "line 30");
+    chat.nvim.input("zt5j");
+    let place = "local view = vim.fn.winsaveview()
+                 return vim.fn.getline(view.lnum) .. ' under ' .. vim.fn.getline(view.topline)";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(place, []) == "line 35 under line 30".into(), "the view");
+    chat.nvim.command("Acp allow a");
+    chat.wait_for("Done");
+    let text = answer(&mut chat);
+    assert!(text.starts_with("✓ read twice\n\n```\nline 1\n"), "{text}");
+    assert!(text.contains("✓ read twice\n\nThe end."), "{text}");
+    assert_eq!(chat.nvim.exec_lua(place, []), "line 35 under line 30".into());
+}
+
+/// A turn with something of everything to go to.
+fn landscape() -> Vec<Value> {
+    let read = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read notes.txt", "kind": "read",
+        "status": "completed", "locations": [{ "path": "$PROJECT/notes.txt", "line": 3 }],
+        "rawInput": { "path": "notes.txt", "deep": { "er": [1, { "est": null }] } },
+        "rawOutput": { "lines": 5 } });
+    // As some agents do, it tells a part of the file.
+    let edit = json!({ "sessionUpdate": "tool_call", "toolCallId": "2", "title": "Edit notes.txt", "kind": "edit",
+        "status": "completed", "content": [{ "type": "diff", "path": "$PROJECT/notes.txt",
+            "oldText": "three\nfour\n", "newText": "three\nFOUR\n" }] });
+    steps([
+        prompt(),
+        says(
+            "# What I see\n\nLook at `notes.txt:2` and at nothing.txt:1.\n\n```lua\n# no heading\nlocal x\n```\n\n## More\n",
+        ),
+        update(read),
+        says("Then."),
+        update(edit),
+        says("So."),
+        ends("end_turn"),
+    ])
+}
+
+const NOTES: &[(&str, &str)] = &[("notes.txt", "one\ntwo\nthree\nFOUR\nfive\n")];
+
+/// The file and line that the cursor is at.
+fn place(chat: &mut Scripted) -> String {
+    let code = "return vim.fn.expand('%:t') .. ':' .. vim.fn.line('.')";
+    chat.nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn keys_lead_to_the_file_and_line_under_the_cursor() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "Look at");
+    chat.nvim.input("fngd");
+    assert_eq!(place(&mut chat), "notes.txt:2");
+    go(&mut chat, "Read notes.txt");
+    chat.nvim.input("<CR>");
+    assert_eq!(place(&mut chat), "notes.txt:3");
+    go(&mut chat, "Edit notes.txt");
+    chat.nvim.input("<Tab>");
+    chat.wait_for("    + FOUR");
+    go(&mut chat, "+ FOUR");
+    chat.nvim.input("gd");
+    assert_eq!(place(&mut chat), "notes.txt:4");
+    // A file that is not there leads nowhere, and says so.
+    go(&mut chat, "Look at");
+    chat.nvim.input("$gd");
+    chat.nvim.wait_for_screen("leads to a file");
+}
+
+#[test]
+fn keys_go_from_call_to_call_and_from_change_to_change() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    let mut after = |keys: &str| {
+        go(&mut chat, "# What I see");
+        chat.nvim.input(keys);
+        chat.nvim.exec_lua("return vim.fn.getline('.')", []).as_str().expect("a text").to_owned()
+    };
+    assert_eq!(after("]t"), "✓ Read notes.txt");
+    assert_eq!(after("2]t"), "✓ Edit notes.txt");
+    assert_eq!(after("]c"), "✓ Edit notes.txt");
+    assert_eq!(after("]c[t"), "✓ Read notes.txt");
+    assert_eq!(after("]c[c"), "✓ Edit notes.txt");
+    assert_eq!(after("[t"), "# What I see");
+    let plugs = chat.nvim.exec_lua(
+        "return vim.fn.maparg('<Plug>(acp-next-call)', 'n') ~= '' or
+        vim.fn.maparg('<Plug>(acp-next-call)', 'n', false, true).callback ~= nil",
+        [],
+    );
+    assert_eq!(plugs, true.into());
+}
+
+#[test]
+fn a_block_of_code_is_yanked_whole_into_the_register_that_was_named() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "local x");
+    chat.nvim.input("gy");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('\"')", []), "# no heading\nlocal x\n".into());
+    go(&mut chat, "```lua");
+    chat.nvim.input("\"qgy");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('q')", []), "# no heading\nlocal x\n".into());
+    go(&mut chat, "## More");
+    chat.nvim.input("gy");
+    chat.nvim.wait_for_screen("no block of code under the cursor");
+}
+
+#[test]
+fn all_there_is_to_know_of_a_call_shows_in_a_window_that_q_closes() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "Read notes.txt");
+    chat.nvim.input("K");
+    let text = chat.nvim.exec_lua("return table.concat(vim.fn.getline(1, '$'), '\\n')", []);
+    let text = text.as_str().expect("a text");
+    assert!(text.starts_with("# Read notes.txt\nread · done"), "{text}");
+    assert!(
+        text.contains("\"est\": null") && text.contains("## Output") && text.contains("- notes.txt:3"),
+        "{text}"
+    );
+    chat.nvim.input("q");
+    let wins = chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []);
+    assert_eq!(wins, 3.into());
+}
+
+#[test]
+fn the_outline_lists_what_was_asked_and_the_headings_of_what_was_answered() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "So.");
+    chat.nvim.input("gO");
+    let code =
+        "return table.concat(vim.tbl_map(function(item) return item.text end, vim.fn.getloclist(0)), '\\n')";
+    assert_eq!(chat.nvim.exec_lua(code, []), "look\n  What I see\n    More".into());
+    chat.nvim.input("3G<CR>");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.getline('.')", []) == "## More".into(),
+        "the heading",
+    );
+}
