@@ -50,6 +50,11 @@ fn tool_calls_run_to_their_end() {
 }
 
 #[test]
+fn a_flooded_terminal_comes_to_its_end() {
+    play(Scenario::Terminal);
+}
+
+#[test]
 fn a_chat_opens() {
     play(Scenario::Startup);
 }

@@ -8,7 +8,11 @@ function M.open(argv, way)
     package.loaded["acp.highlight"] = {}
   end
   local acp = require("acp")
-  acp.setup({ agents = { bench = { command = table.remove(argv, 1), args = argv } }, default_agent = "bench" })
+  acp.setup({
+    agents = { bench = { command = table.remove(argv, 1), args = argv } },
+    default_agent = "bench",
+    terminal = { auto_open = "always" },
+  })
   acp.chat()
 end
 

@@ -28,6 +28,9 @@ fn goal(scenario: Scenario, value: &str) -> Option<Goal> {
         (_, "chunk p50 ms" | "chunk p95 ms") if paced => Some(Goal::Times(1.0)),
         (_, "stall ms") if paced => Some(Goal::Most(4.0)),
         (_, "key p95 ms" | "CPU s" | "CPU s with ticks") if paced => Some(Goal::Flat(1.2)),
+        // One frame.
+        (Scenario::Terminal, "stall ms") => Some(Goal::Most(16.0)),
+        (Scenario::Terminal, "memory MB") => Some(Goal::Most(64.0)),
         (Scenario::Prompt, "sent p95 ms") => Some(Goal::Most(1.0)),
         _ => None,
     }

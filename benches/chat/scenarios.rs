@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::stage::{self, Area, Clock, Measured, Stage, Subject, millis, stamp_of, stamps};
 use crate::support::project::TempProject;
-use crate::support::script::{ends, opened, prompt, says, update};
+use crate::support::script::{asks, ends, opened, prompt, says, update};
 
 /// The figures of one run by their names.
 pub type Values = Vec<(&'static str, f64)>;
@@ -22,6 +22,8 @@ pub struct Size {
     seconds: f64,
     fill: [usize; 2],
     tools: usize,
+    /// Bytes that a command prints.
+    printed: usize,
     prompts: usize,
 }
 
@@ -33,6 +35,7 @@ impl Size {
         seconds: 10.0,
         fill: [100 << 10, 10 << 20],
         tools: 2000,
+        printed: 1 << 30,
         prompts: 20,
     };
 
@@ -44,6 +47,7 @@ impl Size {
         seconds: 0.5,
         fill: [20 << 10, 200 << 10],
         tools: 30,
+        printed: 200 << 10,
         prompts: 2,
     };
 }
@@ -56,12 +60,21 @@ pub enum Scenario {
     Paced10M,
     Prompt,
     Tools,
+    Terminal,
     Startup,
 }
 
 impl Scenario {
-    pub const ALL: [Self; 7] =
-        [Self::Burst, Self::Paced, Self::Paced100K, Self::Paced10M, Self::Prompt, Self::Tools, Self::Startup];
+    pub const ALL: [Self; 8] = [
+        Self::Burst,
+        Self::Paced,
+        Self::Paced100K,
+        Self::Paced10M,
+        Self::Prompt,
+        Self::Tools,
+        Self::Terminal,
+        Self::Startup,
+    ];
 
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
@@ -75,6 +88,7 @@ impl Scenario {
             Self::Paced10M => "paced-10m",
             Self::Prompt => "prompt",
             Self::Tools => "tools",
+            Self::Terminal => "terminal",
             Self::Startup => "startup",
         }
     }
@@ -87,17 +101,19 @@ impl Scenario {
             Self::Paced10M => "the same in a chat that holds 10 MB already",
             Self::Prompt => "from sending a prompt until the agent has it",
             Self::Tools => "thoughts, tool calls and their updates as fast as the agent can",
+            Self::Terminal => "what `yes` prints, in a terminal that is shown, beside Neovim's own",
             Self::Startup => "from nothing to a chat",
         }
     }
 
     pub fn subjects(self) -> &'static [Subject] {
-        use Subject::{AtOnce, Floor, Ours, PerChunk, Plain};
+        use Subject::{AtOnce, Floor, Ours, OwnTerminal, PerChunk, Plain};
         match self {
             Self::Burst => &[Ours, Floor, Plain, PerChunk, AtOnce],
             Self::Paced => &[Ours, Floor, Plain, PerChunk],
             Self::Paced100K | Self::Paced10M => &[Ours, Floor, Plain],
             Self::Prompt | Self::Tools => &[Ours, Floor],
+            Self::Terminal => &[Ours, OwnTerminal],
             Self::Startup => &[Ours],
         }
     }
@@ -119,6 +135,7 @@ impl Scenario {
                 vec![("sent p50 ms", times.at(50)), ("sent p95 ms", times.at(95))]
             }
             Self::Tools => tools(subject, size.tools),
+            Self::Terminal => terminal(subject, size.printed),
             Self::Startup => stage::startup(&mut stage::neovim()),
         }
     }
@@ -203,6 +220,37 @@ fn tools(subject: Subject, count: usize) -> Values {
     let script = project.file("script.json");
     let script = script.to_str().expect("a path in UTF-8");
     at_once(&Stage::open(subject, &["--script", script]).prompt_and_rest(Clock::Ticking))
+}
+
+fn terminal(subject: Subject, bytes: usize) -> Values {
+    let code = format!("yes 'a line of the flood' | head -c {bytes}; printf '\\nEND-OF-FLOOD\\n'");
+    let ask = |id: &str, method: &str| asks(id, method, json!({ "terminalId": "${term}" }));
+    let mut steps = opened();
+    steps.extend([
+        prompt(),
+        asks("c", "terminal/create", json!({ "command": "sh", "args": ["-c", code] })),
+        json!({ "expect_reply": "c", "to": "c", "save": { "term": "/result/terminalId" } }),
+        update(json!({
+            "sessionUpdate": "tool_call", "toolCallId": "t", "title": "flood", "kind": "execute",
+            "status": "in_progress", "content": [{ "type": "terminal", "terminalId": "${term}" }],
+        })),
+        ask("w", "terminal/wait_for_exit"),
+        json!({ "expect_reply": "w", "to": "w", "timeout_ms": 900_000 }),
+        ask("r", "terminal/release"),
+        json!({ "expect_reply": "r", "to": "r" }),
+        says("END-OF-FLOOD"),
+        ends("end_turn"),
+        json!({ "wait_eof": true }),
+    ]);
+    let project = TempProject::new(&[]);
+    project.write("script.json", &serde_json::Value::Array(steps).to_string());
+    let script = project.file("script.json");
+    let script = script.to_str().expect("a path in UTF-8");
+    let args = match subject {
+        Subject::OwnTerminal => ["sh", "-c", &code].to_vec(),
+        _ => vec!["--script", script],
+    };
+    at_once(&Stage::open(subject, &args).prompt_and_rest(Clock::Ticking))
 }
 
 /// Milliseconds, in the order they came.

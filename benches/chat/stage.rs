@@ -11,7 +11,7 @@ use crate::support::{Nvim, Options, demo_agent};
 const LAST: &str = "END-OF-FLOOD";
 
 /// How long one measurement may take at all.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Stamps are counted modulo this.
 const ROUND: u64 = 100_000_000;
@@ -29,11 +29,13 @@ pub enum Subject {
     PerChunk,
     /// Lua that writes all text at the end.
     AtOnce,
+    /// Neovim's own terminal, with the command that an agent runs else.
+    OwnTerminal,
 }
 
 impl Subject {
     pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Ours, Self::Plain, Self::Floor, Self::PerChunk, Self::AtOnce];
+        let all = [Self::Ours, Self::Plain, Self::Floor, Self::PerChunk, Self::AtOnce, Self::OwnTerminal];
         all.into_iter().find(|subject| subject.name() == name)
     }
 
@@ -44,6 +46,7 @@ impl Subject {
             Self::Floor => "floor",
             Self::PerChunk => "per chunk",
             Self::AtOnce => "at once",
+            Self::OwnTerminal => ":terminal",
         }
     }
 
@@ -55,6 +58,7 @@ impl Subject {
             Self::Floor => (include_str!("floor.lua"), "floor"),
             Self::PerChunk => (include_str!("floor.lua"), "chunk"),
             Self::AtOnce => (include_str!("floor.lua"), "once"),
+            Self::OwnTerminal => (include_str!("terminal.lua"), "own"),
         }
     }
 }

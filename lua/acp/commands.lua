@@ -98,6 +98,12 @@ M.subcommands = {
   { name = "terminals", about = "Go to the terminal of a command" },
   { name = "plan", about = "Pin the agent's plan in a small window, or take it away" },
   { name = "paths", about = "See what agents may use outside of their folders, and take it back" },
+  {
+    name = "terminal",
+    about = "Show, put away or end a command, or list the places it names",
+    takes = "[verb]",
+    words = { "open", "close", "kill", "quickfix" },
+  },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
   { name = "logout", about = "Log out of the agent" },
   { name = "restart", about = "Start the agent again" },

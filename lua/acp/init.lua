@@ -18,6 +18,7 @@ M.events = {
   "AcpQuestionAnswered",
   "AcpFileChanged",
   "AcpTerminalStarted",
+  "AcpTerminalEnded",
   "AcpLocation",
   "AcpFailed",
   "AcpClosed",

@@ -1,8 +1,12 @@
 //! Computing off the editor's thread: which function of the core does which piece of work.
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
 use super::{gather, look};
 use crate::core::message::{Outcome, Work};
-use crate::core::{changes, diff};
+use crate::core::output::Output;
+use crate::core::{changes, diff, places};
 
 /// Does the work. It may take long; call it where waiting is allowed.
 pub fn run(work: Work) -> Outcome {
@@ -13,6 +17,16 @@ pub fn run(work: Work) -> Outcome {
             Outcome::Reviewed(file)
         }
         Work::Look { path, diffs, near } => Outcome::Looked(look::at(&path, &diffs, near)),
+        Work::Places { output, cwd } => {
+            let mut plain = Output::new(usize::MAX);
+            plain.feed(&output);
+            let mut known: HashMap<PathBuf, bool> = HashMap::new();
+            let is_file = |path: &Path| match known.get(path) {
+                Some(known) => *known,
+                None => *known.entry(path.to_owned()).or_insert(path.is_file()),
+            };
+            Outcome::Places(places::all(&plain.text(), &cwd, is_file))
+        }
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
         Work::Gather { wants, images } => {
             Outcome::Gathered(wants.into_iter().map(|want| gather::gather(want, images)).collect())

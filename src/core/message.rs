@@ -885,6 +885,8 @@ pub enum Work {
     Gather { wants: Vec<Want>, images: bool },
     /// Which of these paths are there.
     Exists { paths: Vec<PathBuf> },
+    /// The places in files that a command names in its raw output (`core::places`).
+    Places { output: Vec<u8>, cwd: PathBuf },
     /// What there is at a path, and which lines of it these diffs touch: those of the hunk that is nearest
     /// to a line, if there is one, else the first.
     Look { path: PathBuf, diffs: Vec<FileDiff>, near: Option<u32> },
@@ -952,4 +954,6 @@ pub enum Outcome {
     /// The file, or why there is none (fit for "couldn't paste an image: …").
     Pasted(Result<PathBuf, String>),
     Looked(Look),
+    /// Of these, only places in files that are there.
+    Places(Vec<crate::core::places::Place>),
 }

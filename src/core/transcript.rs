@@ -3,6 +3,7 @@
 //! with icons off: words come first.
 
 mod call;
+mod coloured;
 pub mod details;
 mod elicitation;
 mod greeting;
@@ -17,6 +18,7 @@ use crate::core::entry::{Body, Entry};
 use crate::core::message::{
     Cost, Failure, FailureKind, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
 };
+use crate::core::screen::Span;
 use crate::core::text::one_line;
 use crate::core::tool_call::Status;
 
@@ -47,6 +49,8 @@ impl Style {
 pub struct Tail {
     /// The last lines, oldest first.
     pub lines: Vec<String>,
+    /// What colours each line; none where this is shorter.
+    pub spans: Vec<Vec<Span>>,
     /// How many lines there are in all.
     pub total: usize,
     pub running: bool,

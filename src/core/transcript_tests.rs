@@ -20,6 +20,7 @@ fn shown(session: &Session, style: &Style) -> String {
     for entry in session.entries() {
         let drawing = draw(before, entry, style, &|_| {
             Some(Tail {
+                spans: Vec::new(),
                 lines: vec!["test a ... ok".into(), "1 passed".into()],
                 total: 2,
                 running: true,

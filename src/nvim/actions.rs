@@ -10,6 +10,7 @@ mod prompts;
 mod reading;
 mod review;
 mod sessions;
+mod terminals;
 mod transcript;
 mod views;
 
@@ -194,6 +195,7 @@ impl App {
             "config" => self.choose_option(&args.words),
             "sessions" => self.choose_session(args.words),
             "terminals" => self.choose_terminal(),
+            "terminal" => self.terminal_command(args.first()),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
             "plan" => match self.session_here() {

@@ -162,9 +162,14 @@ pub enum Job {
     Paste {
         session: SessionKey,
     },
+    /// What is to be known of a place before it is gone to.
     Look {
         visit: Visit,
         number: u64,
+    },
+    /// The places that a command names.
+    Places {
+        title: String,
     },
 }
 

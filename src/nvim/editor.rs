@@ -130,6 +130,11 @@ impl Editor {
         self.api("nvim_create_buf", (listed, scratch))
     }
 
+    /// Also with unsaved edits or a program in it; its windows go, or show another.
+    pub fn delete_buf(&self, buf: Buf) -> Result<()> {
+        self.api("nvim_buf_delete", (buf, self.table([("force", Value::Boolean(true))])?))
+    }
+
     pub fn buf_is_valid(&self, buf: Buf) -> bool {
         self.api("nvim_buf_is_valid", buf).unwrap_or(false)
     }

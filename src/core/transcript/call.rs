@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use super::{Drawing, Mark, Style, Tail, Target, clean_lines, cut_middle, seconds, status_mark};
+use super::{Drawing, Mark, Style, Tail, Target, clean_lines, coloured, cut_middle, seconds, status_mark};
 use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent, ToolKind};
-use crate::core::output::Output;
+use crate::core::screen::Screen;
 use crate::core::session::as_markdown;
 use crate::core::tool_call::{Status, ToolCall, kind_word};
 
@@ -154,17 +154,11 @@ fn live_tail(text: &str) -> Tail {
         text = text.strip_suffix("```").unwrap_or(text).trim_end();
     }
     let end = (text.len().saturating_sub(LIVE_TEXT)..=text.len()).find(|at| text.is_char_boundary(*at));
-    let mut output = Output::new(LIVE_TEXT);
-    output.feed(&text.as_bytes()[end.unwrap_or(0)..]);
-    let plain = output.text();
-    let lines: Vec<&str> = plain.lines().collect();
-    let last = &lines[lines.len().saturating_sub(LIVE_LINES)..];
-    Tail {
-        lines: last.iter().map(|line| (*line).to_owned()).collect(),
-        total: text.lines().count().max(lines.len()),
-        running: true,
-        failed: false,
-    }
+    let mut screen = Screen::new(LIVE_LINES);
+    // A terminal's line feed alone leaves the column as it is.
+    screen.feed(text[end.unwrap_or(0)..].replace('\n', "\r\n").as_bytes());
+    let (lines, spans) = screen.tail(LIVE_LINES).into_iter().map(|line| (line.text, line.spans)).unzip();
+    Tail { lines, spans, total: text.lines().count().max(screen.count()), running: true, failed: false }
 }
 
 fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
@@ -175,8 +169,8 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
         (false, false, false) => 0,
     };
     let from = tail.lines.len().saturating_sub(shown);
-    for line in &tail.lines[from..] {
-        drawing.line(format!("    {line}"), Some("AcpMeta"));
+    for (index, line) in tail.lines.iter().enumerate().skip(from) {
+        coloured::draw(drawing, line, tail.spans.get(index).map_or(&[], Vec::as_slice));
     }
     let hidden = tail.total.saturating_sub(tail.lines.len() - from);
     if hidden > 0 && shown > 0 {

@@ -88,7 +88,8 @@ impl App {
         let terminals = &self.terminals;
         let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
         if let Some(target) = chat.target_at(&self.editor, session, &tail, row)? {
-            let place = Place { path: cwd.join(target.path), line: target.line, text: target.text };
+            let place =
+                Place { path: cwd.join(target.path), line: target.line, column: None, text: target.text };
             return self.visit_place(&place);
         }
         let call = session.entry(entry).and_then(Entry::tool);
@@ -101,7 +102,7 @@ impl App {
                     std::env::home_dir().unwrap_or_default().join(rest).to_string_lossy().into_owned()
                 }));
                 if path.is_file() {
-                    return self.visit_place(&Place { path, line, text: None });
+                    return self.visit_place(&Place { path, line, column: None, text: None });
                 }
             }
         }
@@ -109,6 +110,7 @@ impl App {
         let place = call.places().first().map(|place| Place {
             path: cwd.join(&place.path),
             line: place.line,
+            column: None,
             text: None,
         });
         let terminal = call.terminals().next().cloned();
@@ -126,7 +128,7 @@ impl App {
     }
 
     /// Shows a place in a window for code, and goes there.
-    fn visit_place(&mut self, place: &Place) -> Result<()> {
+    pub(super) fn visit_place(&mut self, place: &Place) -> Result<()> {
         let path = &place.path;
         if !path.is_file() {
             return fail(format!("{} is no file that can be opened", path.display()));
@@ -143,7 +145,8 @@ impl App {
             None => hint,
         };
         if let Some(line) = line {
-            self.editor.set_cursor(win, line, 0)?;
+            let column = place.column.map_or(0, |column| column.saturating_sub(1) as usize);
+            self.editor.set_cursor(win, line, column)?;
             // Folded lines are not where one wants to be.
             self.editor.command("normal! zv")?;
         }
@@ -152,10 +155,12 @@ impl App {
 }
 
 /// Somewhere in a file; see [`Target`](crate::core::transcript::Target).
-struct Place {
-    path: PathBuf,
-    line: Option<u32>,
-    text: Option<String>,
+pub(super) struct Place {
+    pub path: PathBuf,
+    pub line: Option<u32>,
+    /// 1-based.
+    pub column: Option<u32>,
+    pub text: Option<String>,
 }
 
 /// The 1-based line that holds a text and is nearest to another one.

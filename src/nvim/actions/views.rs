@@ -1,4 +1,4 @@
-//! What is only looked at: the commands that ran, the log, the keys.
+//! What is only looked at: the log, the keys.
 
 use mlua::{Result, Table, Value};
 
@@ -6,39 +6,8 @@ use super::fail;
 use crate::config::Pane;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Win};
-use crate::nvim::terminal::Key;
 
 impl App {
-    pub(super) fn choose_terminal(&mut self) -> Result<()> {
-        let all: Vec<(Key, String)> = self
-            .terminals
-            .iter()
-            .map(|(key, terminal)| {
-                let state = if terminal.exit.is_none() { "running" } else { "ended" };
-                (key.clone(), format!("{} ({state})", terminal.command))
-            })
-            .collect();
-        match &all[..] {
-            [] => fail("no command has been run yet"),
-            [(only, _)] => self.enter_terminal(&only.clone()),
-            _ => {
-                let items = all.iter().map(|(_, label)| label.clone()).collect();
-                self.offer("Terminals", "acp_terminal", items, move |app, index| {
-                    app.enter_terminal(&all[index].0)
-                })
-            }
-        }
-    }
-
-    pub(super) fn enter_terminal(&mut self, key: &Key) -> Result<()> {
-        self.open_terminal(key)?;
-        let Some(terminal) = self.terminals.get(key) else { return Ok(()) };
-        match self.editor.wins_of(terminal.buf).first() {
-            Some(win) => self.editor.set_current_win(*win),
-            None => Ok(()),
-        }
-    }
-
     pub(super) fn open_log(&mut self) -> Result<()> {
         let Some(log) = self.log() else {
             return fail(

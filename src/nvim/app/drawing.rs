@@ -151,10 +151,16 @@ impl App {
             }
             self.bars.insert(key, both);
         }
-        let busy = self
+        self.keep_time()
+    }
+
+    /// Has the clock run while there is time that moves on.
+    pub(super) fn keep_time(&mut self) -> Result<()> {
+        let works = self
             .sessions
             .values()
             .any(|session| session.is_working() || matches!(session.phase, Phase::Opening { .. }));
+        let busy = works || self.terminals.is_watched(&self.editor);
         if busy != self.ticking {
             self.ticking = busy;
             if busy {
@@ -177,6 +183,8 @@ impl App {
             self.after_change(key)?;
             self.update_bar(key)
         })?;
+        self.update_terminal_bars()?;
+        self.keep_time()?;
         self.frame_due()
     }
 }

@@ -106,6 +106,7 @@ impl App {
             }
             (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
             (Some(Job::Look { visit, number }), Outcome::Looked(look)) => self.looked(visit, number, look),
+            (Some(Job::Places { title }), Outcome::Places(places)) => self.list_places(&title, &places),
             _ => Ok(()),
         }
     }

@@ -14,6 +14,7 @@ use crate::core::session::{LoggedIn, Moment};
 use crate::core::transcript::readable;
 use crate::nvim::editor::Level;
 use crate::nvim::files::canonical;
+use crate::nvim::terminal::Program;
 
 impl App {
     pub fn handle(&mut self, event: Event) -> Result<()> {
@@ -113,23 +114,15 @@ impl App {
             Event::Noted { agent, session, severity, text } => {
                 self.tell(agent, session, severity, text, now)?
             }
-            Event::TerminalStarted { session, terminal, command, cwd: _, typing } => {
-                self.terminal_started((session, terminal), command, typing)?;
+            Event::TerminalStarted { session, terminal, command, cwd, typing } => {
+                let program = Program { command, cwd, typing, started: now };
+                self.terminal_started((session, terminal), program)?;
             }
-            Event::TerminalGrew { session: key, terminal, bytes, skipped } => {
-                let terminal = (key, terminal);
-                let first = self.terminals.grew(&self.editor, &terminal, &bytes, skipped)?;
-                self.touch_terminal(&terminal)?;
-                // Many agents tell of what they run themselves only in the end: until then there is
-                // nothing to see, and nothing to do.
-                if first && !self.terminals.takes_input(&terminal) {
-                    self.open_if_long(terminal)?;
-                }
+            Event::TerminalGrew { session, terminal, bytes, skipped } => {
+                self.terminal_grew((session, terminal), &bytes, skipped)?;
             }
-            Event::TerminalEnded { session: key, terminal, exit } => {
-                let terminal = (key, terminal);
-                self.terminals.ended(&self.editor, &terminal, exit)?;
-                self.touch_terminal(&terminal)?;
+            Event::TerminalEnded { session, terminal, exit } => {
+                self.terminal_ended((session, terminal), exit)?;
             }
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
             Event::FileServed { session: key, path, access, before, after } => {

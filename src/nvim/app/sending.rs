@@ -230,13 +230,13 @@ impl App {
 
     /// The end of what the agent's last terminal showed, else of the user's own.
     fn last_terminal(&self, key: SessionKey) -> Result<Option<String>> {
-        let mine = self.terminals.iter().filter(|((session, _), _)| *session == key);
+        let mine = self.terminals.all().into_iter().filter(|((session, _), _)| *session == key);
         let tails = mine.filter_map(|(terminal, _)| self.terminals.tail(terminal));
         if let Some(tail) = tails.filter(|tail| !tail.lines.is_empty()).last() {
             return Ok(Some(tail.lines.join("\n")));
         }
         let skip = self.editor.lua.create_table()?;
-        for (_, terminal) in self.terminals.iter() {
+        for (_, terminal) in self.terminals.all() {
             skip.set(terminal.buf.0, true)?;
         }
         self.prompts.live("terminal", skip)

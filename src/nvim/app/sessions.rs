@@ -232,6 +232,7 @@ impl App {
         let editor = self.editor.clone();
         self.follow.forget(&editor, key)?;
         self.places.forget(key);
+        self.terminals.forget(&self.editor, key)?;
         if let Some(chat) = self.chats.remove(&key) {
             if self.editor.current_buf()? == chat.prompt {
                 self.editor.command("stopinsert")?;

@@ -1,0 +1,182 @@
+//! A command's raw output as a terminal of the editor's may be given it: valid UTF-8, and without the
+//! sequences that reach beyond the terminal, such as those that fill the user's clipboard. Colours, the
+//! cursor and the whole screen are the program's own.
+
+/// The operating system commands that stay inside: colours, links, and marks of prompts.
+const INSIDE: [u32; 11] = [4, 8, 10, 11, 12, 17, 19, 104, 110, 111, 133];
+
+/// What is open at the end of a piece.
+#[derive(Default)]
+pub struct Harmless {
+    state: State,
+    /// The start of a character whose other bytes have not come yet.
+    partial: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Default)]
+enum State {
+    #[default]
+    Text,
+    /// After an escape character, which is held back.
+    Escape,
+    /// In an operating system command, after the digits of this number, which are held back.
+    Number { number: u32, digits: usize },
+    /// In one that stays out.
+    Dropped,
+    /// In such a one, after an escape character: a backslash ends it.
+    DroppedEscape,
+}
+
+impl Harmless {
+    /// What of the next bytes may be shown; how they are cut into pieces makes no difference.
+    pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let joined;
+        let bytes = if self.partial.is_empty() {
+            bytes
+        } else {
+            joined = [std::mem::take(&mut self.partial).as_slice(), bytes].concat();
+            &joined
+        };
+        let mut passed = Vec::with_capacity(bytes.len());
+        let mut end = 0;
+        for chunk in bytes.utf8_chunks() {
+            end += chunk.valid().len() + chunk.invalid().len();
+            self.read(chunk.valid().as_bytes(), &mut passed);
+            let is_cut = std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+            if end == bytes.len() && is_cut {
+                self.partial = chunk.invalid().to_vec();
+            } else if !chunk.invalid().is_empty() {
+                self.read("\u{fffd}".as_bytes(), &mut passed);
+            }
+        }
+        passed
+    }
+
+    fn read(&mut self, mut bytes: &[u8], passed: &mut Vec<u8>) {
+        while let Some(first) = bytes.first().copied() {
+            let mut used = 1;
+            self.state = match self.state {
+                State::Text => {
+                    let text = bytes.iter().position(|byte| *byte == 0x1b);
+                    passed.extend_from_slice(&bytes[..text.unwrap_or(bytes.len())]);
+                    used = text.map_or(bytes.len(), |at| at + 1);
+                    if text.is_some() { State::Escape } else { State::Text }
+                }
+                State::Escape => match first {
+                    b']' => State::Number { number: 0, digits: 0 },
+                    0x1b => {
+                        passed.push(0x1b);
+                        State::Escape
+                    }
+                    _ => {
+                        passed.extend([0x1b, first]);
+                        State::Text
+                    }
+                },
+                State::Number { number, digits } if first.is_ascii_digit() => {
+                    let number = number.saturating_mul(10).saturating_add(u32::from(first - b'0'));
+                    State::Number { number, digits: digits + 1 }
+                }
+                State::Number { number, digits } => {
+                    used = 0;
+                    if digits > 0 && INSIDE.contains(&number) {
+                        passed.extend_from_slice(format!("\x1b]{number}").as_bytes());
+                        State::Text
+                    } else {
+                        State::Dropped
+                    }
+                }
+                State::Dropped => {
+                    let stop =
+                        bytes.iter().position(|byte| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b | b'\n'));
+                    used = stop.map_or(bytes.len(), |at| at + 1);
+                    match stop.map(|at| bytes[at]) {
+                        None => State::Dropped,
+                        Some(0x1b) => State::DroppedEscape,
+                        // One that never ends hides no more than its line.
+                        Some(b'\n') => {
+                            passed.push(b'\n');
+                            State::Text
+                        }
+                        Some(_) => State::Text,
+                    }
+                }
+                State::DroppedEscape if first == b'\\' => State::Text,
+                State::DroppedEscape => {
+                    used = 0;
+                    State::Escape
+                }
+            };
+            bytes = &bytes[used..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn passed(bytes: impl AsRef<[u8]>) -> String {
+        String::from_utf8(Harmless::default().pass(bytes.as_ref())).expect("valid UTF-8")
+    }
+
+    #[test]
+    fn colours_links_and_cursor_movement_pass() {
+        let text = "a\x1b[1;31mred\x1b[0m\x1b[2J\x1b]8;;http://x\x1b\\link\x1b]8;;\x07\x1b]11;?\x07\x1bMend\x1b\x1b[m";
+        assert_eq!(passed(text), text);
+    }
+
+    #[test]
+    fn clipboards_titles_and_messages_do_not() {
+        assert_eq!(passed("a\x1b]52;c;aGk=\x07b\x1b]52;c;aGk=\x1b\\c"), "abc");
+        assert_eq!(
+            passed("a\x1b]0;title\x07b\x1b]2;x\x1b[1mc\x1b]777;notify;a\x18d\x1b]l;x\x07e"),
+            "ab\x1b[1mcde"
+        );
+        assert_eq!(passed("a\x1b]052;c;aGk=\x07b"), "ab");
+    }
+
+    #[test]
+    fn one_that_never_ends_hides_no_more_than_its_line() {
+        assert_eq!(passed("a\x1b]52;c;aGk=\nb"), "a\nb");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_become_replacement_characters() {
+        assert_eq!(passed(b"a\xffb\x9bc\xed\xa0\x80d"), "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}\u{fffd}d");
+        let mut cut = Harmless::default();
+        assert_eq!(cut.pass(b"\xe2\x82"), b"");
+        assert_eq!(cut.pass(b"\xacx"), "\u{20ac}x".as_bytes());
+    }
+
+    fn noise() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            4 => "[a-z\u{20ac}\u{1f600}\\\\ ]{0,8}".prop_map(String::into_bytes),
+            4 => "\x1b\\][0-9]{0,3};?[a-z]{0,4}(\x07|\x1b\\\\|\n|\x1b)?".prop_map(String::into_bytes),
+            2 => "\x1b[\\[M7]?[0-9]{0,2}m?".prop_map(String::into_bytes),
+            1 => vec(any::<u8>(), 0..6),
+        ];
+        vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn no_sequence_gets_out_however_it_is_cut(bytes in noise(), cuts in vec(any::<prop::sample::Index>(), 0..12)) {
+            let whole = Harmless::default().pass(&bytes);
+            let text = std::str::from_utf8(&whole).expect("valid UTF-8");
+            for (at, _) in text.match_indices("\x1b]") {
+                let digits: String = text[at + 2..].chars().take_while(char::is_ascii_digit).collect();
+                prop_assert!(digits.parse().is_ok_and(|number| INSIDE.contains(&number)), "{:?}", text);
+            }
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let mut pieces = Harmless::default();
+            let passed: Vec<u8> = cuts.windows(2).flat_map(|cut| pieces.pass(&bytes[cut[0]..cut[1]])).collect();
+            prop_assert_eq!(passed, whole);
+        }
+    }
+}

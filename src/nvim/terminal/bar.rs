@@ -1,0 +1,106 @@
+//! The bar above a terminal: what runs, how it is going, and what could not be shown. Pure text; where
+//! it goes is for `window`.
+
+use crate::core::message::Exit;
+use crate::core::session::Moment;
+use crate::core::text::one_line;
+use crate::core::transcript::cut_middle;
+
+/// The longest command that is shown whole.
+const LABEL: usize = 80;
+
+/// How a command is going.
+#[derive(Clone, Copy, Debug)]
+pub struct State<'a> {
+    pub exit: Option<&'a Exit>,
+    pub started: Moment,
+    pub ended: Option<Moment>,
+}
+
+impl State<'_> {
+    /// In words, with the time: `running 0:12`, `exit 1 · 0:03`.
+    pub fn words(&self, now: Moment) -> String {
+        let time = clock(self.ended.unwrap_or(now).since(self.started));
+        match self.exit {
+            None => format!("running {time}"),
+            Some(exit) => format!("{} \u{b7} {time}", exit_words(exit)),
+        }
+    }
+
+    fn group(&self) -> &'static str {
+        match self.exit {
+            None => "AcpToolRunning",
+            Some(Exit { code: Some(0), .. }) => "AcpToolDone",
+            Some(Exit { code: None, signal: None }) => "AcpMeta",
+            Some(_) => "AcpToolFailed",
+        }
+    }
+}
+
+/// In the format of 'winbar'.
+pub fn bar(label: &str, state: State<'_>, skipped: usize, now: Moment) -> String {
+    let label = cut_middle(&one_line(label), LABEL);
+    let lost =
+        if skipped > 0 { format!("%#AcpMeta#{} not shown \u{b7} ", amount(skipped)) } else { String::new() };
+    format!("%#AcpWinbar# {}%<%={lost}%#{}#{} ", escape(&label), state.group(), escape(&state.words(now)))
+}
+
+fn exit_words(exit: &Exit) -> String {
+    match (&exit.signal, exit.code) {
+        (Some(signal), _) => signal.clone(),
+        (None, Some(code)) => format!("exit {code}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// `0:12`, `1:02:03`.
+fn clock(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+/// `12 kB`, `3.4 MB`.
+pub fn amount(bytes: usize) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        1_000_000..1_000_000_000 => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+        _ => format!("{}.{} GB", bytes / 1_000_000_000, bytes / 100_000_000 % 10),
+    }
+}
+
+/// A text in which 'winbar' finds nothing to evaluate and the screen nothing to obey.
+fn escape(text: &str) -> String {
+    text.replace('%', "%%").replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(exit: Option<Exit>, ended: Option<u64>, skipped: usize) -> String {
+        let state = State { exit: exit.as_ref(), started: Moment(1000), ended: ended.map(Moment) };
+        let bar = bar("date +%s\n\x1b && true", state, skipped, Moment(13_900));
+        bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
+    }
+
+    #[test]
+    fn the_bar_says_what_runs_and_for_how_long() {
+        assert_eq!(plain(None, None, 0), " date +%%s   && true%<%=running 0:12 ");
+        assert_eq!(
+            plain(None, None, 12_345_678),
+            " date +%%s   && true%<%=12.3 MB not shown \u{b7} running 0:12 "
+        );
+    }
+
+    #[test]
+    fn the_bar_says_how_it_ended_and_its_time_stands_still() {
+        let exit = |code, signal: Option<&str>| Some(Exit { code, signal: signal.map(str::to_owned) });
+        let ended = |exit| plain(exit, Some(4_000_000), 0).split("%=").last().map(str::to_owned);
+        assert_eq!(ended(exit(Some(0), None)).as_deref(), Some("exit 0 \u{b7} 1:06:39 "));
+        assert_eq!(ended(exit(None, Some("SIGTERM"))).as_deref(), Some("SIGTERM \u{b7} 1:06:39 "));
+        assert_eq!(ended(exit(None, None)).as_deref(), Some("ended \u{b7} 1:06:39 "));
+    }
+}

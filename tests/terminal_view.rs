@@ -1,0 +1,390 @@
+//! The terminals of an agent's commands as a user sees them: their windows and bars, their last lines in
+//! the chat, the places they name, and that an editor which is busy or flooded keeps nobody waiting.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::process::wait_for;
+use support::script::{Scripted, asks, ends, opened, prompt, says, update};
+use support::{Nvim, demo_agent};
+
+/// A turn in which the agent does this.
+fn turn(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut all = opened();
+    all.push(prompt());
+    for part in parts {
+        match part {
+            Value::Array(parts) => all.extend(parts),
+            part => all.push(part),
+        }
+    }
+    all
+}
+
+/// The agent has a shell run this, and shows it in a tool call of that name.
+fn runs(name: &str, script: &str) -> Value {
+    let saved = format!("/result/{}", "terminalId");
+    let mut save = serde_json::Map::new();
+    save.insert(name.to_owned(), saved.into());
+    json!([
+        asks(name, "terminal/create", json!({ "command": "sh", "args": ["-c", script] })),
+        { "expect_reply": name, "to": name, "save": save },
+        update(json!({
+            "sessionUpdate": "tool_call", "toolCallId": name, "title": name, "kind": "execute",
+            "status": "in_progress", "content": [{ "type": "terminal", "terminalId": format!("${{{name}}}") }],
+        })),
+    ])
+}
+
+/// The agent asks about the terminal of that name; the answer has the method's last word as its id.
+fn about(name: &str, method: &str) -> Value {
+    let id = format!("{name}-{method}");
+    json!([
+        asks(&id, &format!("terminal/{method}"), json!({ "terminalId": format!("${{{name}}}") })),
+        { "expect_reply": id, "to": id },
+    ])
+}
+
+/// The chat, with these options for terminals, in a turn.
+fn begin(steps: Vec<Value>, files: &[(&str, &str)], options: Value) -> Scripted {
+    let mut chat = Scripted::new(files, steps);
+    set_up(&mut chat, options);
+    chat.chat();
+    chat.send("go");
+    chat
+}
+
+fn set_up(chat: &mut Scripted, options: Value) {
+    let path = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
+    let args = ["--script", &path(".agent/script.json"), "--record", &path(".agent/record.jsonl")];
+    let args = Value::from(args.to_vec()).to_string();
+    chat.nvim.exec_lua(
+        "local command, args, terminal = ...
+         require('acp').setup({
+           agents = { fake = { command = command, args = vim.json.decode(args) } },
+           default_agent = 'fake',
+           terminal = vim.json.decode(terminal),
+         })",
+        [demo_agent().to_str().expect("a path in UTF-8").into(), args.into(), options.to_string().into()],
+    );
+}
+
+fn text(nvim: &mut Nvim, code: &str) -> String {
+    nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned()
+}
+
+/// The windows that show terminals.
+fn windows(nvim: &mut Nvim) -> u64 {
+    let code = "return #vim.tbl_filter(function(win)
+                  return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-terminal'
+                end, vim.api.nvim_list_wins())";
+    nvim.exec_lua(code, []).as_u64().expect("a number")
+}
+
+fn filetype(nvim: &mut Nvim) -> String {
+    text(nvim, "return vim.bo.filetype")
+}
+
+/// What was said by `vim.notify()` from now on.
+fn listen(nvim: &mut Nvim) {
+    nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+}
+
+fn wait_for_said(nvim: &mut Nvim, part: &str) {
+    let said = |nvim: &mut Nvim| text(nvim, "return table.concat(_G.said, '\\n')").contains(part);
+    nvim.wait_until(said, part);
+}
+
+#[test]
+fn a_command_is_shown_with_its_state_and_in_its_colours_in_the_chat() {
+    let script = "printf 'plain \\033[31mred words\\033[0m\\n'; read line; exit 3";
+    let mut chat =
+        begin(turn([runs("job", script), about("job", "wait_for_exit"), ends("end_turn")]), &[], json!({}));
+    chat.nvim.wait_for_screen("running 0:0");
+    chat.nvim.wait_until(|nvim| nvim.screen().matches("red words").count() == 2, "the words in both");
+    // The cursor stays where one types.
+    assert_eq!(filetype(&mut chat.nvim), "acp-prompt");
+    let in_chat = chat.nvim.exec_lua(
+        "local chat = require('acp').status().sessions[1].buffer
+         local groups = {}
+         for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(chat, -1, 0, -1, { details = true })) do
+           local details = mark[4]
+           if details.hl_group == 'AcpRed' then
+             groups[1] = vim.api.nvim_buf_get_text(chat, mark[2], mark[3], details.end_row, details.end_col, {})[1]
+           end
+         end
+         return groups[1]",
+        [],
+    );
+    assert_eq!(in_chat.as_str(), Some("red words"));
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal");
+    chat.nvim.input("i<CR>");
+    assert_eq!(chat.answer("job-wait_for_exit")["result"]["exitCode"], 3);
+    chat.nvim.wait_for_screen("exit 3 \u{b7} 0:");
+    chat.nvim.wait_for_screen("exit code 3");
+}
+
+#[test]
+fn an_editor_that_is_busy_keeps_no_agent_waiting() {
+    let steps = turn([
+        runs("one", "echo out; exit 4"),
+        about("one", "wait_for_exit"),
+        about("one", "output"),
+        about("one", "release"),
+        runs("two", "sleep 1000"),
+        about("two", "output"),
+        about("two", "kill"),
+        about("two", "wait_for_exit"),
+        runs("last", "touch served"),
+        about("last", "wait_for_exit"),
+        ends("end_turn"),
+    ]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.chat();
+    // Nothing is handled in Neovim before this returns.
+    let served = chat.nvim.exec_lua(
+        "require('acp').send('go')
+         local stop = vim.uv.hrtime() + 60e9
+         while not vim.uv.fs_stat('served') do
+           if vim.uv.hrtime() > stop then return false end
+         end
+         return true",
+        [],
+    );
+    assert_eq!(served, true.into());
+    assert_eq!(chat.answer("one-output")["result"]["output"], "out\n");
+    assert_eq!(chat.answer("two-wait_for_exit")["result"]["signal"], "SIGTERM");
+    assert!(chat.answer("one-release").get("error").is_none());
+}
+
+#[test]
+fn the_places_that_a_command_names_go_to_the_quickfix_list() {
+    let script =
+        "printf 'src/a.txt:2:3: \\033[1merror\\033[0m: bad\\r\\nno.txt:1: gone\\nsrc/a.txt:1: note: see\\n'";
+    let steps = turn([runs("job", script), about("job", "wait_for_exit"), ends("end_turn"), prompt()]);
+    let files = [("src/a.txt", "one\ntwo two\nthree\n")];
+    let mut chat = begin(steps, &files, json!({ "auto_open": "never" }));
+    chat.answer("job-wait_for_exit");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal quickfix");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "qf", "the quickfix list");
+    let list = text(
+        &mut chat.nvim,
+        "return table.concat(vim.tbl_map(function(item)
+           local name = vim.fn.fnamemodify(vim.fn.bufname(item.bufnr), ':t')
+           return ('%s:%d:%d %s %s'):format(name, item.lnum, item.col, item.type, item.text)
+         end, vim.fn.getqflist()), '\\n')",
+    );
+    assert_eq!(list, "a.txt:2:3 E error: bad\na.txt:1:0 N note: see");
+    chat.nvim.command("cclose");
+
+    // And from the terminal itself, without losing sight of it.
+    chat.nvim.command("Acp terminal open");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the terminal");
+    chat.nvim.wait_for_screen("no.txt:1: gone");
+    chat.nvim.input("gg0gF");
+    chat.nvim.wait_until(|nvim| text(nvim, "return vim.fn.expand('%:t')") == "a.txt", "the file");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getpos('.')[2]", []).as_u64(), Some(2));
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getpos('.')[3]", []).as_u64(), Some(3));
+    assert_eq!(windows(&mut chat.nvim), 1);
+
+    listen(&mut chat.nvim);
+    chat.nvim.command("Acp terminal open");
+    chat.nvim.input("ggj0gf");
+    wait_for_said(&mut chat.nvim, "no.txt is no file that can be opened");
+}
+
+#[test]
+fn a_command_is_ended_and_put_away_by_hand() {
+    let steps = turn([
+        runs("quick", "echo quick"),
+        about("quick", "wait_for_exit"),
+        runs("slow", "echo slow; sleep 1000"),
+        about("slow", "wait_for_exit"),
+        says("Over."),
+    ]);
+    let mut chat = begin(steps, &[], json!({ "auto_open": "always" }));
+    chat.nvim.wait_until(|nvim| windows(nvim) == 2, "both terminals");
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua(
+        "vim.ui.select = function(items, options, choose) _G.seen = items; choose(items[2], 2) end",
+        [],
+    );
+    chat.nvim.command("Acp terminals");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the one that was picked");
+    let seen = text(&mut chat.nvim, "return table.concat(_G.seen, '\\n')");
+    let lines: Vec<&str> = seen.lines().collect();
+    assert!(lines[0].starts_with("running 0:0") && lines[0].contains("echo slow"), "{seen}");
+    assert!(lines[1].starts_with("exit 0 \u{b7} 0:0") && lines[1].contains("echo quick"), "{seen}");
+
+    listen(&mut chat.nvim);
+    chat.nvim.command("Acp terminal kill");
+    wait_for_said(&mut chat.nvim, "this command has ended already");
+    chat.nvim.command("Acp terminal close");
+    chat.nvim.wait_until(|nvim| windows(nvim) == 1, "one terminal");
+    chat.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.win_getid(1))", []);
+    // Only one runs: nobody has to pick.
+    chat.nvim.command("Acp terminal kill");
+    assert_eq!(chat.answer("slow-wait_for_exit")["result"]["signal"], "SIGTERM");
+    chat.nvim.wait_for_screen("SIGTERM \u{b7} 0:");
+    listen(&mut chat.nvim);
+    chat.nvim.command("Acp terminal kill");
+    wait_for_said(&mut chat.nvim, "no command is running");
+}
+
+#[test]
+fn a_window_closes_by_itself_only_after_success() {
+    let steps = turn([
+        runs("good", "echo good"),
+        about("good", "wait_for_exit"),
+        runs("bad", "echo bad; exit 1"),
+        about("bad", "wait_for_exit"),
+        says("Over."),
+    ]);
+    let mut chat = begin(steps, &[], json!({ "auto_open": "always", "auto_close": "success" }));
+    chat.nvim.wait_for_screen("exit 1 \u{b7}");
+    chat.nvim.wait_until(|nvim| windows(nvim) == 1, "one window");
+    assert!(chat.nvim.screen().contains("exit 1 \u{b7}"));
+    assert_eq!(filetype(&mut chat.nvim), "acp-prompt");
+}
+
+#[test]
+fn typing_can_be_switched_off_while_programs_still_get_their_answers() {
+    // The program asks where the cursor is, which the terminal answers by itself.
+    let script = "stty -icanon -echo min 1; printf '\\033[6n'; dd bs=1 count=6 2>/dev/null | od -c | head -1; \
+                  stty icanon; read -r line; echo got $line";
+    let mut chat = begin(
+        turn([runs("job", script), about("job", "wait_for_exit")]),
+        &[],
+        json!({ "auto_open": "always", "input": false }),
+    );
+    chat.nvim.wait_for_screen("033");
+    listen(&mut chat.nvim);
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal");
+    chat.nvim.input("ihello<CR>");
+    wait_for_said(&mut chat.nvim, "typing in terminals is switched off (terminal.input)");
+    chat.nvim.input("<C-\\><C-n>");
+    chat.nvim.command("Acp terminal kill");
+    assert_eq!(chat.answer("job-wait_for_exit")["result"]["signal"], "SIGTERM");
+    assert!(!chat.nvim.screen().contains("got hello"));
+}
+
+#[test]
+fn limits_are_named_to_the_agent() {
+    let steps = turn([
+        runs("one", "sleep 1000"),
+        asks("two", "terminal/create", json!({ "command": "true" })),
+        json!({ "expect_reply": "two", "to": "two" }),
+        about("one", "wait_for_exit"),
+        about("one", "output"),
+    ]);
+    let mut chat = begin(steps, &[], json!({ "limit": 1, "timeout": 1, "output_limit": 70 }));
+    let refused = chat.answer("two")["error"]["message"].as_str().expect("a text").to_owned();
+    assert!(refused.contains("the user's limit (terminal.limit)"), "{refused}");
+    let output = chat.answer("one-output")["result"].clone();
+    let text = output["output"].as_str().expect("a text");
+    assert!(text.contains("[ended after 1 s, the user's limit for a command (terminal.timeout)]"), "{text}");
+    assert_eq!(output["exitStatus"]["signal"], "SIGTERM");
+}
+
+#[test]
+fn a_deleted_buffer_comes_back_and_goes_with_its_session() {
+    let steps = turn([runs("job", "echo some words; sleep 1000"), about("job", "wait_for_exit")]);
+    let mut chat = begin(steps, &[], json!({ "auto_open": "always" }));
+    chat.nvim.wait_until(|nvim| nvim.screen().matches("some words").count() == 3, "the output");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal");
+    chat.nvim.command("bdelete!");
+    chat.nvim.wait_until(|nvim| windows(nvim) == 0, "no window");
+    chat.nvim.command("Acp terminal");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the terminal");
+    chat.nvim.wait_until(|nvim| nvim.screen().matches("some words").count() == 3, "the output again");
+    chat.nvim.command("Acp close");
+    let left = "local left = 0
+                for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+                  left = left + (vim.bo[buf].filetype == 'acp-terminal' and 1 or 0)
+                end
+                return left";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(left, []).as_u64() == Some(0), "no terminal");
+    let sleeps = |nvim: &Nvim| nvim.processes().iter().any(|process| process.command.contains("sleep 1000"));
+    wait_for(|| !sleeps(&chat.nvim), "the command to be gone");
+}
+
+#[test]
+fn the_program_follows_its_windows_size() {
+    let script = "trap 'echo size $(stty size).' WINCH; stty size; while :; do read line || sleep 0.1; done";
+    let mut chat = begin(turn([runs("job", script)]), &[], json!({ "auto_open": "always", "size": 9 }));
+    chat.nvim.wait_until(|nvim| windows(nvim) == 1, "the terminal");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal");
+    for height in (3..20).chain([7]) {
+        chat.nvim.command(&format!("resize {height}"));
+    }
+    let columns = chat.nvim.exec_lua("return vim.api.nvim_win_get_width(0)", []).as_u64().expect("a number");
+    // The bar takes a row.
+    chat.nvim.wait_for_screen(&format!("size 6 {columns}."));
+}
+
+#[test]
+fn what_a_program_sends_to_the_terminal_does_not_reach_the_users_own() {
+    let script = "printf '\\033]52;c;c3RvbGVu\\007\\033]0;stolen title\\007\\033]2;stolen too\\033\\\\\\007\\007'; \
+                  printf '\\033]9;notify\\007\\033]777;notify;a;b\\007\\033]4;1;#123456\\007\\033]10;#ff0000\\007'; echo done";
+    let steps = turn([runs("job", script), about("job", "wait_for_exit"), about("job", "output")]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.nvim.exec_lua(
+        "_G.copied = 0
+         local copy = function() _G.copied = _G.copied + 1 end
+         local paste = function() return { {}, 'v' } end
+         vim.g.clipboard = { name = 'test', copy = { ['+'] = copy, ['*'] = copy }, paste = { ['+'] = paste, ['*'] = paste } }
+         vim.o.title = true",
+        [],
+    );
+    set_up(&mut chat, json!({ "auto_open": "always" }));
+    chat.chat();
+    chat.send("go");
+    assert_eq!(chat.answer("job-output")["result"]["output"], "done\n");
+    chat.nvim.wait_for_screen("exit 0");
+    chat.nvim.command("redraw!");
+    assert_eq!(chat.nvim.exec_lua("return _G.copied", []).as_u64(), Some(0));
+    assert!(!text(&mut chat.nvim, "return vim.o.titlestring").contains("stolen"));
+    assert_eq!(chat.nvim.messages(), "");
+}
+
+#[test]
+fn a_program_with_the_whole_screen_for_itself_works() {
+    let nvim = support::neovim();
+    let script = format!(
+        "{} --clean -n -i NONE --cmd 'set noswapfile laststatus=0' +'call setline(1, \"typed in an inner editor\")'",
+        nvim.display()
+    );
+    let steps = turn([runs("edit", &script), about("edit", "wait_for_exit"), says("Over.")]);
+    let mut chat = begin(steps, &[], json!({ "auto_open": "always" }));
+    chat.nvim.wait_for_screen("typed in an inner editor");
+    chat.nvim.wait_for_screen("it has the whole terminal for itself");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal");
+    chat.nvim.input("i:call setline(1, 'and')<CR>");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("typed in"), "the edit");
+    chat.nvim.input(":q!<CR>");
+    assert_eq!(chat.answer("edit-wait_for_exit")["result"]["exitCode"], 0);
+    chat.wait_for("Over.");
+}
+
+#[test]
+fn garbage_and_a_flood_leave_the_editor_as_it_was() {
+    let script = "head -c 200000 /dev/urandom; printf '\\033c\\033[0m\\033[2J'; yes 'a line of the flood' | head -c 6000000; \
+                  printf '\\nthe end of it\\n'; read line";
+    let steps = turn([runs("job", script), about("job", "output"), says("Asked.")]);
+    let mut chat = begin(steps, &[], json!({ "auto_open": "always", "output_limit": 1000 }));
+    chat.wait_for("Asked.");
+    // Keys are taken in the middle of it.
+    chat.nvim.input("typed meanwhile");
+    chat.nvim.wait_for_screen("typed meanwhile");
+    chat.nvim.wait_for_screen("MB not shown");
+    chat.nvim.wait_for_screen("the end of it");
+    assert_eq!(chat.nvim.messages(), "");
+}
