@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::script::{Scripted, asks, ends, opened, prompt, says};
+use support::script::{Scripted, asks, ends, opened, prompt, says, update};
 
 fn steps(more: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let mut steps = opened();
@@ -90,4 +90,109 @@ fn what_the_user_types_is_no_hunk_and_survives_the_undoing() {
         "one\nTWO\nthree\nfour\nfive\nsix\n",
         "unsaved edits stay unsaved"
     );
+}
+
+#[test]
+fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
+    let mut chat = written();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 1 file · 2 hunks");
+    let screen = chat.nvim.screen();
+    let from = screen.find("Review:").expect("on the screen");
+    insta::assert_snapshot!(screen[from..].trim_end(), @r"
+    Review: 1 file · 2 hunks
+    a keep · x undo · A keep all · X undo all · c comment · s send comments · <CR> go · q close
+
+    a.txt  2 hunks · +2 -1
+      @@ 2  Fake: write
+      - two
+      + TWO
+      @@ 6  Fake: write
+      + six
+    ~
+    ~
+    ~
+    ~
+    ~
+    ~
+    acp://review
+    ");
+    assert!(chat.nvim.groups_of("- two").contains(&"DiffDelete".to_owned()));
+    chat.nvim.input("]ccnot six, seven<CR>");
+    chat.nvim.wait_for_screen("✎ not six, seven");
+    chat.nvim.input("[ca");
+    chat.nvim.wait_for_screen("Review: 1 file · 1 hunk · 1 kept · 1 commented");
+    chat.nvim.input("s");
+    chat.wait_for("Heard.");
+    let prompt = chat.got("session/prompt")["params"]["prompt"][0]["text"].to_string();
+    assert_eq!(prompt, r#""My comments on your changes:\n\na.txt:6\n```diff\n+six\n```\nnot six, seven""#);
+    chat.nvim.input("X");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
+    chat.nvim.input("q");
+    chat.nvim.input(":Acp review<CR>");
+    chat.nvim.wait_for_screen("nothing is left to decide");
+}
+
+#[test]
+fn the_changes_are_listed_in_the_quickfix_list() {
+    let mut chat = written();
+    chat.nvim.command("Acp! review");
+    chat.nvim.wait_for_screen("a.txt|6");
+    chat.nvim.input("<CR>");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 2.into());
+}
+
+#[test]
+fn a_file_that_no_buffer_holds_is_put_back_on_the_disk_unless_it_has_changed_since() {
+    let mut all = vec![prompt()];
+    all.extend(writes("b.txt", "one\nTWO\n"));
+    all.extend(writes("deep/new.txt", "fresh\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("b.txt", "one\ntwo\n")], steps(all));
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert");
+    chat.project.write("b.txt", "one\nTWO\nmine\n");
+    chat.nvim.input(":Acp undo all<CR>");
+    chat.nvim.wait_for_screen("the file has changed since");
+    assert_eq!(chat.project.read("b.txt"), "one\nTWO\nmine\n");
+    let new = chat.project.file("deep/new.txt");
+    chat.nvim.wait_until(|_| !new.exists(), "the new file to go");
+    chat.project.write("b.txt", "one\nTWO\n");
+    chat.nvim.command("Acp undo all");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("b.txt") == "one\ntwo\n", "the file to be put back");
+}
+
+#[test]
+fn an_agent_that_writes_itself_is_believed_by_its_diffs_also_before_the_file_is_open() {
+    let edit = |file: &str, old: &str, new: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": file, "title": format!("Edit {file}"),
+            "kind": "edit", "status": "completed", "content": [
+                { "type": "diff", "path": format!("$PROJECT/{file}"), "oldText": old, "newText": new },
+            ] }))
+    };
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\nTWO\n"), ("b.txt", "uno\nDUE\ntre\n")],
+        steps([
+            prompt(),
+            edit("a.txt", "two", "TWO"),
+            edit("b.txt", "due", "DUE"),
+            says("Changed."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("- two");
+    chat.nvim.command("stopinsert | wincmd h | edit b.txt");
+    chat.nvim.wait_for_screen("- due");
+    chat.nvim.input("]c");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 2.into());
+    chat.nvim.command("Acp undo");
+    assert_eq!(chat.project.read("b.txt"), "uno\ndue\ntre\n");
 }

@@ -52,6 +52,16 @@
 ---@field toggle? acp.Key
 ---@field next_hunk? acp.Key
 ---@field previous_hunk? acp.Key
+---@field review_keep? acp.Key
+---@field review_undo? acp.Key
+---@field review_keep_all? acp.Key
+---@field review_undo_all? acp.Key
+---@field review_comment? acp.Key
+---@field review_send? acp.Key
+---@field review_go? acp.Key
+---@field review_next? acp.Key
+---@field review_previous? acp.Key
+---@field review_close? acp.Key
 ---@field next_mode? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key
@@ -61,6 +71,11 @@
 ---@field auto_open? "always"|"long"|"never"
 ---@field position? "bottom"|"top"|"right"|"left"|"tab"
 ---@field size? number|string
+---@field auto_close? "never"|"success"
+---@field input? boolean
+---@field limit? integer
+---@field timeout? number|false seconds
+---@field output_limit? integer bytes
 
 ---@class acp.DiffOptions
 ---@field style? "inline"|"off"

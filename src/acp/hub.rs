@@ -12,6 +12,7 @@ use super::files::Loaded;
 use super::guard::Guard;
 use super::handled::Handled;
 use super::terminals::Terminals;
+use super::watch::Watch;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, restore, stillborn};
 use crate::core::message::{
@@ -34,6 +35,7 @@ pub struct Shared {
     pub guard: Arc<Guard>,
     pub loaded: Loaded,
     pub handled: Handled,
+    pub watch: Watch,
     pub log: WireLog,
 }
 
@@ -52,7 +54,8 @@ impl Hub {
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
-        let terminals = Terminals::new(mailbox.clone(), guard.clone());
+        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
+        let watch = Watch::new(mailbox.clone(), log.clone());
         let shared = Shared {
             mailbox,
             settings,
@@ -60,6 +63,7 @@ impl Hub {
             guard,
             loaded: Loaded::default(),
             handled: Handled::default(),
+            watch,
             log,
         };
         Self {
@@ -111,6 +115,8 @@ impl Hub {
             }
             Command::FileLoaded { path } => self.shared.loaded.add(path),
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::Watch { session, path } => self.shared.watch.named(session, path),
+            Command::Unwatch { session, path } => self.shared.watch.left(session, path),
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
             Command::PutBack { job, path, expected, text } => {
                 let mailbox = self.shared.mailbox.clone();

@@ -22,6 +22,7 @@ mod session;
 mod shortcut;
 pub mod terminals;
 mod to_acp;
+mod watch;
 mod wire_log;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,6 +57,8 @@ pub struct Settings {
     pub can_run: bool,
     /// Whether the user can log in by running the agent's program in a terminal.
     pub can_log_in: bool,
+    /// What commands in terminals may use.
+    pub terminals: terminals::Limits,
 }
 
 impl Default for Settings {
@@ -69,6 +72,7 @@ impl Default for Settings {
             can_read: true,
             can_run: true,
             can_log_in: true,
+            terminals: terminals::Limits::default(),
         }
     }
 }

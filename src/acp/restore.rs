@@ -9,7 +9,7 @@ use super::disk::{self, DiskErrorKind};
 /// `expected` and `text` are without the newline that ends a file; `None` means no file.
 pub fn put_back(path: &Path, expected: Option<&str>, text: Option<&str>) -> Result<(), String> {
     let found = match disk::read(path, None, None) {
-        Ok(found) => Some(found),
+        Ok(found) => Some(found.text),
         Err(error) if error.kind() == DiskErrorKind::NotFound => None,
         Err(error) => return Err(error.to_string()),
     };
@@ -24,7 +24,7 @@ pub fn put_back(path: &Path, expected: Option<&str>, text: Option<&str>) -> Resu
     if found.is_empty() || found.ends_with('\n') {
         text.push_str(if found.ends_with("\r\n") { "\r\n" } else { "\n" });
     }
-    disk::write(path, &text).map_err(|error| error.to_string())
+    disk::write(path, &text).map(drop).map_err(|error| error.to_string())
 }
 
 /// A text's lines, however they end.

@@ -25,12 +25,13 @@ pub struct KeySpec {
     pub about: &'static str,
 }
 
-/// A buffer that has keys of ours: the chat's two, and files that an agent changed.
+/// A buffer that has keys of ours: the chat's two, files that an agent changed, and the review of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     Transcript,
     Prompt,
     File,
+    Review,
 }
 
 pub const KEYS: &[KeySpec] = &[
@@ -110,6 +111,76 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n"],
         default: &["[c"],
         about: "Go to the previous change of an agent's, also in another file; in diff mode as |[c|.",
+    },
+    KeySpec {
+        name: "review_keep",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["a"],
+        about: "Keep the change at the cursor, or all of the file at the cursor.",
+    },
+    KeySpec {
+        name: "review_undo",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["x"],
+        about: "Undo the change at the cursor, or all of the file at the cursor.",
+    },
+    KeySpec {
+        name: "review_keep_all",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["A"],
+        about: "Keep all that the review shows.",
+    },
+    KeySpec {
+        name: "review_undo_all",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["X"],
+        about: "Undo all that the review shows.",
+    },
+    KeySpec {
+        name: "review_comment",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["c"],
+        about: "Write a comment on the change at the cursor.",
+    },
+    KeySpec {
+        name: "review_send",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["s"],
+        about: "Send the comments to the agent as a prompt.",
+    },
+    KeySpec {
+        name: "review_go",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Go to the place in the file.",
+    },
+    KeySpec {
+        name: "review_next",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next change in the review.",
+    },
+    KeySpec {
+        name: "review_previous",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous change in the review.",
+    },
+    KeySpec {
+        name: "review_close",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["q"],
+        about: "Close the review. What is left to decide stays.",
     },
     KeySpec {
         name: "next_mode",
@@ -272,6 +343,37 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "12",
         about: "The height of terminals at the bottom or top in lines, their width at the sides in columns, \
                 or a share of the editor's.",
+    },
+    OptionSpec {
+        key: "terminal.auto_close",
+        takes: "\"never\" or \"success\"",
+        default: "\"never\"",
+        about: "Whether a window that has opened by itself closes by itself once its command has ended well. \
+                Not while the cursor is in it.",
+    },
+    OptionSpec {
+        key: "terminal.input",
+        takes: "boolean",
+        default: "true",
+        about: "Whether what you type in a terminal reaches the command.",
+    },
+    OptionSpec {
+        key: "terminal.limit",
+        takes: "number",
+        default: "32",
+        about: "How many commands may run at once. An agent that asks for another is told so.",
+    },
+    OptionSpec {
+        key: "terminal.timeout",
+        takes: "seconds, or `false`",
+        default: "false",
+        about: "How long a command may run. One that takes longer is ended, and its output says why.",
+    },
+    OptionSpec {
+        key: "terminal.output_limit",
+        takes: "bytes",
+        default: "1048576",
+        about: "How much of a command's output, its end, is kept for the agent. It may ask for less.",
     },
     OptionSpec {
         key: "diff.style",

@@ -4,12 +4,14 @@
 
 mod chats;
 mod choices;
+mod panel;
 mod prompts;
 mod review;
 mod sessions;
 mod transcript;
 mod views;
 
+pub use review::Scope;
 pub use sessions::session_status;
 
 use std::path::PathBuf;
@@ -160,6 +162,7 @@ impl App {
             "keep" => self.decide_hunks(review::Verdict::Keep, &args),
             "undo" => self.decide_hunks(review::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
+            "review" => self.open_review(&args),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -169,6 +172,9 @@ impl App {
     pub fn key(&mut self, name: &str) -> Result<()> {
         if let "next_hunk" | "previous_hunk" = name {
             return self.step_hunk(name == "next_hunk");
+        }
+        if let Some(done) = self.panel_key(name) {
+            return done;
         }
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
@@ -184,15 +190,7 @@ impl App {
             "next_entry" => self.step(key, true),
             "previous_entry" => self.step(key, false),
             "go_to" => self.go_to(key),
-            "toggle" => {
-                if let Some(entry) = self.entry_under_cursor(key)?
-                    && let Some(session) = self.sessions.get_mut(&key)
-                {
-                    session.toggle(entry);
-                }
-                self.after_change(key)?;
-                self.frame_due()
-            }
+            "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();

@@ -12,6 +12,8 @@ mod reviews;
 mod sessions;
 mod terminals;
 mod tools;
+mod watching;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use self::watching::Watching;
 use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
@@ -43,6 +46,7 @@ use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
+use crate::nvim::windows::Windows;
 use crate::nvim::{Background, Start};
 
 pub type Effect = Box<dyn FnOnce(&Editor)>;
@@ -52,6 +56,7 @@ pub struct App {
     pub config: Config,
     pub sessions: BTreeMap<SessionKey, Session>,
     pub chats: BTreeMap<SessionKey, Chat>,
+    pub windows: Windows,
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     pub follow: Follow,
@@ -77,6 +82,7 @@ pub struct App {
     review: Proposals,
     pub reviews: Reviews,
     highlight: Highlight,
+    watching: Watching,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -145,6 +151,7 @@ impl App {
             config: Config::default(),
             sessions: BTreeMap::new(),
             chats: BTreeMap::new(),
+            windows: Windows::default(),
             current: None,
             follow: Follow::default(),
             terminals: Terminals::default(),
@@ -165,6 +172,7 @@ impl App {
             files: Files::default(),
             review: Proposals::default(),
             reviews: Reviews::default(),
+            watching: Watching::default(),
             jobs: HashMap::new(),
             frames,
             tick,

@@ -10,6 +10,7 @@ use super::{Args, fail};
 use crate::config::Pane;
 use crate::core::changes::TextEdit;
 use crate::core::changeset::FileReview;
+use crate::core::diff::Hunk;
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, SessionKey};
 use crate::nvim::app::{App, Job};
@@ -22,6 +23,7 @@ use crate::nvim::review::Reviews;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scope {
     Rows(PathBuf, Range<usize>),
+    Hunk(PathBuf, Hunk),
     File(PathBuf),
     Call(SessionKey, EntryId),
     /// By the entry of its prompt.
@@ -51,7 +53,10 @@ impl Reviews {
         match scope {
             Scope::Rows(of, rows) if of == path => file.hunks_at(rows.clone()),
             Scope::File(of) if of == path => (0..count).collect(),
-            Scope::Rows(..) | Scope::File(_) => Vec::new(),
+            Scope::Hunk(of, hunk) if of == path => {
+                file.hunks().iter().position(|other| other == hunk).into_iter().collect()
+            }
+            Scope::Rows(..) | Scope::Hunk(..) | Scope::File(_) => Vec::new(),
             Scope::Call(key, call) => by(&|origin| origin.session == *key && origin.call == Some(*call)),
             Scope::Turn(key, prompt) => by(&|origin| origin.session == *key && origin.prompt == *prompt),
             Scope::Session(key) => by(&|origin| origin.session == *key),
@@ -67,7 +72,7 @@ impl App {
     }
 
     /// What a command's word, its range, or the place of the cursor means.
-    fn scope(&mut self, args: &Args) -> Result<Scope> {
+    pub(super) fn scope(&mut self, args: &Args) -> Result<Scope> {
         let buf = self.editor.current_buf()?;
         let here = self.reviews.path_of(buf).map(Path::to_owned);
         let latest = self.reviews.latest(self.session_here()).or(self.reviews.latest(None)).cloned();
@@ -114,7 +119,7 @@ impl App {
     /// would go along.
     pub fn decide_scope(&mut self, verdict: Verdict, scope: Scope) -> Result<()> {
         let paths: Vec<PathBuf> = match &scope {
-            Scope::Rows(path, _) | Scope::File(path) => vec![path.clone()],
+            Scope::Rows(path, _) | Scope::Hunk(path, _) | Scope::File(path) => vec![path.clone()],
             _ => self.reviews.files.keys().cloned().collect(),
         };
         self.decide_next(verdict, scope, paths, Vec::new())
@@ -184,6 +189,10 @@ impl App {
             match verdict {
                 Verdict::Keep => self.keep_in(&path, &of_file),
                 Verdict::Undo => self.undo_in(&path, &of_file)?,
+            }
+            match verdict {
+                Verdict::Keep => self.reviews.decided.0 += of_file.len(),
+                Verdict::Undo => self.reviews.decided.1 += of_file.len(),
             }
         }
         self.draw_reviews()?;

@@ -26,6 +26,17 @@ pub struct Change {
     pub after: Option<String>,
 }
 
+/// A file's text as lines joined by `\n`, as buffers have them.
+pub fn plain_lines(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = text.matches('\n').count();
+    let text = match lines > 0 && text.matches("\r\n").count() == lines {
+        true => text.replace("\r\n", "\n"),
+        false => text.to_owned(),
+    };
+    text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
+}
+
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
         self.review_change(&change)?;

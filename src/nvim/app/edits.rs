@@ -6,7 +6,7 @@ use mlua::Result;
 
 use super::changed::Change;
 use super::{App, Job, Write};
-use crate::core::message::{Answer, AskId, Command, JobId, Outcome, SessionKey, Severity, Work};
+use crate::core::message::{Answer, AskId, Command, FileChange, JobId, Outcome, SessionKey, Severity, Work};
 use crate::nvim::editor::Buf;
 use crate::nvim::files::{Content, Written, canonical};
 
@@ -30,6 +30,15 @@ impl App {
             self.send(Command::FileUnloaded { path })?;
         }
         Ok(())
+    }
+
+    /// The content of a file that a session has to do with is another one on the disk.
+    pub(super) fn file_changed_outside(&mut self, path: &Path, kind: &FileChange) -> Result<()> {
+        match kind {
+            FileChange::Changed => self.files.refresh(&self.editor, path),
+            // The buffer keeps its text.
+            FileChange::Gone | FileChange::Renamed(_) => Ok(()),
+        }
     }
 
     /// Has the smallest edits worked out in the background against the buffer as it is now.

@@ -176,7 +176,7 @@ impl App {
             },
         )?;
         let on_reload = self.editor.lua.create_function(move |lua, _: Value| {
-            later(lua, Duration::ZERO, move |app| app.review_stale(buf))
+            later(lua, Duration::ZERO, move |app| app.review_reloaded(buf))
         })?;
         let options = self
             .editor
@@ -235,6 +235,31 @@ impl App {
         match self.editor.text(buf)? {
             Some(text) => self.take_in(&path, Input::Text(text)),
             None => Ok(()),
+        }
+    }
+
+    /// The buffer was read from the disk again: while a call is at work on the file, that is the agent's
+    /// doing, and else the user's.
+    fn review_reloaded(&mut self, buf: Buf) -> Result<()> {
+        let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let works_on = |session: &&crate::core::session::Session| {
+            session.open_calls().any(|(_, call)| {
+                call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
+            })
+        };
+        let Some(key) = self.sessions.values().find(works_on).map(|session| session.key) else {
+            return self.review_stale(buf);
+        };
+        let tick = self.editor.changedtick(buf)?;
+        if self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
+            return Ok(());
+        }
+        let after = self.editor.text(buf)?;
+        match self.origin(key, None, &path) {
+            Some(origin) if after.is_some() => {
+                self.take_in(&path, Input::Agent { before: None, after, origin })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -377,6 +402,6 @@ impl App {
         if left {
             self.draw_reviews_soon(PAUSE);
         }
-        Ok(())
+        self.draw_panel()
     }
 }
