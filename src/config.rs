@@ -40,6 +40,8 @@ pub struct Config {
     pub projects: BTreeMap<PathBuf, ProjectOptions>,
     pub log: Log,
     pub notify: bool,
+    pub bell: bool,
+    pub record: bool,
     pub timeouts: Timeouts,
 }
 
@@ -216,6 +218,8 @@ impl Default for Config {
             projects: BTreeMap::new(),
             log: Log::Off,
             notify: true,
+            bell: false,
+            record: true,
             timeouts: Timeouts { initialize: Duration::from_secs(300) },
         }
     }
@@ -372,6 +376,8 @@ impl Config {
         }
         table.set("log", &mut self.log, |field| field.log());
         table.set("notify", &mut self.notify, |field| field.bool());
+        table.set("bell", &mut self.bell, |field| field.bool());
+        table.set("record", &mut self.record, |field| field.bool());
         if let Some(timeouts) = table.group("timeouts") {
             timeouts.set("initialize", &mut self.timeouts.initialize, |field| field.seconds());
             timeouts.close();

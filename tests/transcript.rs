@@ -132,3 +132,138 @@ fn a_reader_above_stays_where_they_are_while_calls_gather() {
     assert!(text.contains("✓ read twice\n\nThe end."), "{text}");
     assert_eq!(chat.nvim.exec_lua(place, []), "line 35 under line 30".into());
 }
+
+/// A turn with something of everything to go to.
+fn landscape() -> Vec<Value> {
+    let read = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read notes.txt", "kind": "read",
+        "status": "completed", "locations": [{ "path": "$PROJECT/notes.txt", "line": 3 }],
+        "rawInput": { "path": "notes.txt", "deep": { "er": [1, { "est": null }] } },
+        "rawOutput": { "lines": 5 } });
+    // As some agents do, it tells a part of the file.
+    let edit = json!({ "sessionUpdate": "tool_call", "toolCallId": "2", "title": "Edit notes.txt", "kind": "edit",
+        "status": "completed", "content": [{ "type": "diff", "path": "$PROJECT/notes.txt",
+            "oldText": "three\nfour\n", "newText": "three\nFOUR\n" }] });
+    steps([
+        prompt(),
+        says(
+            "# What I see\n\nLook at `notes.txt:2` and at nothing.txt:1.\n\n```lua\n# no heading\nlocal x\n```\n\n## More\n",
+        ),
+        update(read),
+        says("Then."),
+        update(edit),
+        says("So."),
+        ends("end_turn"),
+    ])
+}
+
+const NOTES: &[(&str, &str)] = &[("notes.txt", "one\ntwo\nthree\nFOUR\nfive\n")];
+
+/// The file and line that the cursor is at.
+fn place(chat: &mut Scripted) -> String {
+    let code = "return vim.fn.expand('%:t') .. ':' .. vim.fn.line('.')";
+    chat.nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn keys_lead_to_the_file_and_line_under_the_cursor() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "Look at");
+    chat.nvim.input("fngd");
+    assert_eq!(place(&mut chat), "notes.txt:2");
+    go(&mut chat, "Read notes.txt");
+    chat.nvim.input("<CR>");
+    assert_eq!(place(&mut chat), "notes.txt:3");
+    go(&mut chat, "Edit notes.txt");
+    chat.nvim.input("<Tab>");
+    chat.wait_for("    + FOUR");
+    go(&mut chat, "+ FOUR");
+    chat.nvim.input("gd");
+    assert_eq!(place(&mut chat), "notes.txt:4");
+    // A file that is not there leads nowhere, and says so.
+    go(&mut chat, "Look at");
+    chat.nvim.input("$gd");
+    chat.nvim.wait_for_screen("leads to a file");
+}
+
+#[test]
+fn keys_go_from_call_to_call_and_from_change_to_change() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    let mut after = |keys: &str| {
+        go(&mut chat, "# What I see");
+        chat.nvim.input(keys);
+        chat.nvim.exec_lua("return vim.fn.getline('.')", []).as_str().expect("a text").to_owned()
+    };
+    assert_eq!(after("]t"), "✓ Read notes.txt");
+    assert_eq!(after("2]t"), "✓ Edit notes.txt");
+    assert_eq!(after("]c"), "✓ Edit notes.txt");
+    assert_eq!(after("]c[t"), "✓ Read notes.txt");
+    assert_eq!(after("]c[c"), "✓ Edit notes.txt");
+    assert_eq!(after("[t"), "# What I see");
+    let plugs = chat.nvim.exec_lua(
+        "return vim.fn.maparg('<Plug>(acp-next-call)', 'n') ~= '' or
+        vim.fn.maparg('<Plug>(acp-next-call)', 'n', false, true).callback ~= nil",
+        [],
+    );
+    assert_eq!(plugs, true.into());
+}
+
+#[test]
+fn a_block_of_code_is_yanked_whole_into_the_register_that_was_named() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "local x");
+    chat.nvim.input("gy");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('\"')", []), "# no heading\nlocal x\n".into());
+    go(&mut chat, "```lua");
+    chat.nvim.input("\"qgy");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('q')", []), "# no heading\nlocal x\n".into());
+    go(&mut chat, "## More");
+    chat.nvim.input("gy");
+    chat.nvim.wait_for_screen("no block of code under the cursor");
+}
+
+#[test]
+fn all_there_is_to_know_of_a_call_shows_in_a_window_that_q_closes() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "Read notes.txt");
+    chat.nvim.input("K");
+    let text = chat.nvim.exec_lua("return table.concat(vim.fn.getline(1, '$'), '\\n')", []);
+    let text = text.as_str().expect("a text");
+    assert!(text.starts_with("# Read notes.txt\nread · done"), "{text}");
+    assert!(
+        text.contains("\"est\": null") && text.contains("## Output") && text.contains("- notes.txt:3"),
+        "{text}"
+    );
+    chat.nvim.input("q");
+    let wins = chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []);
+    assert_eq!(wins, 3.into());
+}
+
+#[test]
+fn the_outline_lists_what_was_asked_and_the_headings_of_what_was_answered() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "So.");
+    chat.nvim.input("gO");
+    let code =
+        "return table.concat(vim.tbl_map(function(item) return item.text end, vim.fn.getloclist(0)), '\\n')";
+    assert_eq!(chat.nvim.exec_lua(code, []), "look\n  What I see\n    More".into());
+    chat.nvim.input("3G<CR>");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.getline('.')", []) == "## More".into(),
+        "the heading",
+    );
+}

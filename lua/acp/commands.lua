@@ -67,12 +67,19 @@ M.subcommands = {
   },
   {
     name = "sessions",
-    about = "Go to another session",
-    takes = "[number]",
+    about = "Go to another session, or take up an earlier one",
+    takes = "[number|words]",
     completes = true,
   },
+  {
+    name = "resume",
+    about = "Take up the last session of this project",
+    takes = "[agent]",
+    completes = true,
+  },
+  { name = "rename", about = "Give the session a name", takes = "[name]" },
   { name = "close", about = "End the session and put its chat away" },
-  { name = "delete", about = "Delete one of the sessions that the agent has stored" },
+  { name = "delete", about = "Delete one of the stored sessions" },
   { name = "terminals", about = "Go to the terminal of a command" },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
   { name = "logout", about = "Log out of the agent" },
@@ -180,7 +187,7 @@ function M.complete(lead, line, position)
   elseif subcommand.words then
     return #words == 1 and beginning_with(subcommand.words, lead) or {}
   elseif subcommand.completes then
-    local kind = subcommand.name == "new" and "agents" or subcommand.name
+    local kind = (subcommand.name == "new" or subcommand.name == "resume") and "agents" or subcommand.name
     return acp.complete(kind, lead, vim.list_slice(words, 2))
   end
   return {}

@@ -16,6 +16,8 @@
 ---@field projects? table<string, acp.ProjectOptions>
 ---@field log? boolean|string
 ---@field notify? boolean
+---@field bell? boolean
+---@field record? boolean
 ---@field timeouts? acp.TimeoutOptions
 
 ---@class acp.ProjectOptions
@@ -48,8 +50,15 @@
 ---@field prompt? acp.Key
 ---@field next_entry? acp.Key
 ---@field previous_entry? acp.Key
+---@field next_call? acp.Key
+---@field previous_call? acp.Key
+---@field next_change? acp.Key
+---@field previous_change? acp.Key
 ---@field go_to? acp.Key
 ---@field toggle? acp.Key
+---@field details? acp.Key
+---@field yank_code? acp.Key
+---@field outline? acp.Key
 ---@field next_hunk? acp.Key
 ---@field previous_hunk? acp.Key
 ---@field review_keep? acp.Key
@@ -97,6 +106,24 @@
 ---@field agent? string
 ---@field new? boolean another session, though one is there
 ---@field range? acp.Range
+---@field session? integer show the session of this number
+
+---@class acp.SessionOptions
+---@field session? integer the session that is meant; without it the one that commands mean
+
+---@class acp.SendOptions: acp.SessionOptions
+---@field range? acp.Range
+---@field steer? boolean into the turn that runs
+
+--- A session that is remembered.
+---@class acp.StoredSession
+---@field name string the agent's name in the options
+---@field id string the agent's own id of the session
+---@field cwd string
+---@field title? string
+---@field prompts string[]
+---@field began integer seconds since 1970
+---@field used integer
 
 --- Lines of a buffer, the last one included.
 ---@class acp.Range
@@ -158,6 +185,8 @@
 ---@field text? string the arguments as they were written
 ---@field bang? boolean
 ---@field range? acp.Range
+---@field session? integer
+---@field then? function gets what is not known at once
 
 --- The library. Each function may raise; the error's `tostring()` is the text for the user.
 ---@class acp.Native

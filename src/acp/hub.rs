@@ -11,6 +11,7 @@ use tokio::task::{self, JoinSet, spawn_blocking};
 use super::files::Loaded;
 use super::guard::Guard;
 use super::handled::Handled;
+use super::record::Records;
 use super::terminals::Terminals;
 use super::watch::Watch;
 use super::wire_log::WireLog;
@@ -44,6 +45,7 @@ pub struct Hub {
     agents: HashMap<AgentId, mpsc::UnboundedSender<Command>>,
     /// Which agent a session belongs to.
     sessions: HashMap<SessionKey, AgentId>,
+    records: Records,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
     /// Says to all that Neovim is leaving, and how long it waits.
@@ -70,6 +72,7 @@ impl Hub {
             shared: Arc::new(shared),
             agents: HashMap::new(),
             sessions: HashMap::new(),
+            records: Records::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
             leaving: watch::Sender::new(None),
@@ -93,11 +96,14 @@ impl Hub {
         self.leaving.send_replace(Some(limit));
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || shared.terminals.end_all());
+        let records = std::mem::take(&mut self.records);
+        let records = spawn_blocking(move || records.end());
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
+        let _ = records.await;
     }
 
     fn command(&mut self, command: Command) {
@@ -129,6 +135,7 @@ impl Hub {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
             }
+            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),

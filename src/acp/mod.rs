@@ -16,6 +16,7 @@ mod jobs;
 mod outbox;
 mod process;
 pub mod quirks;
+mod record;
 mod restore;
 mod rpc;
 mod session;

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::core::changes::TextEdit;
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::diff::Placed;
+use crate::core::record::{Kept, Wish};
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -137,6 +138,8 @@ pub enum Command {
     PutBack { job: JobId, path: PathBuf, expected: Option<String>, text: Option<String> },
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
+    /// Keep or recall what the plugin itself remembers of sessions, in this folder.
+    Record { folder: PathBuf, wish: Wish },
     /// End one agent and all that it runs.
     Disconnect { agent: AgentId },
     /// End everything: Neovim is leaving.
@@ -274,6 +277,15 @@ pub enum Event {
     Computed {
         job: JobId,
         outcome: Outcome,
+    },
+    /// All that is remembered of sessions, the one used last first, or why it cannot be had.
+    Recalled {
+        job: JobId,
+        kept: Result<Vec<Kept>, String>,
+    },
+    /// Nothing can be remembered of sessions; told once.
+    RecordFailed {
+        text: String,
     },
     /// The agent could not be started or initialized, or its process ended. Nothing more comes.
     Exited {

@@ -12,6 +12,7 @@ pub mod merge;
 pub mod message;
 pub mod output;
 pub mod pattern;
+pub mod record;
 pub mod review;
 pub mod session;
 pub mod slice;

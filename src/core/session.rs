@@ -72,6 +72,8 @@ pub struct Session {
     pub taking_up: Option<(String, Reopen)>,
     pub phase: Phase,
     pub title: Option<String>,
+    /// The title is the user's: the agent does not change it.
+    named: bool,
     pub modes: Option<Modes>,
     pub models: Option<Models>,
     pub options: Vec<ConfigOption>,
@@ -139,6 +141,7 @@ impl Session {
             taking_up: None,
             phase: Phase::Opening { since: now },
             title: None,
+            named: false,
             modes: None,
             models: None,
             options: Vec::new(),
@@ -251,6 +254,48 @@ impl Session {
             entry.open = !entry.open;
             self.touched.insert(id);
         }
+    }
+
+    /// The user calls the conversation this; nothing gives the naming back to the agent.
+    pub fn rename(&mut self, title: &str) {
+        let title = one_line(title);
+        self.named = !title.is_empty();
+        self.title = Some(title).filter(|title| !title.is_empty());
+        self.status_touched = true;
+    }
+
+    pub fn was_named(&self) -> bool {
+        self.named
+    }
+
+    /// The first thing that the user said.
+    pub fn first_prompt(&self) -> Option<&str> {
+        self.entries.iter().find_map(|entry| match &entry.body {
+            Body::User { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Everything that the user said.
+    pub fn prompts(&self) -> impl Iterator<Item = &String> {
+        self.entries.iter().filter_map(|entry| match &entry.body {
+            Body::User { text, .. } => Some(text),
+            _ => None,
+        })
+    }
+
+    /// Shows what was said before this session was taken up, where the agent does not.
+    pub fn recall<'a>(&mut self, prompts: impl Iterator<Item = &'a str>, now: Moment) {
+        for text in prompts {
+            self.add(Body::User { text: text.to_owned(), attachments: Vec::new() }, now);
+        }
+        self.speaker_shown = false;
+    }
+
+    /// What the agent has said in the present turn, or in the last one.
+    pub fn answer_text(&self) -> String {
+        let said = self.entries[self.turn.first.min(self.entries.len())..].iter().filter_map(Entry::stream);
+        said.collect::<Vec<_>>().join("\n\n")
     }
 
     // Opening and ending.
@@ -587,7 +632,7 @@ impl Session {
                 self.status_touched = true;
             }
             Update::Info { title, updated_at: _ } => {
-                if let Some(title) = title {
+                if let Some(title) = title.filter(|_| !self.named) {
                     self.title = title.map(|title| one_line(&title));
                     self.status_touched = true;
                 }

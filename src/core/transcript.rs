@@ -3,14 +3,16 @@
 //! with icons off: words come first.
 
 mod call;
+pub mod details;
 mod elicitation;
 mod greeting;
 pub mod groups;
+pub mod reading;
 mod summary;
 
 use std::ops::Range;
+use std::path::PathBuf;
 
-pub use self::call::count_lines;
 use crate::core::entry::{Body, Entry};
 use crate::core::message::{
     Failure, FailureKind, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
@@ -52,8 +54,22 @@ pub struct Drawing {
     pub marks: Vec<Mark>,
     /// Virtual text at the right edge.
     pub right: Vec<(usize, String)>,
+    /// Where rows lead to.
+    pub targets: Vec<Target>,
     /// The rows that are Markdown.
     pub markdown: Option<Range<usize>>,
+}
+
+/// The place in a file that a row is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    pub row: usize,
+    pub path: PathBuf,
+    /// 1-based.
+    pub line: Option<u32>,
+    /// What stands there. An agent may have told a part of the file only, so the line's number may count
+    /// from somewhere else.
+    pub text: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +98,8 @@ impl Drawing {
         self.lines.extend(other.lines);
         self.marks.extend(other.marks.into_iter().map(|mark| Mark { row: mark.row + rows, ..mark }));
         self.right.extend(other.right.into_iter().map(|(row, text)| (row + rows, text)));
+        self.targets
+            .extend(other.targets.into_iter().map(|target| Target { row: target.row + rows, ..target }));
     }
 
     fn indented(&mut self, text: &str, indent: &str, group: Option<&'static str>) {

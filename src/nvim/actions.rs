@@ -6,6 +6,7 @@ mod chats;
 mod choices;
 mod panel;
 mod prompts;
+mod reading;
 mod review;
 mod sessions;
 mod transcript;
@@ -13,6 +14,7 @@ mod views;
 
 pub use review::Scope;
 pub use sessions::session_status;
+use transcript::{has_change, is_call};
 
 use std::path::PathBuf;
 
@@ -47,6 +49,10 @@ struct Args {
     text: String,
     bang: bool,
     range: Option<Range>,
+    /// The session that is meant, whichever the user is in.
+    session: Option<SessionKey>,
+    /// Who gets what is not known at once.
+    then: Option<mlua::Function>,
 }
 
 /// 1-based lines, the last one included.
@@ -77,6 +83,8 @@ impl Args {
             words,
             bang: table.get::<Option<bool>>("bang")?.unwrap_or(false),
             range,
+            session: table.get::<Option<u32>>("session")?.map(SessionKey),
+            then: table.get("then")?,
         })
     }
 
@@ -97,7 +105,19 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "commands" {
         return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
     }
-    enter(|app| app.act(&name, args)).map(|()| Value::Nil)
+    let result = enter(|app| {
+        if let Some(key) = args.session.filter(|key| !app.sessions.contains_key(key)) {
+            return fail(format!("there is no session {}", key.0));
+        }
+        app.meant = args.session;
+        let done = match name.as_str() {
+            "ask" => app.ask(args),
+            _ => app.act(&name, args).map(|()| serde_json::Value::Null),
+        };
+        app.meant = None;
+        done
+    })?;
+    if result.is_null() { Ok(Value::Nil) } else { to_lua(lua, &result) }
 }
 
 /// A key of the chat's was pressed.
@@ -106,7 +126,10 @@ pub fn key(_: &Lua, name: &str) -> Result<()> {
 }
 
 pub fn status(lua: &Lua, session: Option<u32>) -> Result<Value> {
-    let status = enter(|app| Ok(app.status(session.map(SessionKey))))?;
+    let mut status = crate::nvim::status();
+    if let (Some(session), Some(all)) = (session, status["sessions"].as_array_mut()) {
+        all.retain(|each| each["session"] == session);
+    }
     to_lua(lua, &status)
 }
 
@@ -142,7 +165,7 @@ impl App {
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
             "config" => self.choose_option(&args.words),
-            "sessions" => self.choose_session(args.first()),
+            "sessions" => self.choose_session(args.words),
             "terminals" => self.choose_terminal(),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
@@ -150,6 +173,9 @@ impl App {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),
             },
+            "rename" => self.rename(&args.text),
+            "resume" => self.resume(args.first()),
+            "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
             "restart" => match self.session_here() {
                 Some(key) => self.restart(key),
@@ -187,8 +213,15 @@ impl App {
                 Ok(())
             }
             "prompt" => self.show(key),
-            "next_entry" => self.step(key, true),
-            "previous_entry" => self.step(key, false),
+            "next_entry" => self.step(key, true, |_| true),
+            "previous_entry" => self.step(key, false, |_| true),
+            "next_call" => self.step(key, true, is_call),
+            "previous_call" => self.step(key, false, is_call),
+            "next_change" => self.step(key, true, has_change),
+            "previous_change" => self.step(key, false, has_change),
+            "details" => self.show_details(key),
+            "yank_code" => self.yank_code(key),
+            "outline" => self.show_outline(key),
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),

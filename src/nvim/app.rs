@@ -8,8 +8,10 @@ mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod record;
 mod reviews;
 mod sessions;
+mod signals;
 mod terminals;
 mod tools;
 mod watching;
@@ -31,6 +33,7 @@ use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
 };
+use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
@@ -62,10 +65,20 @@ pub struct App {
     pub follow: Follow,
     pub terminals: Terminals,
     pub asking: Asking,
+    pub signals: signals::Signals,
+    /// The session that the call under way is about, where it says so.
+    pub meant: Option<SessionKey>,
     pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
+    record_folder: PathBuf,
+    /// What waits for the record to be read.
+    recalls: HashMap<JobId, record::WithRecord>,
+    /// The sessions that the record knows of.
+    recorded: BTreeSet<SessionKey>,
+    /// The sessions being taken up, as the record knows them.
+    taken_up: HashMap<SessionKey, Kept>,
     launches: HashMap<AgentId, Launch>,
     /// The agents that were started and have not ended.
     alive: BTreeSet<AgentId>,
@@ -81,8 +94,8 @@ pub struct App {
     pub files: Files,
     review: Proposals,
     pub reviews: Reviews,
-    highlight: Highlight,
     watching: Watching,
+    pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -145,6 +158,7 @@ impl App {
         bundled: Option<PathBuf>,
     ) -> Result<Self> {
         let state: String = editor.func("stdpath", "log")?;
+        let records: String = editor.func("stdpath", "state")?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -156,10 +170,16 @@ impl App {
             follow: Follow::default(),
             terminals: Terminals::default(),
             asking: Asking::default(),
+            signals: signals::Signals::default(),
+            meant: None,
             effects: VecDeque::new(),
             extensions: Extensions::default(),
             bundled,
             log_path: Path::new(&state).join("acp.log"),
+            record_folder: Path::new(&records).join("acp/sessions"),
+            recalls: HashMap::new(),
+            recorded: BTreeSet::new(),
+            taken_up: HashMap::new(),
             launches: HashMap::new(),
             alive: BTreeSet::new(),
             infos: HashMap::new(),
@@ -193,10 +213,17 @@ impl App {
         if self.background.is_none() {
             self.start_background()?;
         }
+        let sent = match &command {
+            Command::Prompt { session, content } => Some((*session, content.clone())),
+            _ => None,
+        };
         if let Some(background) = &self.background {
             background.send(command);
         }
-        Ok(())
+        match sent {
+            Some((key, content)) => self.turn_started(key, &content),
+            None => Ok(()),
+        }
     }
 
     pub fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
@@ -224,15 +251,6 @@ impl App {
     pub fn shut_down(&mut self) {
         if let Some(background) = self.background.take() {
             background.shut_down(Duration::from_millis(400));
-        }
-    }
-
-    /// Says something outside the chat when no window of the tab page shows it.
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        let hidden = self.chats.get(&key).is_some_and(|chat| chat.window(&self.editor).is_none());
-        if hidden && self.config.notify {
-            let text = text.to_owned();
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
         }
     }
 

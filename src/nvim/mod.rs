@@ -69,6 +69,10 @@ thread_local! {
     static LATE: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     /// The drain or a frame was due while the app was busy.
     static OVERDUE: Cell<bool> = const { Cell::new(false) };
+    /// What `status()` last gave, for those who ask while the app is busy: status lines that are drawn
+    /// because of it. And whether anybody has asked yet.
+    static STATUS: RefCell<serde_json::Value> = const { RefCell::new(serde_json::Value::Null) };
+    static STATUS_ASKED: Cell<bool> = const { Cell::new(false) };
     static EDITOR: RefCell<Option<Rc<Editor>>> = const { RefCell::new(None) };
 }
 
@@ -153,6 +157,14 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["BufUnload"], App::buffer_unloaded)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
     on(&["WinResized", "VimResized"], |app, _| app.resized())?;
+    on(&["FocusLost"], |app, _| {
+        app.signals.away = true;
+        Ok(())
+    })?;
+    on(&["FocusGained"], |app, _| {
+        app.signals.away = false;
+        Ok(())
+    })?;
     on(&["QuitPre"], |app, _| app.quitting())?;
     on_window_closed(editor, group)?;
     on(&["ColorScheme"], |app, _| groups::define(&app.editor))
@@ -239,6 +251,23 @@ fn look<R>(at: impl FnOnce(&App) -> R) -> Option<R> {
     APP.with(|cell| cell.try_borrow().ok()?.as_ref().map(at))
 }
 
+fn keep_status(status: serde_json::Value) {
+    STATUS.set(status);
+}
+
+fn status_was_asked() -> bool {
+    STATUS_ASKED.get()
+}
+
+/// What the sessions are doing, as it is known when the app is busy.
+fn status() -> serde_json::Value {
+    STATUS_ASKED.set(true);
+    if let Some(status) = look(|app| app.status(None)) {
+        keep_status(status);
+    }
+    STATUS.with_borrow(Clone::clone)
+}
+
 /// Has the app take note of something in the midst of an edit, when nothing else may be run; `None` while
 /// it is busy.
 fn note<R>(work: impl FnOnce(&mut App) -> R) -> Option<R> {
@@ -307,7 +336,11 @@ fn to_lua(lua: &Lua, data: &impl serde::Serialize) -> Result<mlua::Value> {
 
 /// A function for Lua that runs a key's action.
 fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
-    lua.create_function(move |lua, ()| actions::key(lua, name))
+    lua.create_function(move |lua, ()| {
+        // A mapping's error would be shown without its words (E5108).
+        guarded(|| actions::key(lua, name));
+        Ok(())
+    })
 }
 
 /// A function for `nvim_open_term()` that hands on what the user types.

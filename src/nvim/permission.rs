@@ -3,7 +3,7 @@
 use mlua::Result;
 
 use crate::core::message::{AskId, PermissionKind, SessionKey};
-use crate::core::transcript::count_lines;
+use crate::core::tool_call::count_lines;
 use crate::nvim::app::App;
 
 impl App {

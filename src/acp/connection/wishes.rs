@@ -131,6 +131,7 @@ impl Connection {
             | Command::Unwatch { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
+            | Command::Record { .. }
             | Command::PutBack { .. }
             | Command::Shutdown => {}
         }

@@ -65,10 +65,19 @@ impl App {
         if args.bang { self.steer(key, content) } else { self.prompt(key, content) }
     }
 
+    /// Sends a prompt, and says in which turn of which session it will be answered.
+    pub(super) fn ask(&mut self, args: Args) -> Result<serde_json::Value> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        self.send_text(Args { session: Some(key), ..args })?;
+        let waiting = self.sessions.get(&key).map_or(0, |session| session.queue().len() as u64);
+        Ok(serde_json::json!({ "session": key.0, "turn": self.turn_of(key) + waiting }))
+    }
+
     /// Answers the oldest open question with the option named, else with the first of these kinds.
     pub(super) fn decide(&mut self, named: Option<&str>, kinds: &[PermissionKind]) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let waiting = self.sessions.get(&key).into_iter().chain(self.sessions.values());
+        let others = self.sessions.values().filter(|_| self.meant.is_none());
+        let waiting = self.sessions.get(&key).into_iter().chain(others);
         let Some((key, open)) =
             waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {

@@ -23,6 +23,8 @@ impl App {
     pub fn after_change(&mut self, key: SessionKey) -> Result<()> {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         let (entries, status) = session.take_touched();
+        self.signal(key, &entries, status);
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         if !entries.is_empty() {
             // A call that is over takes its virtual text along, however it ended.
             let over: BTreeSet<EntryId> = entries

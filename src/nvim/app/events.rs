@@ -6,7 +6,8 @@ use serde_json::json;
 use super::App;
 use super::changed::{Change, plain_lines};
 use crate::core::message::{
-    Access, AgentId, Answer, AskId, Command, Event, Question, SessionKey, Severity, Steering, TurnEnd, Update,
+    Access, AgentId, Answer, AskId, Command, Event, FailureKind, Question, SessionKey, Severity, Steering,
+    TurnEnd, Update,
 };
 use crate::core::session::{LoggedIn, Moment};
 use crate::core::transcript::readable;
@@ -32,14 +33,19 @@ impl App {
             Event::Opened { session: key, opened } => {
                 let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
                 let commands = session.opened(*opened, now);
+                self.opened_again(key);
                 self.send_all(commands)?;
                 self.emit("AcpOpened", key, json!({}));
                 self.after_change(key)?;
             }
             Event::OpenFailed { session: key, failure } => {
                 self.emit("AcpFailed", key, json!({ "message": failure.message }));
+                let (kind, why) = (failure.kind, failure.message.clone());
                 if let Some(session) = self.sessions.get_mut(&key) {
                     session.open_failed(failure);
+                }
+                if matches!(kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {
+                    self.not_opened_again(key, &why);
                 }
                 self.after_change(key)?;
             }
@@ -131,6 +137,10 @@ impl App {
                 }
             }
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
+            Event::Recalled { job, kept } => self.recalled(job, kept)?,
+            Event::RecordFailed { text } => {
+                self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+            }
             Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
             Event::Exited { agent, why } => {
                 self.pids.remove(&agent);
@@ -163,7 +173,12 @@ impl App {
             _ => None,
         };
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let titled = matches!(update, Update::Info { title: Some(_), .. });
         session.apply(update, now);
+        if titled {
+            self.keep_title(key)?;
+        }
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         if let Some((id, moved, content)) = call
             && let Some(entry) = session.call_entry(&id)
         {
@@ -219,14 +234,18 @@ impl App {
             TurnEnd::Failed(failure) => ("failed".to_owned(), Some(failure.message.clone())),
         };
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let text = session.answer_text();
         let commands = session.turn_ended(end, now);
         let name = session.name();
+        // Before what waited in line is sent, which begins the next one.
+        let turn = self.turn_of(key);
+        let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
+        self.emit("AcpTurnEnded", key, data);
         self.send_all(commands)?;
         self.review.clear_session(&self.editor, key)?;
         self.follow.clear(&self.editor)?;
         self.after_change(key)?;
         self.settle(key)?;
-        self.emit("AcpTurnEnded", key, json!({ "stop_reason": reason, "error": failed }));
         match failed {
             Some(message) => self.announce(key, &format!("{name}: {}", readable(&message)), Level::Error),
             None => self.announce(key, &format!("{name} is done"), Level::Info),

@@ -119,6 +119,9 @@ impl App {
 
     /// The session whose chat the cursor is in, else the one used last.
     pub fn session_here(&self) -> Option<SessionKey> {
+        if let Some(key) = self.meant {
+            return Some(key).filter(|key| self.sessions.contains_key(key));
+        }
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf);
         here.map(|chat| chat.session).or(self.current.filter(|key| self.sessions.contains_key(key)))
@@ -234,6 +237,9 @@ impl App {
         }
         self.sessions.remove(&key);
         self.bars.remove(&key);
+        self.taken_up.remove(&key);
+        self.recorded.remove(&key);
+        self.forget_signals(key);
         if self.current == Some(key) {
             self.current = self.sessions.keys().next_back().copied();
         }
@@ -243,6 +249,11 @@ impl App {
     /// How a session's agent was started.
     pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
         self.launches.get(&self.sessions.get(&key)?.agent)
+    }
+
+    /// The name under which a running agent is configured.
+    pub fn configured_name(&self, agent: AgentId) -> Option<String> {
+        self.launches.get(&agent).map(|launch| launch.name.clone())
     }
 
     /// The agents that run and have said what they can do: one session of each, and its abilities.

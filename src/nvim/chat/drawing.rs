@@ -13,7 +13,7 @@ use crate::core::entry::{Body, Entry, EntryId};
 use crate::core::message::TerminalId;
 use crate::core::session::Session;
 use crate::core::transcript::groups::{Groups, Place, role};
-use crate::core::transcript::{Drawing, Standing, Style, Tail, clean_lines, draw, draw_standing};
+use crate::core::transcript::{Drawing, Standing, Style, Tail, Target, clean_lines, draw, draw_standing};
 use crate::nvim::editor::Editor;
 use crate::nvim::highlight::Highlight;
 
@@ -452,6 +452,31 @@ impl Chat {
             Some(next) => self.start_row(editor, EntryId(*next)),
             None => editor.line_count(self.transcript),
         }
+    }
+
+    /// The first row of an entry that is not the blank line that sets it off.
+    pub fn head_row(&self, editor: &Editor, id: EntryId) -> Result<usize> {
+        let row = self.start_row(editor, id)?;
+        let lines = editor.lines(self.transcript, row as i64, row as i64 + 1)?;
+        Ok(row + usize::from(id.0 > 0 && lines.first().is_some_and(String::is_empty)))
+    }
+
+    /// The place in a file that a 0-based row is about.
+    pub fn target_at(
+        &self,
+        editor: &Editor,
+        session: &Session,
+        tails: Tails,
+        row: usize,
+    ) -> Result<Option<Target>> {
+        let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
+        let Some(entry) = session.entry(id).filter(|entry| entry.tool().is_some()) else { return Ok(None) };
+        let before = id.0.checked_sub(1).and_then(|before| session.entry(EntryId(before)));
+        let width = self.window(editor).map_or(Ok((80, 0)), |win| editor.win_size(win))?.0;
+        let style = Style { icons: true, width: width.into() };
+        let row = row - self.start_row(editor, id)?;
+        let drawing = self.look(session, id, before, entry, &style, tails);
+        Ok(drawing.targets.into_iter().find(|target| target.row == row))
     }
 
     /// The entries that have rows, in order.
