@@ -138,6 +138,19 @@ pub enum Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiffOptions {
     pub style: DiffStyle,
+    /// How long changes stay marked that are neither kept nor undone.
+    pub stay: Stay,
+    pub tell_undone: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// Until the user has decided.
+    Decided,
+    /// Until the session's next prompt.
+    Prompt,
+    /// Until the turn is over.
+    Turn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,7 +225,7 @@ impl Default for Config {
                 timeout: None,
                 output_limit: 1 << 20,
             },
-            diff: DiffOptions { style: DiffStyle::Inline },
+            diff: DiffOptions { style: DiffStyle::Inline, stay: Stay::Decided, tell_undone: true },
             mcp_servers: Vec::new(),
             additional_directories: Vec::new(),
             projects: BTreeMap::new(),
@@ -362,6 +375,8 @@ impl Config {
         }
         if let Some(diff) = table.group("diff") {
             diff.set("style", &mut self.diff.style, |field| field.one_of(DIFF_STYLES));
+            diff.set("stay", &mut self.diff.stay, |field| field.one_of(STAYS));
+            diff.set("tell_undone", &mut self.diff.tell_undone, |field| field.bool());
             diff.close();
         }
         table.set("mcp_servers", &mut self.mcp_servers, |field| field.mcp_servers());
@@ -464,4 +479,5 @@ const POSITIONS: &[(&str, Position)] = &[
     ("tab", Position::Tab),
 ];
 
+const STAYS: &[(&str, Stay)] = &[("decided", Stay::Decided), ("prompt", Stay::Prompt), ("turn", Stay::Turn)];
 const DIFF_STYLES: &[(&str, DiffStyle)] = &[("inline", DiffStyle::Inline), ("off", DiffStyle::Off)];

@@ -196,3 +196,60 @@ fn an_agent_that_writes_itself_is_believed_by_its_diffs_also_before_the_file_is_
     chat.nvim.command("Acp undo");
     assert_eq!(chat.project.read("b.txt"), "uno\ndue\ntre\n");
 }
+
+#[test]
+fn what_was_undone_is_told_to_the_agent_with_the_next_prompt() {
+    let mut chat = written();
+    chat.nvim.input("gg]c");
+    chat.nvim.command("Acp undo");
+    chat.nvim.command("Acp send Go on");
+    chat.wait_for("I undid these changes of yours");
+    let prompt = chat.got("session/prompt")["params"]["prompt"].clone();
+    assert_eq!(prompt[0]["text"], "Go on");
+    assert_eq!(prompt[1]["text"], "\n\nI undid these changes of yours:\n- a.txt:2 (+1 -1): TWO");
+}
+
+#[test]
+fn a_line_tells_who_wrote_it_and_what_for_wherever_it_has_moved() {
+    let mut chat = written();
+    chat.nvim.input("ggOmine<Esc>3G");
+    chat.nvim.command("Acp blame");
+    chat.nvim.wait_for_screen("asked: Change it");
+    assert!(chat.nvim.screen().contains("Fake · turn 1"), "{}", chat.nvim.screen());
+    chat.nvim.input("q1G:Acp blame<CR>");
+    chat.nvim.wait_for_screen("no agent wrote this line");
+}
+
+#[test]
+fn changes_that_are_to_stay_until_the_next_prompt_are_kept_then() {
+    let mut chat = written();
+    chat.nvim.exec_lua("require('acp').setup({ diff = { stay = 'prompt' } })", []);
+    chat.nvim.command("Acp send Go on");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the marks to go");
+}
+
+#[test]
+fn five_hundred_hunks_in_a_large_file_are_compared_in_the_background_and_drawn_in_slices() {
+    let text = |word: &str| -> String {
+        let line =
+            |n: usize| if n.is_multiple_of(100) { format!("{word} {n}\n") } else { format!("line {n}\n") };
+        (0..50_000).map(line).collect()
+    };
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", &text("new")));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", &text("old"))], steps(all));
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("- old 0");
+    let marks = "return #vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('a.txt'),
+        vim.api.nvim_create_namespace('acp.review'), 0, -1, {})";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(marks, []).as_u64() >= Some(1000), "all hunks to be drawn");
+    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.input("Gggomine<Esc>[c");
+    chat.nvim.command("Acp undo all");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(marks, []).as_u64() == Some(0), "all to be undone");
+    assert_eq!(chat.nvim.buffer_text(0), text("old").replacen("old 0\n", "old 0\nmine\n", 1).trim_end());
+}

@@ -50,6 +50,7 @@ M.subcommands = {
     takes = "[which]",
     words = { "hunk", "file", "turn", "session", "all" },
   },
+  { name = "blame", about = "Show which agent wrote the line at the cursor, and what for" },
   {
     name = "review",
     about = "Review what agents changed in one buffer; with ! in the quickfix list",

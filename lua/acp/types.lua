@@ -88,6 +88,8 @@
 
 ---@class acp.DiffOptions
 ---@field style? "inline"|"off"
+---@field stay? "decided"|"prompt"|"turn"
+---@field tell_undone? boolean
 
 ---@class acp.TimeoutOptions
 ---@field initialize? number seconds

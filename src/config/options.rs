@@ -433,6 +433,20 @@ pub const OPTIONS: &[OptionSpec] = &[
                 or not at all.",
     },
     OptionSpec {
+        key: "diff.stay",
+        takes: "\"decided\", \"prompt\" or \"turn\"",
+        default: "\"decided\"",
+        about: "How long changes that you have neither kept nor undone stay marked: until you do, until your \
+                next prompt in the session, or until the turn is over. They count as kept then.",
+    },
+    OptionSpec {
+        key: "diff.tell_undone",
+        takes: "boolean",
+        default: "true",
+        about: "Tell the agent with your next prompt which of its changes you undid; the chat shows it with \
+                the prompt.",
+    },
+    OptionSpec {
         key: "mcp_servers",
         takes: "list of servers",
         default: "{}",

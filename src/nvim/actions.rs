@@ -2,6 +2,7 @@
 //! API all end here. Each action finds what it is about, does one thing, and says what to do next
 //! when there is nothing it could be done to.
 
+mod blame;
 mod chats;
 mod choices;
 mod panel;
@@ -188,6 +189,7 @@ impl App {
             "keep" => self.decide_hunks(review::Verdict::Keep, &args),
             "undo" => self.decide_hunks(review::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
+            "blame" => self.blame(),
             "review" => self.open_review(&args),
             "log" => self.open_log(),
             "keys" => self.show_keys(),

@@ -51,6 +51,8 @@ pub struct Reviews {
     pub drawing: bool,
     pub panel: Option<Panel>,
     pub comments: Vec<Comment>,
+    /// What was undone since each session's agent was last told, as it will read it.
+    pub undone: HashMap<SessionKey, Vec<String>>,
     /// How many hunks were kept and undone since the review was opened.
     pub decided: (usize, usize),
 }

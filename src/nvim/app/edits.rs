@@ -95,7 +95,7 @@ impl App {
             }
             (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
             (Some(Job::Recall { path, buf, origin, text }), Outcome::Placed(placed)) => {
-                self.recalled(&path, buf, origin, text, &placed)
+                self.told_placed(&path, buf, origin, text, &placed)
             }
             (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
             _ => Ok(()),

@@ -243,6 +243,7 @@ impl App {
         self.emit("AcpTurnEnded", key, data);
         self.send_all(commands)?;
         self.review.clear_session(&self.editor, key)?;
+        self.settle_reviews(key, crate::config::Stay::Turn)?;
         self.follow.clear(&self.editor)?;
         self.after_change(key)?;
         self.settle(key)?;

@@ -9,7 +9,7 @@ use mlua::{Result, Value};
 
 use super::changed::Change;
 use super::{App, Job};
-use crate::config::DiffStyle;
+use crate::config::{DiffStyle, Stay};
 use crate::core::changeset::{FileReview, OriginId, without};
 use crate::core::diff::Placed;
 use crate::core::entry::{Body, EntryId};
@@ -17,6 +17,7 @@ use crate::core::message::{Command, FileDiff, SessionKey, ToolKind, Work};
 use crate::core::review::Splice;
 use crate::core::text::one_line;
 use crate::core::tool_call::Status;
+use crate::nvim::actions::Scope;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::canonical;
 use crate::nvim::review::{Input, Origin};
@@ -98,7 +99,7 @@ impl App {
                         self.take_in(&path, Input::Agent { before: None, after, origin })?;
                     }
                 }
-                Some(buf) => self.recall(&path, buf, origin, of_file().collect())?,
+                Some(buf) => self.place_told(&path, buf, origin, of_file().collect())?,
                 None if known => {}
                 None => of_file().for_each(|diff| self.reviews.tell(path.clone(), origin, diff)),
             }
@@ -107,14 +108,14 @@ impl App {
     }
 
     /// Has it worked out what a file was before diffs that are in it already.
-    fn recall(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
+    fn place_told(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
         let Some(text) = self.editor.text(buf)? else { return Ok(()) };
         let work = Work::Place { text: text.clone(), diffs };
         let job = self.next_job(Job::Recall { path: path.to_owned(), buf, origin, text });
         self.send(Command::Compute { job, work })
     }
 
-    pub(super) fn recalled(
+    pub(super) fn told_placed(
         &mut self,
         path: &Path,
         buf: Buf,
@@ -149,7 +150,7 @@ impl App {
         match told.last() {
             Some((origin, _)) => {
                 let origin = *origin;
-                self.recall(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
+                self.place_told(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
             }
             None => Ok(()),
         }
@@ -261,6 +262,23 @@ impl App {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Something happened until which undecided changes of a session stay at the longest.
+    pub(super) fn settle_reviews(&mut self, key: SessionKey, until: Stay) -> Result<()> {
+        if self.config.diff.stay != until {
+            return Ok(());
+        }
+        let paths: Vec<PathBuf> = self.reviews.files.keys().cloned().collect();
+        paths.into_iter().try_for_each(|path| {
+            self.when_reviewed(&path.clone(), move |app| {
+                let meant = app.reviews.files.get(&path).and_then(|reviewed| {
+                    Some(app.reviews.meant(&Scope::Session(key), &path, reviewed.file.as_deref()?))
+                });
+                app.keep_in(&path, &meant.unwrap_or_default());
+                app.draw_reviews()
+            })
+        })
     }
 
     /// Runs what needs a file's review when all that came before is in it.

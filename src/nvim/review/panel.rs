@@ -183,7 +183,7 @@ impl Panel {
 }
 
 fn line_mark(editor: &Editor, text: &str, group: &str) -> Result<Table> {
-    if group.starts_with("AcpDiff") {
+    if matches!(group, "AcpDiffAdd" | "AcpDiffDelete") {
         return editor.table([("line_hl_group", editor.string(group)?)]);
     }
     editor.table([("end_col", Value::Integer(text.len() as i64)), ("hl_group", editor.string(group)?)])
