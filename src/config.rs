@@ -28,6 +28,7 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentOptions>,
     pub default_agent: Option<String>,
     pub window: WindowOptions,
+    pub prompt: PromptOptions,
     pub icons: bool,
     pub follow: bool,
     pub keys: Keys,
@@ -72,6 +73,20 @@ pub struct WindowOptions {
     pub width: Size,
     pub height: Size,
     pub prompt_height: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptOptions {
+    pub complete: Complete,
+}
+
+/// When completion opens by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complete {
+    /// Where no completion plugin does it.
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,6 +227,7 @@ impl Default for Config {
                 height: Size::Percent(50),
                 prompt_height: 5,
             },
+            prompt: PromptOptions { complete: Complete::Auto },
             icons: true,
             follow: false,
             keys: Keys::default(),
@@ -353,6 +369,10 @@ impl Config {
             window.set("prompt_height", &mut known.prompt_height, |field| field.cells());
             window.close();
         }
+        if let Some(prompt) = table.group("prompt") {
+            prompt.set("complete", &mut self.prompt.complete, |field| field.one_of(COMPLETES));
+            prompt.close();
+        }
         table.set("icons", &mut self.icons, |field| field.bool());
         table.set("follow", &mut self.follow, |field| field.bool());
         if let Some(keys) = table.group("keys") {
@@ -465,6 +485,9 @@ const LAYOUTS: &[(&str, Layout)] = &[
     ("tab", Layout::Tab),
     ("current", Layout::Current),
 ];
+
+const COMPLETES: &[(&str, Complete)] =
+    &[("auto", Complete::Auto), ("always", Complete::Always), ("never", Complete::Never)];
 
 const AUTO_OPEN: &[(&str, AutoOpen)] =
     &[("always", AutoOpen::Always), ("long", AutoOpen::Long), ("never", AutoOpen::Never)];

@@ -6,6 +6,7 @@
 ---@field agents? table<string, acp.AgentOptions>
 ---@field default_agent? string
 ---@field window? acp.WindowOptions
+---@field prompt? acp.PromptOptions
 ---@field icons? boolean
 ---@field follow? boolean
 ---@field keys? acp.KeyOptions
@@ -40,6 +41,9 @@
 ---@field height? number|string
 ---@field prompt_height? integer
 
+---@class acp.PromptOptions
+---@field complete? "auto"|"always"|"never"
+
 ---@alias acp.Key string|string[]|false
 
 ---@class acp.KeyOptions
@@ -71,6 +75,9 @@
 ---@field review_next? acp.Key
 ---@field review_previous? acp.Key
 ---@field review_close? acp.Key
+---@field older_prompt? acp.Key
+---@field newer_prompt? acp.Key
+---@field take_back? acp.Key
 ---@field next_mode? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key

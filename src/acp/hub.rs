@@ -9,9 +9,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinSet, spawn_blocking};
 
 use super::files::Loaded;
+use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
 use super::record::Records;
+use super::shelf::Shelf;
 use super::terminals::Terminals;
 use super::watch::Watch;
 use super::wire_log::WireLog;
@@ -48,6 +50,8 @@ pub struct Hub {
     records: Records,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
+    finder: Finder,
+    shelf: Shelf,
     /// Says to all that Neovim is leaving, and how long it waits.
     leaving: watch::Sender<Option<Duration>>,
 }
@@ -75,6 +79,8 @@ impl Hub {
             records: Records::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
+            finder: Finder::default(),
+            shelf: Shelf::default(),
             leaving: watch::Sender::new(None),
         }
     }
@@ -98,12 +104,16 @@ impl Hub {
         let terminals = spawn_blocking(move || shared.terminals.end_all());
         let records = std::mem::take(&mut self.records);
         let records = spawn_blocking(move || records.end());
+        let shelf = std::mem::take(&mut self.shelf);
+        let kept = spawn_blocking(move || shelf.finish());
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
         let _ = records.await;
+        // The same.
+        let _ = kept.await;
     }
 
     fn command(&mut self, command: Command) {
@@ -136,6 +146,12 @@ impl Hub {
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
             }
             Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
+            Command::Find { search, root, query } => {
+                let search = self.finder.begin(search, root, query);
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || search.run(&mailbox));
+            }
+            Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),

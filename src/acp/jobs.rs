@@ -1,5 +1,6 @@
 //! Computing off the editor's thread: which function of the core does which piece of work.
 
+use super::gather;
 use crate::core::message::{Outcome, Work};
 use crate::core::{changes, diff};
 
@@ -12,5 +13,10 @@ pub fn run(work: Work) -> Outcome {
             Outcome::Reviewed(file)
         }
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
+        Work::Gather { wants, images } => {
+            Outcome::Gathered(wants.into_iter().map(|want| gather::gather(want, images)).collect())
+        }
+        Work::Look { paths } => Outcome::Looked(paths.iter().map(|path| path.exists()).collect()),
+        Work::Paste { folder } => Outcome::Pasted(gather::paste(&folder)),
     }
 }

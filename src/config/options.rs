@@ -233,6 +233,28 @@ pub const KEYS: &[KeySpec] = &[
         about: "Close the review. What is left to decide stays.",
     },
     KeySpec {
+        name: "older_prompt",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-p>"],
+        about: "In the prompt's first line: the prompt that was sent before. Elsewhere: one line up.",
+    },
+    KeySpec {
+        name: "newer_prompt",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-n>"],
+        about: "In the prompt's last line: the prompt that was sent after, and at last what you had typed. \
+                Elsewhere: one line down.",
+    },
+    KeySpec {
+        name: "take_back",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<Up>"],
+        about: "In an empty prompt: take back the last prompt that waits. Else: one line up.",
+    },
+    KeySpec {
         name: "next_mode",
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
@@ -353,6 +375,14 @@ pub const OPTIONS: &[OptionSpec] = &[
         takes: "number",
         default: "5",
         about: "The height in lines of the window that you type into.",
+    },
+    OptionSpec {
+        key: "prompt.complete",
+        takes: "\"auto\", \"always\" or \"never\"",
+        default: "\"auto\"",
+        about: "Whether completion opens by itself when you type `@`, or `/` at the start of a prompt. \
+                `\"auto\"` leaves it to blink.cmp or nvim-cmp where one of them is loaded; see \
+                |acp-completion|.",
     },
     OptionSpec {
         key: "icons",

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::core::changes::TextEdit;
 use crate::core::changeset::{FileReview, OriginId};
+use crate::core::context::Lines;
 use crate::core::diff::Placed;
 use crate::core::record::{Kept, Wish};
 
@@ -140,6 +141,10 @@ pub enum Command {
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
     Record { folder: PathBuf, wish: Wish },
+    /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
+    Find { search: JobId, root: PathBuf, query: String },
+    /// Keep or give back what was typed. Done in the order in which it was asked for.
+    Keep(Keep),
     /// End one agent and all that it runs.
     Disconnect { agent: AgentId },
     /// End everything: Neovim is leaving.
@@ -286,6 +291,26 @@ pub enum Event {
     /// Nothing can be remembered of sessions; told once.
     RecordFailed {
         text: String,
+    },
+    /// The files that fit best, best first, relative to the root; folders end with a slash. `None` when
+    /// a newer search came in between.
+    Found {
+        search: JobId,
+        files: Option<Vec<String>>,
+    },
+    /// The prompts kept of a project, oldest first.
+    PastPrompts {
+        folder: PathBuf,
+        prompts: Vec<String>,
+    },
+    /// What was typed and never sent in a Neovim that is gone; it is this one's from now on.
+    Adopted {
+        folder: PathBuf,
+        drafts: Vec<Draft>,
+    },
+    /// What was typed could not be kept on the disk (`why` is fit for "couldn't keep your prompts: …").
+    NotKept {
+        why: String,
     },
     /// The agent could not be started or initialized, or its process ended. Nothing more comes.
     Exited {
@@ -830,6 +855,59 @@ pub enum Work {
     Place { text: String, diffs: Vec<FileDiff> },
     /// Take what an agent wrote into the review of its file (`core::changeset`).
     Review { file: Box<FileReview>, before: Option<String>, after: Option<String>, origin: OriginId },
+    /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
+    Gather { wants: Vec<Want>, images: bool },
+    /// Which of these paths are there.
+    Look { paths: Vec<PathBuf> },
+    /// The clipboard's image, written to a new file in the folder.
+    Paste { folder: PathBuf },
+}
+
+/// One thing that a prompt refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Want {
+    /// A file on the disk, or some of its lines. `name` is what the user wrote; if that was not surely
+    /// meant as a file, nothing is said where there is none.
+    File { name: String, path: PathBuf, lines: Option<Lines>, deliberate: bool },
+    /// What `git diff` says there.
+    Diff { root: PathBuf },
+    /// What the editor's thread has found already.
+    Ready(Gathered),
+}
+
+/// What became of a [`Want`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Gathered {
+    Content(Content),
+    /// There is no such thing; the reference stays text. Why, as a sentence for the user, if they are to
+    /// know.
+    Nothing(Option<String>),
+    /// It can't be sent, so the prompt isn't either. Fit for "couldn't send the prompt: …".
+    Refused(String),
+}
+
+/// What to do with what was typed. The folder is the project's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keep {
+    /// Add to the prompts of before.
+    Prompt { folder: PathBuf, text: String },
+    /// Answered by `PastPrompts`.
+    Recall { folder: PathBuf },
+    /// All that is typed and not sent in this Neovim, in place of what was said last.
+    Drafts { folder: PathBuf, drafts: Vec<Draft> },
+    /// Take over what Neovims that are gone have left. Answered by `Adopted`.
+    Adopt { folder: PathBuf },
+}
+
+/// A prompt that was typed and not sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    pub text: String,
+    pub agent: String,
+    /// The agent's own id of the session.
+    pub session: Option<String>,
+    /// Milliseconds since 1970.
+    pub at: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -839,4 +917,9 @@ pub enum Outcome {
     Reviewed(Box<FileReview>),
     /// Else why not, fit for "couldn't undo ..: ".
     PutBack(Result<(), String>),
+    /// In the order of the wants.
+    Gathered(Vec<Gathered>),
+    Looked(Vec<bool>),
+    /// The file, or why there is none (fit for "couldn't paste an image: …").
+    Pasted(Result<PathBuf, String>),
 }

@@ -5,9 +5,11 @@
 mod asks;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::Path;
 
 pub use asks::{OpenAsk, Wanted};
 
+use crate::core::context;
 use crate::core::entry::{Body, Entry, EntryId, Greeting, Verdict, display_name};
 use crate::core::message::{
     AgentId, AgentInfo, Answer, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending, Failure,
@@ -102,6 +104,13 @@ pub struct Queued {
     again: bool,
 }
 
+impl Queued {
+    /// As its user wrote it.
+    pub fn text(&self) -> String {
+        describe(&self.content, Path::new("")).0
+    }
+}
+
 /// What belongs to the turn under way, or to the last one.
 #[derive(Default)]
 struct Turn {
@@ -189,6 +198,25 @@ impl Session {
     /// Prompts that wait for the turn to end, oldest first.
     pub fn queue(&self) -> &VecDeque<Queued> {
         &self.queue
+    }
+
+    /// Takes a prompt out of the line. One that stands in the transcript already stays in it.
+    pub fn unqueue(&mut self, index: usize) -> Option<Queued> {
+        self.queue.get(index).filter(|queued| !queued.again)?;
+        self.status_touched = true;
+        self.queue.remove(index)
+    }
+
+    /// Moves a prompt to another place in the line; none gets before one that is sent again.
+    pub fn move_queued(&mut self, from: usize, to: usize) {
+        let first = usize::from(self.queue.front().is_some_and(|queued| queued.again));
+        if from < first || from >= self.queue.len() {
+            return;
+        }
+        if let Some(queued) = self.queue.remove(from) {
+            self.queue.insert(to.clamp(first, self.queue.len().max(first)), queued);
+            self.status_touched = true;
+        }
     }
 
     /// How many prompts were sent into the running turn and are not confirmed yet.
@@ -433,7 +461,7 @@ impl Session {
         let Some(Queued { content, again }) = self.queue.pop_front() else {
             return Vec::new();
         };
-        let (text, attachments) = describe(&content);
+        let (text, attachments) = describe(&content, &self.place.cwd);
         let asked = |entry: &Entry| matches!(entry.body, Body::User { .. });
         let first = match again {
             true => self.entries.iter().rposition(asked).unwrap_or_default(),
@@ -491,7 +519,7 @@ impl Session {
     /// Shows what the user said while the agent was at work; agents do not send it back.
     fn said_meanwhile(&mut self, content: &[Content], now: Moment) {
         self.end_thought(now);
-        let (text, attachments) = describe(content);
+        let (text, attachments) = describe(content, &self.place.cwd);
         // Should one do so after all, it is known by this.
         self.turn.prompt.push('\n');
         self.turn.prompt.push_str(&text);
@@ -852,13 +880,13 @@ pub fn exit_text(exit: Option<&crate::core::message::Exit>) -> String {
 }
 
 /// A prompt as its user sees it: the text, and a line for each attachment.
-fn describe(content: &[Content]) -> (String, Vec<String>) {
+fn describe(content: &[Content], root: &Path) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut attachments = Vec::new();
     for block in content {
         match block {
             Content::Text(part) => text.push_str(part),
-            other => attachments.push(as_markdown(other)),
+            other => attachments.push(context::label(other, root).unwrap_or_else(|| as_markdown(other))),
         }
     }
     (text, attachments)

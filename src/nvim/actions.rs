@@ -106,13 +106,16 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "commands" {
         return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
     }
+    if name == "find" {
+        return to_lua(lua, &enter(|app| app.find(args.text))?);
+    }
     let result = enter(|app| {
         if let Some(key) = args.session.filter(|key| !app.sessions.contains_key(key)) {
             return fail(format!("there is no session {}", key.0));
         }
         app.meant = args.session;
         let done = match name.as_str() {
-            "ask" => app.ask(args),
+            "send_for_answer" => app.send_for_answer(args),
             _ => app.act(&name, args).map(|()| serde_json::Value::Null),
         };
         app.meant = None;
@@ -153,6 +156,13 @@ impl App {
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
+            "ask" => self.ask(args),
+            "history" => self.choose_past_prompt(),
+            "queue" => self.choose_queued(),
+            "paste" => match self.session_here() {
+                Some(key) => self.paste_image(key),
+                None => fail(NO_SESSION),
+            },
             "cancel" => match self.session_here() {
                 Some(key) => self.cancel(key).map(drop),
                 None => fail(NO_SESSION),
@@ -227,6 +237,9 @@ impl App {
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),
+            "older_prompt" => self.browse(key, true),
+            "newer_prompt" => self.browse(key, false),
+            "take_back" => self.take_back_or_up(key),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {

@@ -4,12 +4,16 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+mod chips;
 mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod prompts;
+mod queue;
 mod record;
 mod reviews;
+mod sending;
 mod sessions;
 mod signals;
 mod terminals;
@@ -45,6 +49,7 @@ use crate::nvim::files::{Files, Snapshot};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
+use crate::nvim::prompt::Prompts;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
@@ -70,6 +75,7 @@ pub struct App {
     pub meant: Option<SessionKey>,
     pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
+    pub prompts: Prompts,
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
     record_folder: PathBuf,
@@ -137,6 +143,19 @@ pub enum Job {
         path: PathBuf,
         was: Box<FileReview>,
     },
+    /// What a prompt that was sent refers to.
+    Prompt {
+        session: SessionKey,
+    },
+    /// Which files that a prompt refers to are there.
+    Look {
+        session: SessionKey,
+        paths: Vec<PathBuf>,
+    },
+    /// The clipboard's image for a prompt.
+    Paste {
+        session: SessionKey,
+    },
 }
 
 pub struct Write {
@@ -159,6 +178,7 @@ impl App {
     ) -> Result<Self> {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
+        let prompts = Prompts::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -174,6 +194,7 @@ impl App {
             meant: None,
             effects: VecDeque::new(),
             extensions: Extensions::default(),
+            prompts,
             bundled,
             log_path: Path::new(&state).join("acp.log"),
             record_folder: Path::new(&records).join("acp/sessions"),
@@ -190,9 +211,9 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
+            watching: Watching::default(),
             review: Proposals::default(),
             reviews: Reviews::default(),
-            watching: Watching::default(),
             jobs: HashMap::new(),
             frames,
             tick,

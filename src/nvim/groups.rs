@@ -19,6 +19,8 @@ pub fn define(editor: &Editor) -> Result<()> {
         ("AcpToolCancelled", "Comment"),
         ("AcpPlan", "Title"),
         ("AcpMeta", "Comment"),
+        ("AcpMention", "Underlined"),
+        ("AcpMentionMissing", "DiagnosticUnderlineWarn"),
         ("AcpError", "DiagnosticError"),
         ("AcpDiffAdd", "DiffAdd"),
         ("AcpDiffDelete", "DiffDelete"),

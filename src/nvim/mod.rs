@@ -17,6 +17,7 @@ mod highlight;
 mod keys;
 mod permission;
 mod picker;
+mod prompt;
 mod review;
 mod terminal;
 mod timer;
@@ -156,6 +157,7 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["BufReadPost", "BufNewFile", "BufFilePost"], App::buffer_loaded)?;
     on(&["BufUnload"], App::buffer_unloaded)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
+    on(&["BufEnter"], App::buffer_entered)?;
     on(&["WinResized", "VimResized"], |app, _| app.resized())?;
     on(&["FocusLost"], |app, _| {
         app.signals.away = true;

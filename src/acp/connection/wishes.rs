@@ -133,6 +133,8 @@ impl Connection {
             | Command::Compute { .. }
             | Command::Record { .. }
             | Command::PutBack { .. }
+            | Command::Find { .. }
+            | Command::Keep(_)
             | Command::Shutdown => {}
         }
     }

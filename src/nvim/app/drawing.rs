@@ -47,6 +47,7 @@ impl App {
             }
         }
         if status {
+            self.show_queue(key)?;
             self.update_bar(key)?;
             self.asking.retry = true;
         }

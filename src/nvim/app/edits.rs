@@ -95,9 +95,16 @@ impl App {
             }
             (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
             (Some(Job::Recall { path, buf, origin, text }), Outcome::Placed(placed)) => {
-                self.told_placed(&path, buf, origin, text, &placed)
+                self.reconstructed(&path, buf, origin, text, &placed)
             }
             (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
+            (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {
+                self.gathered(session, job, gathered)
+            }
+            (Some(Job::Look { session, paths }), Outcome::Looked(there)) => {
+                self.looked(session, paths, &there)
+            }
+            (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
             _ => Ok(()),
         }
     }

@@ -136,6 +136,10 @@ impl App {
                     })?;
                 }
             }
+            event @ (Event::Found { .. }
+            | Event::PastPrompts { .. }
+            | Event::Adopted { .. }
+            | Event::NotKept { .. }) => self.kept(event)?,
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
             Event::Recalled { job, kept } => self.recalled(job, kept)?,
             Event::RecordFailed { text } => {

@@ -99,7 +99,7 @@ impl App {
                         self.take_in(&path, Input::Agent { before: None, after, origin })?;
                     }
                 }
-                Some(buf) => self.place_told(&path, buf, origin, of_file().collect())?,
+                Some(buf) => self.reconstruct(&path, buf, origin, of_file().collect())?,
                 None if known => {}
                 None => of_file().for_each(|diff| self.reviews.tell(path.clone(), origin, diff)),
             }
@@ -108,14 +108,14 @@ impl App {
     }
 
     /// Has it worked out what a file was before diffs that are in it already.
-    fn place_told(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
+    fn reconstruct(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
         let Some(text) = self.editor.text(buf)? else { return Ok(()) };
         let work = Work::Place { text: text.clone(), diffs };
         let job = self.next_job(Job::Recall { path: path.to_owned(), buf, origin, text });
         self.send(Command::Compute { job, work })
     }
 
-    pub(super) fn told_placed(
+    pub(super) fn reconstructed(
         &mut self,
         path: &Path,
         buf: Buf,
@@ -150,7 +150,7 @@ impl App {
         match told.last() {
             Some((origin, _)) => {
                 let origin = *origin;
-                self.place_told(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
+                self.reconstruct(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
             }
             None => Ok(()),
         }

@@ -84,7 +84,8 @@ impl App {
             let chat = &self.chats[&key];
             (chat.transcript, chat.prompt)
         };
-        crate::nvim::keys::bind(&self.editor, &self.config.keys, transcript, prompt)
+        crate::nvim::keys::bind(&self.editor, &self.config.keys, transcript, prompt)?;
+        self.attach_prompt(key)
     }
 
     fn redraw_all(&mut self, key: SessionKey) {
@@ -224,6 +225,7 @@ impl App {
     pub fn close_session(&mut self, key: SessionKey) -> Result<()> {
         let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
         self.emit("AcpClosed", key, json!({}));
+        self.forget_prompt(key)?;
         self.send(Command::Close { session: key })?;
         if self.of_agent(agent).len() == 1 && self.alive.contains(&agent) {
             self.send(Command::Disconnect { agent })?;
