@@ -164,6 +164,19 @@ pub enum Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiffOptions {
     pub style: DiffStyle,
+    /// How long changes stay marked that are neither kept nor undone.
+    pub stay: Stay,
+    pub tell_undone: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// Until the user has decided.
+    Decided,
+    /// Until the session's next prompt.
+    Prompt,
+    /// Until the turn is over.
+    Turn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -255,7 +268,7 @@ impl Default for Config {
                 timeout: None,
                 output_limit: 1 << 20,
             },
-            diff: DiffOptions { style: DiffStyle::Inline },
+            diff: DiffOptions { style: DiffStyle::Inline, stay: Stay::Decided, tell_undone: true },
             files: FilesOptions {
                 outside: OutsideFiles::Ask,
                 allowed_read: Vec::new(),
@@ -418,6 +431,8 @@ impl Config {
         }
         if let Some(diff) = table.group("diff") {
             diff.set("style", &mut self.diff.style, |field| field.one_of(DIFF_STYLES));
+            diff.set("stay", &mut self.diff.stay, |field| field.one_of(STAYS));
+            diff.set("tell_undone", &mut self.diff.tell_undone, |field| field.bool());
             diff.close();
         }
         if let Some(files) = table.group("files") {
@@ -553,4 +568,5 @@ const POSITIONS: &[(&str, Position)] = &[
     ("tab", Position::Tab),
 ];
 
+const STAYS: &[(&str, Stay)] = &[("decided", Stay::Decided), ("prompt", Stay::Prompt), ("turn", Stay::Turn)];
 const DIFF_STYLES: &[(&str, DiffStyle)] = &[("inline", DiffStyle::Inline), ("off", DiffStyle::Off)];

@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::script::{Scripted, asks, ends, opened, prompt, says};
+use support::script::{Scripted, asks, ends, opened, prompt, says, update};
 
 fn steps(more: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let mut steps = opened();
@@ -90,4 +90,166 @@ fn what_the_user_types_is_no_hunk_and_survives_the_undoing() {
         "one\nTWO\nthree\nfour\nfive\nsix\n",
         "unsaved edits stay unsaved"
     );
+}
+
+#[test]
+fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
+    let mut chat = written();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 1 file · 2 hunks");
+    let screen = chat.nvim.screen();
+    let from = screen.find("Review:").expect("on the screen");
+    insta::assert_snapshot!(screen[from..].trim_end(), @r"
+    Review: 1 file · 2 hunks
+    a keep · x undo · A keep all · X undo all · c comment · s send comments · <CR> go · q close
+
+    a.txt  2 hunks · +2 -1
+      @@ 2  Fake: write
+      - two
+      + TWO
+      @@ 6  Fake: write
+      + six
+    ~
+    ~
+    ~
+    ~
+    ~
+    ~
+    acp://review
+    ");
+    assert!(chat.nvim.groups_of("- two").contains(&"DiffDelete".to_owned()));
+    chat.nvim.input("]ccnot six, seven<CR>");
+    chat.nvim.wait_for_screen("✎ not six, seven");
+    chat.nvim.input("[ca");
+    chat.nvim.wait_for_screen("Review: 1 file · 1 hunk · 1 kept · 1 commented");
+    chat.nvim.input("s");
+    chat.wait_for("Heard.");
+    let prompt = chat.got("session/prompt")["params"]["prompt"][0]["text"].to_string();
+    assert_eq!(prompt, r#""My comments on your changes:\n\na.txt:6\n```diff\n+six\n```\nnot six, seven""#);
+    chat.nvim.input("X");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
+    chat.nvim.input("q");
+    chat.nvim.input(":Acp review<CR>");
+    chat.nvim.wait_for_screen("nothing is left to decide");
+}
+
+#[test]
+fn the_changes_are_listed_in_the_quickfix_list() {
+    let mut chat = written();
+    chat.nvim.command("Acp! review");
+    chat.nvim.wait_for_screen("a.txt|6");
+    chat.nvim.input("<CR>");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 2.into());
+}
+
+#[test]
+fn a_file_that_no_buffer_holds_is_put_back_on_the_disk_unless_it_has_changed_since() {
+    let mut all = vec![prompt()];
+    all.extend(writes("b.txt", "one\nTWO\n"));
+    all.extend(writes("deep/new.txt", "fresh\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("b.txt", "one\ntwo\n")], steps(all));
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert");
+    chat.project.write("b.txt", "one\nTWO\nmine\n");
+    chat.nvim.input(":Acp undo all<CR>");
+    chat.nvim.wait_for_screen("the file has changed since");
+    assert_eq!(chat.project.read("b.txt"), "one\nTWO\nmine\n");
+    let new = chat.project.file("deep/new.txt");
+    chat.nvim.wait_until(|_| !new.exists(), "the new file to go");
+    chat.project.write("b.txt", "one\nTWO\n");
+    chat.nvim.command("Acp undo all");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("b.txt") == "one\ntwo\n", "the file to be put back");
+}
+
+#[test]
+fn an_agent_that_writes_itself_is_believed_by_its_diffs_also_before_the_file_is_open() {
+    let edit = |file: &str, old: &str, new: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": file, "title": format!("Edit {file}"),
+            "kind": "edit", "status": "completed", "content": [
+                { "type": "diff", "path": format!("$PROJECT/{file}"), "oldText": old, "newText": new },
+            ] }))
+    };
+    let mut chat = Scripted::new(
+        &[("a.txt", "one\nTWO\n"), ("b.txt", "uno\nDUE\ntre\n")],
+        steps([
+            prompt(),
+            edit("a.txt", "two", "TWO"),
+            edit("b.txt", "due", "DUE"),
+            says("Changed."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("- two");
+    chat.nvim.command("stopinsert | wincmd h | edit b.txt");
+    chat.nvim.wait_for_screen("- due");
+    chat.nvim.input("]c");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 2.into());
+    chat.nvim.command("Acp undo");
+    assert_eq!(chat.project.read("b.txt"), "uno\ndue\ntre\n");
+}
+
+#[test]
+fn what_was_undone_is_told_to_the_agent_with_the_next_prompt() {
+    let mut chat = written();
+    chat.nvim.input("gg]c");
+    chat.nvim.command("Acp undo");
+    chat.nvim.command("Acp send Go on");
+    chat.wait_for("I undid these changes of yours");
+    let prompt = chat.got("session/prompt")["params"]["prompt"].clone();
+    assert_eq!(prompt[0]["text"], "Go on");
+    assert_eq!(prompt[1]["text"], "\n\nI undid these changes of yours:\n- a.txt:2 (+1 -1): TWO");
+}
+
+#[test]
+fn a_line_tells_who_wrote_it_and_what_for_wherever_it_has_moved() {
+    let mut chat = written();
+    chat.nvim.input("ggOmine<Esc>3G");
+    chat.nvim.command("Acp blame");
+    chat.nvim.wait_for_screen("asked: Change it");
+    assert!(chat.nvim.screen().contains("Fake · turn 1"), "{}", chat.nvim.screen());
+    chat.nvim.input("q1G:Acp blame<CR>");
+    chat.nvim.wait_for_screen("no agent wrote this line");
+}
+
+#[test]
+fn changes_that_are_to_stay_until_the_next_prompt_are_kept_then() {
+    let mut chat = written();
+    chat.nvim.exec_lua("require('acp').setup({ diff = { stay = 'prompt' } })", []);
+    chat.nvim.command("Acp send Go on");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the marks to go");
+}
+
+#[test]
+fn five_hundred_hunks_in_a_large_file_are_compared_in_the_background_and_drawn_in_slices() {
+    let text = |word: &str| -> String {
+        let line =
+            |n: usize| if n.is_multiple_of(100) { format!("{word} {n}\n") } else { format!("line {n}\n") };
+        (0..50_000).map(line).collect()
+    };
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", &text("new")));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", &text("old"))], steps(all));
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("- old 0");
+    let marks = "return #vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('a.txt'),
+        vim.api.nvim_create_namespace('acp.review'), 0, -1, {})";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(marks, []).as_u64() >= Some(1000), "all hunks to be drawn");
+    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.input("Gggomine<Esc>[c");
+    chat.nvim.command("Acp undo all");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(marks, []).as_u64() == Some(0), "all to be undone");
+    assert_eq!(chat.nvim.buffer_text(0), text("old").replacen("old 0\n", "old 0\nmine\n", 1).trim_end());
 }

@@ -65,6 +65,14 @@ M.subcommands = {
     takes = "[which]",
     words = { "hunk", "file", "turn", "session", "all" },
   },
+  { name = "blame", about = "Show which agent wrote the line at the cursor, and what for" },
+  {
+    name = "review",
+    about = "Review what agents changed in one buffer; with ! in the quickfix list",
+    takes = "[what]",
+    words = { "turn", "session", "file", "all", "quickfix" },
+    bang = true,
+  },
   { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
   { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },
   {

@@ -233,7 +233,8 @@ function M.ask(text, opts, fn)
     offs[#offs + 1] = M.on(event, heard)
   end
   local err
-  sent, err = M.call("send_for_answer", { args = { text }, text = text, range = opts.range, session = opts.session })
+  sent, err =
+    M.call("send_for_answer", { args = { text }, text = text, range = opts.range, session = opts.session })
   if not sent then
     off()
     return nil, err

@@ -69,6 +69,16 @@
 ---@field outline? acp.Key
 ---@field next_hunk? acp.Key
 ---@field previous_hunk? acp.Key
+---@field review_keep? acp.Key
+---@field review_undo? acp.Key
+---@field review_keep_all? acp.Key
+---@field review_undo_all? acp.Key
+---@field review_comment? acp.Key
+---@field review_send? acp.Key
+---@field review_go? acp.Key
+---@field review_next? acp.Key
+---@field review_previous? acp.Key
+---@field review_close? acp.Key
 ---@field older_prompt? acp.Key
 ---@field newer_prompt? acp.Key
 ---@field take_back? acp.Key
@@ -114,6 +124,8 @@
 
 ---@class acp.DiffOptions
 ---@field style? "inline"|"off"
+---@field stay? "decided"|"prompt"|"turn"
+---@field tell_undone? boolean
 
 ---@class acp.TimeoutOptions
 ---@field initialize? number seconds

@@ -61,6 +61,7 @@ fn keys() -> String {
             [Pane::Prompt] => "prompt",
             [Pane::Transcript] => "transcript",
             [Pane::File] => "file",
+            [Pane::Review] => "review",
             _ => "both",
         };
         let mode = if key.modes.contains(&"i") {

@@ -25,12 +25,13 @@ pub struct KeySpec {
     pub about: &'static str,
 }
 
-/// A buffer that has keys of ours: the chat's two, and files that an agent changed.
+/// A buffer that has keys of ours: the chat's two, files that an agent changed, and the review of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     Transcript,
     Prompt,
     File,
+    Review,
 }
 
 pub const KEYS: &[KeySpec] = &[
@@ -160,6 +161,76 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n"],
         default: &["[c"],
         about: "Go to the previous change of an agent's, also in another file; in diff mode as |[c|.",
+    },
+    KeySpec {
+        name: "review_keep",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["a"],
+        about: "Keep the change at the cursor, or all of the file at the cursor.",
+    },
+    KeySpec {
+        name: "review_undo",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["x"],
+        about: "Undo the change at the cursor, or all of the file at the cursor.",
+    },
+    KeySpec {
+        name: "review_keep_all",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["A"],
+        about: "Keep all that the review shows.",
+    },
+    KeySpec {
+        name: "review_undo_all",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["X"],
+        about: "Undo all that the review shows.",
+    },
+    KeySpec {
+        name: "review_comment",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["c"],
+        about: "Write a comment on the change at the cursor.",
+    },
+    KeySpec {
+        name: "review_send",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["s"],
+        about: "Send the comments to the agent as a prompt.",
+    },
+    KeySpec {
+        name: "review_go",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Go to the place in the file.",
+    },
+    KeySpec {
+        name: "review_next",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next change in the review.",
+    },
+    KeySpec {
+        name: "review_previous",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous change in the review.",
+    },
+    KeySpec {
+        name: "review_close",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["q"],
+        about: "Close the review. What is left to decide stays.",
     },
     KeySpec {
         name: "older_prompt",
@@ -436,6 +507,20 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "\"inline\"",
         about: "How changes show in the files themselves: removed lines as virtual text above the new ones, \
                 or not at all.",
+    },
+    OptionSpec {
+        key: "diff.stay",
+        takes: "\"decided\", \"prompt\" or \"turn\"",
+        default: "\"decided\"",
+        about: "How long changes that you have neither kept nor undone stay marked: until you do, until your \
+                next prompt in the session, or until the turn is over. They count as kept then.",
+    },
+    OptionSpec {
+        key: "diff.tell_undone",
+        takes: "boolean",
+        default: "true",
+        about: "Tell the agent with your next prompt which of its changes you undid; the chat shows it with \
+                the prompt.",
     },
     OptionSpec {
         key: "mcp_servers",

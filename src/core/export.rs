@@ -189,7 +189,13 @@ mod tests {
     }
 
     fn tail(_: &TerminalId) -> Option<Tail> {
-        Some(Tail { lines: vec!["1 failed".into()], total: 3, running: false, failed: true })
+        Some(Tail {
+            lines: vec!["1 failed".into()],
+            total: 3,
+            running: false,
+            failed: true,
+            spans: Vec::new(),
+        })
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! API all end here. Each action finds what it is about, does one thing, and says what to do next
 //! when there is nothing it could be done to.
 
+mod blame;
 mod chats;
 mod choices;
 mod export;
 mod follow;
+mod panel;
 mod prompts;
 mod reading;
 mod review;
@@ -14,6 +16,7 @@ mod terminals;
 mod transcript;
 mod views;
 
+pub use review::Scope;
 pub use sessions::session_status;
 use transcript::{has_change, is_call};
 
@@ -223,6 +226,8 @@ impl App {
             "keep" => self.decide_hunks(review::Verdict::Keep, &args),
             "undo" => self.decide_hunks(review::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
+            "blame" => self.blame(),
+            "review" => self.open_review(&args),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -232,6 +237,9 @@ impl App {
     pub fn key(&mut self, name: &str) -> Result<()> {
         if let "next_hunk" | "previous_hunk" = name {
             return self.step_hunk(name == "next_hunk");
+        }
+        if let Some(done) = self.panel_key(name) {
+            return done;
         }
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {

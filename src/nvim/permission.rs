@@ -1,8 +1,11 @@
 //! How permission is asked for: the call's title, what it would change, and the agent's own options.
 
+use std::collections::BTreeSet;
+
 use mlua::Result;
 
-use crate::core::message::{AskId, PermissionKind, SessionKey};
+use crate::core::message::{AskId, FileDiff, PermissionKind, SessionKey};
+use crate::core::review::Review;
 use crate::core::tool_call::count_lines;
 use crate::nvim::app::App;
 
@@ -13,13 +16,15 @@ impl App {
         let call = session.entry(open.entry).and_then(|entry| entry.tool());
         let title = call.map(|call| call.headline()).unwrap_or_default();
         let counts = call.map(|call| {
-            let files = call.diffs().count();
+            let files = call.diffs().map(|diff| &diff.path).collect::<BTreeSet<_>>().len();
             let (added, removed) =
                 call.diffs().map(count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y));
+            let hunks: usize = call.diffs().map(hunks_of).sum();
+            let hunks = if hunks > 1 { format!(", {hunks} hunks") } else { String::new() };
             match files {
                 0 => String::new(),
-                1 => format!(" (+{added} -{removed})"),
-                _ => format!(" ({files} files, +{added} -{removed})"),
+                1 => format!(" (+{added} -{removed}{hunks})"),
+                _ => format!(" ({files} files, +{added} -{removed}{hunks})"),
             }
         });
         let prompt = App::outside_prompt(session, ask)
@@ -47,5 +52,16 @@ impl App {
                 Ok(())
             }
         }
+    }
+}
+
+/// Larger diffs, in bytes, are not counted by the hunk: the question must be there at once.
+const LARGE: usize = 64 << 10;
+
+fn hunks_of(diff: &FileDiff) -> usize {
+    let old = diff.old_text.as_deref().unwrap_or_default();
+    match old.len() + diff.new_text.len() {
+        size if size > LARGE => 0,
+        _ => Review::new(old, &diff.new_text).hunks().len(),
     }
 }

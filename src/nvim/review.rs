@@ -4,6 +4,7 @@
 
 pub mod hunks;
 pub mod marks;
+pub mod panel;
 pub mod proposals;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use self::hunks::Drawn;
+use self::panel::{Comment, Panel};
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::EntryId;
 use crate::core::message::{FileDiff, SessionKey};
@@ -47,6 +49,12 @@ pub struct Reviews {
     pub listeners: u64,
     /// A redraw is on its way.
     pub drawing: bool,
+    pub panel: Option<Panel>,
+    pub comments: Vec<Comment>,
+    /// What was undone since each session's agent was last told, as it will read it.
+    pub undone: HashMap<SessionKey, Vec<String>>,
+    /// How many hunks were kept and undone since the review was opened.
+    pub decided: (usize, usize),
 }
 
 /// At most this many diffs of files without a buffer are kept.

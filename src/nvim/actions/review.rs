@@ -10,18 +10,22 @@ use super::{Args, fail};
 use crate::config::Pane;
 use crate::core::changes::TextEdit;
 use crate::core::changeset::FileReview;
+use crate::core::diff::{Hunk, counts};
 use crate::core::entry::EntryId;
-use crate::core::message::{Command, SessionKey};
+use crate::core::message::{Command, Content, SessionKey};
 use crate::nvim::app::{App, Job};
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::files::Content;
-use crate::nvim::follow;
 use crate::nvim::review::Reviews;
+use crate::nvim::{files, follow};
+
+/// At most this many undone changes are told one by one.
+const TOLD: usize = 20;
 
 /// Which hunks are meant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scope {
     Rows(PathBuf, Range<usize>),
+    Hunk(PathBuf, Hunk),
     File(PathBuf),
     Call(SessionKey, EntryId),
     /// By the entry of its prompt.
@@ -51,7 +55,10 @@ impl Reviews {
         match scope {
             Scope::Rows(of, rows) if of == path => file.hunks_at(rows.clone()),
             Scope::File(of) if of == path => (0..count).collect(),
-            Scope::Rows(..) | Scope::File(_) => Vec::new(),
+            Scope::Hunk(of, hunk) if of == path => {
+                file.hunks().iter().position(|other| other == hunk).into_iter().collect()
+            }
+            Scope::Rows(..) | Scope::Hunk(..) | Scope::File(_) => Vec::new(),
             Scope::Call(key, call) => by(&|origin| origin.session == *key && origin.call == Some(*call)),
             Scope::Turn(key, prompt) => by(&|origin| origin.session == *key && origin.prompt == *prompt),
             Scope::Session(key) => by(&|origin| origin.session == *key),
@@ -67,7 +74,7 @@ impl App {
     }
 
     /// What a command's word, its range, or the place of the cursor means.
-    fn scope(&mut self, args: &Args) -> Result<Scope> {
+    pub(super) fn scope(&mut self, args: &Args) -> Result<Scope> {
         let buf = self.editor.current_buf()?;
         let here = self.reviews.path_of(buf).map(Path::to_owned);
         let latest = self.reviews.latest(self.session_here()).or(self.reviews.latest(None)).cloned();
@@ -114,7 +121,7 @@ impl App {
     /// would go along.
     pub fn decide_scope(&mut self, verdict: Verdict, scope: Scope) -> Result<()> {
         let paths: Vec<PathBuf> = match &scope {
-            Scope::Rows(path, _) | Scope::File(path) => vec![path.clone()],
+            Scope::Rows(path, _) | Scope::Hunk(path, _) | Scope::File(path) => vec![path.clone()],
             _ => self.reviews.files.keys().cloned().collect(),
         };
         self.decide_next(verdict, scope, paths, Vec::new())
@@ -185,6 +192,10 @@ impl App {
                 Verdict::Keep => self.keep_in(&path, &of_file),
                 Verdict::Undo => self.undo_in(&path, &of_file)?,
             }
+            match verdict {
+                Verdict::Keep => self.reviews.decided.0 += of_file.len(),
+                Verdict::Undo => self.reviews.decided.1 += of_file.len(),
+            }
         }
         self.draw_reviews()?;
         if hunks > 1 {
@@ -196,7 +207,7 @@ impl App {
         Ok(())
     }
 
-    fn keep_in(&mut self, path: &Path, hunks: &[usize]) {
+    pub fn keep_in(&mut self, path: &Path, hunks: &[usize]) {
         let Some(reviewed) = self.reviews.files.get_mut(path) else { return };
         let Some(file) = &mut reviewed.file else { return };
         hunks.iter().rev().for_each(|hunk| file.keep(*hunk));
@@ -214,12 +225,21 @@ impl App {
         }
         let Some(file) = &mut reviewed.file else { return Ok(()) };
         let was = file.clone();
+        let all = was.hunks();
+        let told: Vec<_> =
+            hunks.iter().filter_map(|hunk| Some((all.get(*hunk)?.clone(), was.origins(*hunk)))).collect();
         let edits: Vec<TextEdit> =
             hunks.iter().rev().filter_map(|hunk| file.undo(*hunk)).map(TextEdit::from).collect();
         let removed = !file.is_there && was.is_there;
         let text = file.current();
         let there = file.is_there;
         reviewed.touched = true;
+        for (hunk, origins) in told {
+            let origin = origins.iter().next_back().and_then(|origin| self.reviews.of(*origin));
+            if let Some(session) = origin.map(|origin| origin.session) {
+                self.note_undone(session, path, &hunk);
+            }
+        }
         let Some(buf) = buf else {
             let expected = was.is_there.then(|| was.current());
             return self.put_back(path, expected, there.then_some(text), was);
@@ -227,7 +247,7 @@ impl App {
         // A step of its own for `u`: what came before must not be undone along with it.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let ends_with_newline = editor.buf_option(buf, "endofline")?;
-        let content = Content { text, ends_with_newline };
+        let content = files::Content { text, ends_with_newline };
         let done = self.files.write(&editor, buf, &edits, &content);
         self.set_reviewed_tick(path, buf)?;
         if let Err(why) = done {
@@ -238,6 +258,33 @@ impl App {
             return self.put_back(path, Some(String::new()), None, was);
         }
         Ok(())
+    }
+
+    /// The agent is to know that what it wrote is not there any more.
+    fn note_undone(&mut self, key: SessionKey, path: &Path, hunk: &Hunk) {
+        let Some(session) = self.sessions.get(&key) else { return };
+        let name = path.strip_prefix(&session.place.cwd).unwrap_or(path).display();
+        let (added, removed) = counts(std::slice::from_ref(hunk));
+        let first =
+            hunk.added.iter().chain(&hunk.removed).map(|line| line.trim()).find(|line| !line.is_empty());
+        let first = first.map(|line| format!(": {line}")).unwrap_or_default();
+        let text = format!("- {name}:{} (+{added} -{removed}){first}", hunk.row + 1);
+        self.reviews.undone.entry(key).or_default().push(text);
+    }
+
+    /// A prompt with what the agent has to be told beside it.
+    pub fn with_undone(&mut self, key: SessionKey, mut content: Vec<Content>) -> Vec<Content> {
+        let undone = self.reviews.undone.remove(&key).filter(|_| self.config.diff.tell_undone);
+        if let Some(mut undone) = undone {
+            let more = undone.len().saturating_sub(TOLD);
+            undone.truncate(TOLD);
+            if more > 0 {
+                undone.push(format!("- and {more} more"));
+            }
+            let text = format!("\n\nI undid these changes of yours:\n{}", undone.join("\n"));
+            content.push(Content::Text(text));
+        }
+        content
     }
 
     fn put_back(

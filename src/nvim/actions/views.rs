@@ -28,6 +28,7 @@ impl App {
             (Pane::Transcript, "In the transcript"),
             (Pane::Prompt, "In the prompt"),
             (Pane::File, "In a file that the agent changed"),
+            (Pane::Review, "In the review"),
         ] {
             lines.push(format!(" {title}"));
             let mut rows: Vec<(Vec<&str>, &str)> = Vec::new();

@@ -256,6 +256,7 @@ impl App {
         self.send_all(commands)?;
         self.review.clear_session(&self.editor, key)?;
         self.no_longer_at_work(key)?;
+        self.settle_reviews(key, crate::config::Stay::Turn)?;
         self.after_change(key)?;
         self.settle(key)?;
         match failed {

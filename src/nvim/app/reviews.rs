@@ -9,7 +9,7 @@ use mlua::{Result, Value};
 
 use super::changed::Change;
 use super::{App, Job};
-use crate::config::DiffStyle;
+use crate::config::{DiffStyle, Stay};
 use crate::core::changeset::{FileReview, OriginId, without};
 use crate::core::diff::Placed;
 use crate::core::entry::{Body, EntryId};
@@ -17,6 +17,7 @@ use crate::core::message::{Command, FileDiff, SessionKey, ToolKind, Work};
 use crate::core::review::Splice;
 use crate::core::text::one_line;
 use crate::core::tool_call::Status;
+use crate::nvim::actions::Scope;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::canonical;
 use crate::nvim::review::{Input, Origin};
@@ -176,7 +177,7 @@ impl App {
             },
         )?;
         let on_reload = self.editor.lua.create_function(move |lua, _: Value| {
-            later(lua, Duration::ZERO, move |app| app.review_stale(buf))
+            later(lua, Duration::ZERO, move |app| app.review_reloaded(buf))
         })?;
         let options = self
             .editor
@@ -236,6 +237,48 @@ impl App {
             Some(text) => self.take_in(&path, Input::Text(text)),
             None => Ok(()),
         }
+    }
+
+    /// The buffer was read from the disk again: while a call is at work on the file, that is the agent's
+    /// doing, and else the user's.
+    fn review_reloaded(&mut self, buf: Buf) -> Result<()> {
+        let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let works_on = |session: &&crate::core::session::Session| {
+            session.open_calls().any(|(_, call)| {
+                call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
+            })
+        };
+        let Some(key) = self.sessions.values().find(works_on).map(|session| session.key) else {
+            return self.review_stale(buf);
+        };
+        let tick = self.editor.changedtick(buf)?;
+        if self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
+            return Ok(());
+        }
+        let after = self.editor.text(buf)?;
+        match self.origin(key, None, &path) {
+            Some(origin) if after.is_some() => {
+                self.take_in(&path, Input::Agent { before: None, after, origin })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Something happened until which undecided changes of a session stay at the longest.
+    pub(super) fn settle_reviews(&mut self, key: SessionKey, until: Stay) -> Result<()> {
+        if self.config.diff.stay != until {
+            return Ok(());
+        }
+        let paths: Vec<PathBuf> = self.reviews.files.keys().cloned().collect();
+        paths.into_iter().try_for_each(|path| {
+            self.when_reviewed(&path.clone(), move |app| {
+                let meant = app.reviews.files.get(&path).and_then(|reviewed| {
+                    Some(app.reviews.meant(&Scope::Session(key), &path, reviewed.file.as_deref()?))
+                });
+                app.keep_in(&path, &meant.unwrap_or_default());
+                app.draw_reviews()
+            })
+        })
     }
 
     /// Runs what needs a file's review when all that came before is in it.
@@ -377,6 +420,6 @@ impl App {
         if left {
             self.draw_reviews_soon(PAUSE);
         }
-        Ok(())
+        self.draw_panel()
     }
 }

@@ -129,6 +129,8 @@ impl App {
     }
 
     pub fn prompt(&mut self, key: SessionKey, content: Vec<Block>) -> Result<()> {
+        let content = self.with_undone(key, content);
+        self.settle_reviews(key, crate::config::Stay::Prompt)?;
         let now = self.now();
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         let commands = session.prompt(content, now);
