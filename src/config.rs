@@ -33,6 +33,7 @@ pub struct Config {
     pub keys: Keys,
     pub terminal: TerminalOptions,
     pub diff: DiffOptions,
+    pub files: FileOptions,
     pub mcp_servers: Vec<McpServer>,
     /// As written: a relative one is meant from the session's root.
     pub additional_directories: Vec<PathBuf>,
@@ -127,6 +128,38 @@ pub enum DiffStyle {
     Off,
 }
 
+/// What happens to files that buffers hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileOptions {
+    pub conflict: OnConflict,
+    pub format_on_save: bool,
+    pub save: Save,
+    pub unsaved: Unsaved,
+}
+
+/// What to do about lines that the user and the agent changed both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnConflict {
+    Ask,
+    Refuse,
+    Markers,
+}
+
+/// Which buffers are saved after an agent wrote into them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Save {
+    Clean,
+    Always,
+}
+
+/// What to do about unsaved edits before a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsaved {
+    Mention,
+    Save,
+    Nothing,
+}
+
 /// Whether the messages exchanged with agents are written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Log {
@@ -189,6 +222,12 @@ impl Default for Config {
                 size: Size::Cells(12),
             },
             diff: DiffOptions { style: DiffStyle::Inline },
+            files: FileOptions {
+                conflict: OnConflict::Ask,
+                format_on_save: false,
+                save: Save::Clean,
+                unsaved: Unsaved::Mention,
+            },
             mcp_servers: Vec::new(),
             additional_directories: Vec::new(),
             projects: BTreeMap::new(),
@@ -333,6 +372,13 @@ impl Config {
             diff.set("style", &mut self.diff.style, |field| field.one_of(DIFF_STYLES));
             diff.close();
         }
+        if let Some(files) = table.group("files") {
+            files.set("conflict", &mut self.files.conflict, |field| field.one_of(CONFLICTS));
+            files.set("format_on_save", &mut self.files.format_on_save, |field| field.bool());
+            files.set("save", &mut self.files.save, |field| field.one_of(SAVES));
+            files.set("unsaved", &mut self.files.unsaved, |field| field.one_of(UNSAVED));
+            files.close();
+        }
         table.set("mcp_servers", &mut self.mcp_servers, |field| field.mcp_servers());
         table.set("additional_directories", &mut self.additional_directories, |field| field.paths());
         if let Some(projects) = table.get("projects").and_then(|field| field.map()) {
@@ -429,4 +475,9 @@ const POSITIONS: &[(&str, Position)] = &[
     ("tab", Position::Tab),
 ];
 
+const CONFLICTS: &[(&str, OnConflict)] =
+    &[("ask", OnConflict::Ask), ("refuse", OnConflict::Refuse), ("markers", OnConflict::Markers)];
+const SAVES: &[(&str, Save)] = &[("clean", Save::Clean), ("always", Save::Always)];
+const UNSAVED: &[(&str, Unsaved)] =
+    &[("mention", Unsaved::Mention), ("save", Unsaved::Save), ("nothing", Unsaved::Nothing)];
 const DIFF_STYLES: &[(&str, DiffStyle)] = &[("inline", DiffStyle::Inline), ("off", DiffStyle::Off)];

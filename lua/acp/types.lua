@@ -11,6 +11,7 @@
 ---@field keys? acp.KeyOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
+---@field files? acp.FileOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
 ---@field projects? table<string, acp.ProjectOptions>
@@ -59,6 +60,12 @@
 ---@field auto_open? "always"|"long"|"never"
 ---@field position? "bottom"|"top"|"right"|"left"|"tab"
 ---@field size? number|string
+
+---@class acp.FileOptions
+---@field conflict? "ask"|"refuse"|"markers"
+---@field save? "clean"|"always"
+---@field format_on_save? boolean
+---@field unsaved? "mention"|"save"|"nothing"
 
 ---@class acp.DiffOptions
 ---@field style? "inline"|"off"

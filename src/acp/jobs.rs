@@ -1,4 +1,7 @@
-//! Computing off the editor's thread: which function of the core does which piece of work.
+//! Computing off the editor's thread: which function of the core does which piece of work, and what
+//! the disk holds in the place of a buffer's file.
+
+mod look;
 
 use crate::core::message::{Outcome, Work};
 use crate::core::{changes, diff};
@@ -8,5 +11,8 @@ pub fn run(work: Work) -> Outcome {
     match work {
         Work::Edits { old, new } => Outcome::Edits(changes::edits(&old, &new)),
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
+        Work::Look { path, encoding, known } => Outcome::Looked(look::look(&path, &encoding, known)),
+        Work::Stamp { path } => Outcome::Stamped(path.metadata().ok().map(|metadata| look::stamp(&metadata))),
+        Work::Reconcile(sides) => Outcome::Reconciled(Box::new(sides.reconcile())),
     }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::core::changes::TextEdit;
 use crate::core::diff::Placed;
+use crate::core::reconcile::{Reconciled, Sides};
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -787,10 +788,46 @@ pub enum Work {
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::diff`).
     Place { text: String, diffs: Vec<FileDiff> },
+    /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
+    /// `known` says is not read.
+    Look { path: PathBuf, encoding: String, known: Option<Stamp> },
+    /// In what state a file is that was just read or written; no text is read.
+    Stamp { path: PathBuf },
+    /// What becomes of a buffer whose file another side has written (`core::reconcile`).
+    Reconcile(Box<Sides>),
+}
+
+/// What tells one state of a file on the disk from another without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// When it was written: seconds and nanoseconds.
+    pub written: (i64, i64),
+    pub size: u64,
+    /// Its number in the file system.
+    pub inode: u64,
+}
+
+/// A file on the disk, as a buffer that holds it sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnDisk {
+    /// As it was known to be.
+    Same,
+    Text {
+        /// Decoded, without a byte order mark, line ends as they are.
+        text: String,
+        bomb: bool,
+        stamp: Stamp,
+    },
+    Gone,
+    /// It cannot be read as text in the buffer's encoding; why.
+    Unreadable(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
+    Looked(OnDisk),
+    Stamped(Option<Stamp>),
+    Reconciled(Box<Reconciled>),
 }

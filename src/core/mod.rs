@@ -4,12 +4,14 @@
 pub mod address;
 pub mod changes;
 pub mod diff;
+pub mod encoding;
 pub mod entry;
 pub mod form;
 pub mod merge;
 pub mod message;
 pub mod output;
 pub mod pattern;
+pub mod reconcile;
 pub mod review;
 pub mod session;
 pub mod slice;

@@ -4,9 +4,11 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+mod conflicts;
 mod drawing;
 mod edits;
 mod events;
+mod landing;
 mod sessions;
 mod terminals;
 mod tools;
@@ -22,9 +24,7 @@ use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
 use crate::core::entry::{Body, EntryId, Greeting};
-use crate::core::message::{
-    AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
-};
+use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
 use crate::core::session::{Moment, Phase, Session};
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
@@ -32,7 +32,7 @@ use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::extensions::Extensions;
-use crate::nvim::files::{Files, Snapshot};
+use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
@@ -70,6 +70,7 @@ pub struct App {
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
     files: Files,
+    pub conflicts: conflicts::Conflicts,
     review: Review,
     highlight: Highlight,
     jobs: HashMap<JobId, Job>,
@@ -89,17 +90,9 @@ struct Numbers {
 
 /// What a computation in the background is for.
 enum Job {
-    Write(Write),
+    File(Box<FileJob>),
+    Stamp { path: PathBuf, buf: Buf, tick: u64 },
     Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
-}
-
-struct Write {
-    session: SessionKey,
-    ask: AskId,
-    path: PathBuf,
-    content: String,
-    snapshot: Snapshot,
-    tries: u32,
 }
 
 impl App {
@@ -136,6 +129,7 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
+            conflicts: conflicts::Conflicts::default(),
             review: Review::default(),
             jobs: HashMap::new(),
             frames,

@@ -24,6 +24,7 @@ pub fn define(editor: &Editor) -> Result<()> {
         ("AcpDiffDelete", "DiffDelete"),
         ("AcpDiffAddWord", "DiffText"),
         ("AcpDiffDeleteWord", "DiffText"),
+        ("AcpConflict", "DiffChange"),
         ("AcpLocation", "CursorLine"),
         ("AcpWinbar", "Title"),
     ] {

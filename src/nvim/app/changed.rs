@@ -25,13 +25,25 @@ pub struct Change {
     pub before: Option<String>,
     /// `None` for a file that is gone, or whose text nobody knows.
     pub after: Option<String>,
+    /// The rows of the text after that were touched, from 0, the last one excluded.
+    pub ranges: Vec<(usize, usize)>,
+    /// It is on the disk.
+    pub saved: bool,
 }
 
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
-        let Change { session, call: _, path, buf: _, before: _, after: _ } = change;
+        let Change { session, call, path, buf: _, before: _, after: _, ranges, saved } = change;
         self.refresh_diffs(session, &path)?;
-        self.emit("AcpFileChanged", session, json!({ "path": path }));
+        let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();
+        let call = call
+            .and_then(|entry| self.sessions.get(&session)?.entry(entry)?.tool())
+            .map(|call| call.id.0.clone());
+        self.emit(
+            "AcpFileChanged",
+            session,
+            json!({ "path": path, "ranges": ranges, "tool_call": call, "saved": saved }),
+        );
         Ok(())
     }
 }

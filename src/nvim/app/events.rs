@@ -11,7 +11,7 @@ use crate::core::message::{
 use crate::core::session::{LoggedIn, Moment};
 use crate::core::transcript::readable;
 use crate::nvim::editor::Level;
-use crate::nvim::files::canonical;
+use crate::nvim::files::{Task, canonical};
 
 impl App {
     pub fn handle(&mut self, event: Event) -> Result<()> {
@@ -126,6 +126,8 @@ impl App {
                         buf: None,
                         before: None,
                         after: None,
+                        ranges: Vec::new(),
+                        saved: true,
                     })?;
                 }
             }
@@ -144,6 +146,7 @@ impl App {
                             self.announce(key, &format!("{name} has ended"), Level::Error);
                         }
                     }
+                    self.drop_conflicts(key)?;
                     self.review.clear_session(&self.editor, key)?;
                     self.after_change(key)?;
                     self.settle(key)?;
@@ -194,14 +197,14 @@ impl App {
                 }
             }
             Question::Read { path, line, limit } => {
-                let answer = match self.files.read(&self.editor, &path, line, limit) {
-                    Ok(text) => Answer::Text(text),
-                    Err(why) => Answer::Refused(format!("couldn't read {}: {why}", path.display())),
-                };
-                self.send(Command::Answer { ask, answer })?;
+                let task = Task::Read { session: key, ask, line, limit, checked: false };
+                self.file_task(path.clone(), task)?;
                 self.follow_to(key, &path, line, "reading")?;
             }
-            Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
+            Question::Write { path, content } => {
+                let content = content.into();
+                self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
+            }
             Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
         }
         self.after_change(key)
@@ -216,6 +219,7 @@ impl App {
         let commands = session.turn_ended(end, now);
         let name = session.name();
         self.send_all(commands)?;
+        self.drop_conflicts(key)?;
         self.review.clear_session(&self.editor, key)?;
         self.follow.clear(&self.editor)?;
         self.after_change(key)?;

@@ -168,6 +168,7 @@ impl App {
         }
         let commands = session.cancel(now);
         let any = !commands.is_empty();
+        self.drop_conflicts(key)?;
         self.send_all(commands)?;
         self.after_change(key)?;
         Ok(any)
@@ -227,6 +228,8 @@ impl App {
             chat.hide(&self.editor)?;
             chat.close(&self.editor);
         }
+        self.drop_conflicts(key)?;
+        self.files.forget(key);
         self.sessions.remove(&key);
         self.bars.remove(&key);
         if self.current == Some(key) {

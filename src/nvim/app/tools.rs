@@ -1,6 +1,6 @@
 //! What a tool call shows beyond the chat: its place in the code window, its diffs in their files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
@@ -10,9 +10,9 @@ use super::{App, Job};
 use crate::config::DiffStyle;
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, FileDiff, SessionKey, ToolKind, Work};
-use crate::core::tool_call::Status;
+use crate::core::tool_call::{Status, ToolCall};
 use crate::nvim::editor::Buf;
-use crate::nvim::files::canonical;
+use crate::nvim::files::{Task, canonical};
 use crate::nvim::follow;
 
 impl App {
@@ -34,13 +34,13 @@ impl App {
         let what = format!("{}: {verb}", session.name());
         let over = call.status.is_over();
         let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
-        let touched: Vec<PathBuf> = match over && changes {
-            true => call.diffs().map(|diff| session.place.cwd.join(&diff.path)).collect(),
-            false => Vec::new(),
+        let touched = match changes || over {
+            true => touched(call, &session.place.cwd),
+            false => BTreeSet::new(),
         };
         let place = call.places().last().map(|place| (session.place.cwd.join(&place.path), place.line));
         for path in touched {
-            self.files.refresh(&self.editor, &path)?;
+            self.file_touched(key, Some(entry), &path)?;
         }
         if over {
             self.review.clear(&self.editor, (key, entry))?;
@@ -51,6 +51,18 @@ impl App {
             Some((path, line)) if (moved || content) && !over => self.follow_to(key, &path, line, &what),
             _ => Ok(()),
         }
+    }
+
+    /// A session's agent may have written a file itself: a buffer that holds it takes what is on the disk.
+    pub(super) fn file_touched(
+        &mut self,
+        session: SessionKey,
+        call: Option<EntryId>,
+        path: &Path,
+    ) -> Result<()> {
+        let Some(buf) = self.files.buf_of(&self.editor, path) else { return Ok(()) };
+        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        self.file_task(path, Task::Take { session: Some(session), call })
     }
 
     pub(super) fn follow_to(
@@ -133,4 +145,11 @@ impl App {
             .collect();
         calls.into_iter().try_for_each(|entry| self.show_diffs(key, entry))
     }
+}
+
+/// The files that a call may have written.
+fn touched(call: &ToolCall, cwd: &Path) -> BTreeSet<PathBuf> {
+    let diffs = call.diffs().map(|diff| diff.path.clone());
+    let places = call.places().into_iter().map(|place| place.path);
+    diffs.chain(places).map(|path| cwd.join(path)).collect()
 }
