@@ -97,6 +97,23 @@ pub struct TerminalOptions {
     pub auto_open: AutoOpen,
     pub position: Position,
     pub size: Size,
+    pub auto_close: AutoClose,
+    /// Whether what the user types in a terminal reaches the command.
+    pub input: bool,
+    /// How many commands may run at once.
+    pub limit: u16,
+    /// How long a command may run.
+    pub timeout: Option<Duration>,
+    /// How many bytes of a command's output an agent may have kept.
+    pub output_limit: usize,
+}
+
+/// When the window of an agent's command that opened by itself closes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutoClose {
+    Never,
+    /// Once the command has ended well.
+    Success,
 }
 
 /// When an agent's command gets a window of its own without being asked for.
@@ -220,6 +237,11 @@ impl Default for Config {
                 auto_open: AutoOpen::Long,
                 position: Position::Bottom,
                 size: Size::Cells(12),
+                auto_close: AutoClose::Never,
+                input: true,
+                limit: 32,
+                timeout: None,
+                output_limit: 1 << 20,
             },
             diff: DiffOptions { style: DiffStyle::Inline },
             files: FileOptions {
@@ -366,6 +388,11 @@ impl Config {
             terminal.set("auto_open", &mut known.auto_open, |field| field.one_of(AUTO_OPEN));
             terminal.set("position", &mut known.position, |field| field.one_of(POSITIONS));
             terminal.set("size", &mut known.size, |field| field.size());
+            terminal.set("auto_close", &mut known.auto_close, |field| field.one_of(AUTO_CLOSE));
+            terminal.set("input", &mut known.input, |field| field.bool());
+            terminal.set("limit", &mut known.limit, |field| field.cells());
+            terminal.set("timeout", &mut known.timeout, |field| field.seconds_or_never());
+            terminal.set("output_limit", &mut known.output_limit, |field| field.bytes());
             terminal.close();
         }
         if let Some(diff) = table.group("diff") {
@@ -466,6 +493,8 @@ const LAYOUTS: &[(&str, Layout)] = &[
 
 const AUTO_OPEN: &[(&str, AutoOpen)] =
     &[("always", AutoOpen::Always), ("long", AutoOpen::Long), ("never", AutoOpen::Never)];
+
+const AUTO_CLOSE: &[(&str, AutoClose)] = &[("never", AutoClose::Never), ("success", AutoClose::Success)];
 
 const POSITIONS: &[(&str, Position)] = &[
     ("bottom", Position::Bottom),

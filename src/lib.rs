@@ -31,6 +31,11 @@ fn start(mailbox: Arc<Mailbox>, config: &Config, log: Option<PathBuf>) -> Box<dy
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         initialize_timeout: config.timeouts.initialize,
         log,
+        terminals: acp::terminals::Limits {
+            at_once: usize::from(config.terminal.limit),
+            output: config.terminal.output_limit,
+            time: config.terminal.timeout,
+        },
         ..acp::Settings::default()
     };
     Box::new(acp::start(mailbox, settings))

@@ -154,6 +154,9 @@ fn size(event: &Event) -> usize {
             SMALL + content.sum::<usize>()
         }
         Event::TerminalGrew { bytes, .. } => bytes.len(),
+        Event::FileServed { before, after, .. } => {
+            SMALL + [before, after].into_iter().flatten().map(String::len).sum::<usize>()
+        }
         Event::Called { params, .. } | Event::Told { params, .. } => SMALL + params.to_string().len(),
         _ => SMALL,
     }

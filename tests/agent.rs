@@ -18,4 +18,5 @@ mod agent {
     mod safety;
     mod sessions;
     mod turns;
+    mod watching;
 }

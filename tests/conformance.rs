@@ -178,7 +178,12 @@ fn each_kind_of_call_reads_as_what_it_does_and_each_status_as_how_far_it_is() {
             "kind": kind, "status": status }))
     };
     let mut all = vec![prompt()];
-    all.extend(kinds.map(|(kind, _)| call(kind.to_owned(), json!(kind), json!("completed"))));
+    // Words between them, so that none of them gather.
+    all.extend(
+        kinds
+            .iter()
+            .flat_map(|(kind, _)| [call((*kind).to_owned(), json!(kind), json!("completed")), says("Next.")]),
+    );
     all.extend(
         (0..)
             .zip(&statuses)

@@ -54,8 +54,12 @@ fn is_outside(checked: Result<PathBuf, DiskError>) -> bool {
     checked.is_err_and(|error| error.kind() == DiskErrorKind::Outside)
 }
 
+fn part(path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<String, DiskError> {
+    read(path, line, limit).map(|read| read.text)
+}
+
 fn whole(path: &Path) -> Result<String, DiskError> {
-    read(path, None, None)
+    part(path, None, None)
 }
 
 /// Does something without the power of root, which may do everything. Only this thread gives it up.
@@ -214,7 +218,7 @@ fn a_folder_that_may_not_be_searched_is_refused() {
 #[test]
 fn text_is_read_exactly() {
     let folder = Folder::new("exact");
-    for text in ["", "a", "a\n", "a\r\nb\rc\n\n", "\u{feff}mark\n", "\u{e9}\u{20ac}\u{1f600}\t\x1b\x01"] {
+    for text in ["", "a", "a\n", "a\r\nb\rc\n\n", "\u{e9}\u{20ac}\u{1f600}\t\x1b\x01"] {
         let path = folder.file("p/a", text);
         assert_eq!(whole(&path).unwrap(), text);
         write(&path, text).unwrap();
@@ -223,29 +227,62 @@ fn text_is_read_exactly() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_text_and_stays() {
+    let folder = Folder::new("mark");
+    let path = folder.file("p/a", "\u{feff}one\ntwo\n");
+    assert_eq!(whole(&path).unwrap(), "one\ntwo\n");
+    assert_eq!(part(&path, Some(1), Some(1)).unwrap(), "one\n");
+    for content in ["two\n", "\u{feff}three\n", ""] {
+        write(&path, content).unwrap();
+        let text = format!("\u{feff}{}", content.trim_start_matches('\u{feff}'));
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    write(&folder.file("p/b", ""), "\u{feff}").unwrap();
+    assert_eq!(fs::read_to_string(folder.path("p/b")).unwrap(), "\u{feff}", "it may be given one");
+}
+
+#[test]
+fn a_write_tells_what_was_there() {
+    let folder = Folder::new("before");
+    let path = folder.file("p/a", "old\r\n");
+    let written = write(&path, "new").unwrap();
+    assert_eq!((written.before.as_deref(), written.after.as_deref()), (Some("old\r\n"), Some("new")));
+    assert_eq!(write(&folder.path("p/b"), "new").unwrap().before, None, "there was no file");
+    folder.file("p/a", [0xff, 0]);
+    assert_eq!(write(&path, "new").unwrap().before, None, "it was no text");
+    let large = "x".repeat(5 << 20);
+    assert_eq!(write(&path, &large).unwrap().after, None);
+    let written = write(&path, "new").unwrap();
+    assert_eq!((written.before, written.after.as_deref()), (None, Some("new")), "it was too much");
+}
+
+#[test]
 fn a_part_of_a_file_is_read_by_lines() {
     let folder = Folder::new("lines");
     let path = folder.file("p/a", "1\r\n2\r\n3\r\n");
-    assert_eq!(read(&path, Some(2), Some(1)).unwrap(), "2\r\n");
-    assert_eq!(read(&path, Some(9), Some(1)).unwrap(), "");
-    assert_eq!(read(&path, Some(0), None).unwrap(), "1\r\n2\r\n3\r\n");
+    assert_eq!(part(&path, Some(2), Some(1)).unwrap(), "2\r\n");
+    assert_eq!(part(&path, Some(9), Some(1)).unwrap(), "");
+    assert_eq!(part(&path, Some(0), None).unwrap(), "1\r\n2\r\n3\r\n");
 }
 
 #[test]
 fn what_is_no_text_is_an_error_that_says_so() {
     let folder = Folder::new("foreign");
-    let cases: [(&[u8], Foreign, &str); 3] = [
+    let utf16 =
+        |to_bytes: fn(u16) -> [u8; 2]| "Gr\u{fc}\u{df}e, all\n".encode_utf16().flat_map(to_bytes).collect();
+    let (little, big): (Vec<u8>, Vec<u8>) = (utf16(u16::to_le_bytes), utf16(u16::to_be_bytes));
+    let in_utf16 = "it is text in UTF-16 and not in UTF-8; use a command that can read it";
+    let cases: [(&[u8], Foreign, &str); 6] = [
+        (&little, Foreign::Utf16, in_utf16),
+        (&big, Foreign::Utf16, in_utf16),
+        (b"\xfe\xff\0a", Foreign::Utf16, in_utf16),
         (b"a\0b", Foreign::Binary, "it is a binary file; use a command that can read it"),
         (
             b"gr\xfcn\n",
             Foreign::Encoding,
             "it is binary, or text in another encoding than UTF-8; use a command that can read it",
         ),
-        (
-            b"\xff\xfea\0",
-            Foreign::Utf16,
-            "it is text in UTF-16 and not in UTF-8; use a command that can read it",
-        ),
+        (b"\xff\xfea\0", Foreign::Utf16, in_utf16),
     ];
     for (bytes, foreign, text) in cases {
         let error = whole(&folder.file("p/a", bytes)).unwrap_err();

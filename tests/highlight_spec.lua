@@ -378,11 +378,10 @@ for seed = 1, 4 do
   end)
 end
 
+local PIECES =
+  vim.split(CORPUS .. "\n===\n\n```\n~~~\n]]\n> ```lua\n   ```\n\tcode\n****\n|\n-\n\n#\n  - x\n> - y", "\n")
+
 test("a paced stream of random pieces of Markdown ends up the same", function()
-  local PIECES = vim.split(
-    CORPUS .. "\n===\n\n```\n~~~\n]]\n> ```lua\n   ```\n\tcode\n****\n|\n-\n\n#\n  - x\n> - y",
-    "\n"
-  )
   for seed = 1, 25 do
     math.randomseed(seed)
     local lines = { "first" }
@@ -403,6 +402,34 @@ test("a paced stream of random pieces of Markdown ends up the same", function()
     assert(ok, "seed " .. seed .. ": " .. tostring(err))
     done(buf)
   end
+end)
+
+test("where lines alone say that a block begins, the parser finds one, too", function()
+  local seams, spans = require("acp.highlight.seams"), require("acp.highlight.spans")
+  local found = 0
+  for seed = 1, 600 do
+    math.randomseed(seed)
+    local lines = {}
+    for _ = 1, math.random(5, 60) do
+      lines[#lines + 1] = PIECES[math.random(#PIECES)]
+    end
+    local text = spans.text(lines)
+    text.parser:parse()
+    local begins = {}
+    for _, row in ipairs(spans.starts(text)) do
+      begins[row] = true
+    end
+    for i, row in ipairs(seams.find(lines).starts) do
+      local from = math.max(row - 4, 0)
+      local around = table.concat(vim.list_slice(lines, from + 1, row + 2), "\n")
+      assert(
+        i == 1 or begins[row],
+        ("seed %d: no block begins at row %d:\n%s"):format(seed, row - from, around)
+      )
+      found = found + 1
+    end
+  end
+  assert(found > 1000, found)
 end)
 
 test("an answer that is cut off anywhere is coloured to its last word, after a pace at most", function()

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use acp_nvim::acp::guard::Guard;
-use acp_nvim::acp::terminals::{TerminalError, TerminalSpec, Terminals};
+use acp_nvim::acp::terminals::{Limits, TerminalError, TerminalSpec, Terminals};
 use acp_nvim::core::message::{Event, Exit, SessionKey, TerminalId};
 use acp_nvim::mailbox::Mailbox;
 
@@ -29,15 +29,15 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        Self::with(|terminals| terminals)
+        Self::with(Limits::default())
     }
 
-    fn with(change: impl FnOnce(Terminals) -> Terminals) -> Self {
+    fn with(limits: Limits) -> Self {
         let (wake, wakes) = channel();
         let mailbox = Mailbox::new(move |_| {
             let _ = wake.send(());
         });
-        let terminals = change(Terminals::new(mailbox.clone(), Guard::start()));
+        let terminals = Terminals::new(mailbox.clone(), Guard::start()).with_limits(limits);
         Self { terminals, mailbox, wakes, events: Vec::new() }
     }
 
@@ -384,6 +384,109 @@ fn the_program_sees_the_terminals_size_and_each_new_one() {
     stage.until_text(&id, "50 132\n");
 }
 
+/// Starts what has left its command's process group and session, and says its number.
+const ASTRAY: &str = "setsid sh -c 'trap \"\" HUP; (sleep 1000 & echo stray=$!.)' & ";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn kill_reaches_a_daemon_that_has_left_the_group() {
+    let stage = Stage::new();
+    let id = stage.run(&format!("{ASTRAY} wait; sleep 1000"));
+    let stray = number(&stage.until_text(&id, "."), "stray=");
+    let other = stage.run(&format!("{ASTRAY} wait; sleep 1000"));
+    let others = number(&stage.until_text(&other, "."), "stray=");
+    stage.terminals.kill(S, &id).unwrap();
+    assert_eq!(stage.wait(&id), signal("SIGTERM"));
+    until_gone(stray);
+    assert!(!is_gone(others));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_daemon_lives_until_its_session_ends_though_its_command_is_over() {
+    let stage = Stage::new();
+    let id = stage.run(&format!("{ASTRAY} wait"));
+    assert_eq!(stage.wait(&id), code(0));
+    let stray = number(&stage.text(&id), "stray=");
+    stage.terminals.release(S, &id).unwrap();
+    stage.terminals.end_session(SessionKey(11));
+    assert!(!is_gone(stray));
+    stage.terminals.end_session(S);
+    until_gone(stray);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_end_of_all_ends_daemons_too_also_those_that_ignore_the_request() {
+    let stage = Stage::new();
+    let deaf = "setsid sh -c 'trap \"\" HUP TERM; (sleep 1000 & echo stray=$!.)' & wait";
+    let ids = [deaf, &format!("{ASTRAY} wait")].map(|script| stage.run(script));
+    let strays = ids.map(|id| number(&stage.until_text(&id, "."), "stray="));
+    stage.terminals.end_all();
+    strays.into_iter().for_each(until_gone);
+}
+
+#[test]
+fn a_command_that_runs_too_long_is_ended_and_its_output_says_why() {
+    let time = Some(Duration::from_millis(300));
+    let mut stage = Stage::with(Limits { time, ..Limits::default() });
+    let id = stage.run("printf begun; exec sleep 1000");
+    let quick = stage.run("printf done");
+    assert_eq!(stage.wait(&quick), code(0));
+    assert_eq!(stage.wait(&id), signal("SIGTERM"));
+    let why = "[ended after 0.3 s, the user's limit for a command (terminal.timeout)]";
+    assert_eq!(stage.text(&id), format!("begun\n{why}\n"));
+    assert_eq!(stage.text(&quick), "done");
+    stage.until_ended(&id);
+    assert!(stage.shown_text(&id).contains(why));
+}
+
+#[test]
+fn what_is_typed_at_a_password_prompt_is_not_recorded() {
+    let stage = Stage::new();
+    let id = stage
+        .run("stty -echo; printf 'Password: '; read p; stty echo; echo; test \"$p\" = secret && echo in");
+    stage.until_text(&id, "Password: ");
+    stage.terminals.type_bytes(S, &id, b"secret\n");
+    assert_eq!(stage.wait(&id), code(0));
+    assert_eq!(stage.text(&id), "Password: \nin\n");
+}
+
+#[test]
+fn a_storm_of_resizes_ends_at_the_last_size() {
+    let stage = Stage::new();
+    let id =
+        stage.run("trap 'stty size' WINCH; echo ready; while ! read line; do :; done; echo at $(stty size)");
+    stage.until_text(&id, "ready");
+    for n in 0..500 {
+        stage.terminals.resize(S, &id, 10 + n % 50, 40 + n % 90);
+    }
+    stage.terminals.resize(S, &id, 33, 77);
+    // The signals come in their own time; the shell may leave its loop only once.
+    until("the last size", || {
+        stage.terminals.type_bytes(S, &id, b"\n");
+        stage.text(&id).contains("at 33 77").then_some(())
+    });
+}
+
+#[test]
+fn output_is_answered_in_the_middle_of_a_flood() {
+    let stage = Stage::new();
+    let id = stage.run("yes 'a line of the flood'");
+    stage.until_text(&id, "flood");
+    let slowest = (0..100).map(|_| {
+        let asked = Instant::now();
+        assert!(!stage.text(&id).is_empty());
+        asked.elapsed()
+    });
+    let mut times: Vec<Duration> = slowest.collect();
+    times.sort_unstable();
+    // The middle one: a busy machine may hold up some.
+    assert!(times[50] < Duration::from_millis(250), "{:?}", times[50]);
+    stage.terminals.kill(S, &id).unwrap();
+    assert_eq!(stage.wait(&id), signal("SIGTERM"));
+}
+
 #[test]
 fn environment_and_folder_are_as_asked_for() {
     let folder = Folder::new("environment");
@@ -408,7 +511,7 @@ fn a_line_of_shell_code_as_the_command_runs_in_a_shell() {
 #[test]
 fn a_command_that_cannot_start_is_an_error_and_leaves_nothing() {
     let folder = Folder::new("start");
-    let stage = Stage::with(|terminals| terminals.with_limit(1));
+    let stage = Stage::with(Limits { at_once: 1, ..Limits::default() });
     // Written by another process: a file that this one has open for writing, and a test beside this
     // one may be just starting a program that has, cannot be executed.
     let script = folder.0.join("script");
@@ -432,7 +535,7 @@ fn a_command_that_cannot_start_is_an_error_and_leaves_nothing() {
 
 #[test]
 fn limits_cut_the_start_at_a_character() {
-    let stage = Stage::with(|terminals| terminals.with_output_limit(6));
+    let stage = Stage::with(Limits { output: 6, ..Limits::default() });
     let cases = [
         (Some(0), "", true),
         (Some(1), "", true),
@@ -513,11 +616,15 @@ fn an_editor_that_does_not_read_is_not_flooded_and_the_command_goes_on() {
 }
 
 #[test]
-fn fifty_terminals_run_at_once() {
-    let mut stage = Stage::with(|terminals| terminals.with_limit(50));
+fn a_hundred_terminals_run_at_once() {
+    let mut stage = Stage::with(Limits { at_once: 100, ..Limits::default() });
     let ids: Vec<TerminalId> =
-        (0..50).map(|n| stage.run(&format!("read line; echo {n}; exit {n}"))).collect();
-    assert!(matches!(stage.terminals.create(S, sh("true")), Err(TerminalError::TooMany(50))));
+        (0..100).map(|n| stage.run(&format!("read line; echo {n}; exit {n}"))).collect();
+    let refused = stage.terminals.create(S, sh("true")).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "100 commands run already, which is the user's limit (terminal.limit); wait for one or kill one first"
+    );
     for id in &ids {
         stage.terminals.type_bytes(S, id, b"\n");
     }

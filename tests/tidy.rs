@@ -48,7 +48,15 @@ const PARTS: &[Part] = &[
     Part {
         name: "acp",
         parts: &["core", "config", "mailbox"],
-        crates: &["agent_client_protocol_schema", "libc", "serde", "serde_json", "thiserror", "tokio"],
+        crates: &[
+            "agent_client_protocol_schema",
+            "libc",
+            "notify",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "tokio",
+        ],
         never: &[],
     },
     Part {

@@ -774,7 +774,11 @@ fn busy_steps() -> Vec<Value> {
         prompt(),
         json!({ "ignore_term": true }),
         json!({ "spawn": ["sleep", "1000"] }),
-        asks("c", "terminal/create", json!({ "command": "sh", "args": ["-c", "sleep 1000 & sleep 1001"] })),
+        asks(
+            "c",
+            "terminal/create",
+            json!({ "command": "sh", "args": ["-c", "setsid sleep 1002 & sleep 1000 & sleep 1001"] }),
+        ),
         json!({ "expect_reply": "c", "to": "c" }),
         says("All is running."),
     ])

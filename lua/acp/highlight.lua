@@ -51,6 +51,7 @@ local SLICE_NS, PAUSE = 2e6, 5
 ---@field marks table<integer, acp.highlight.Marks> by row, of what is not in a painted piece
 ---@field fence acp.highlight.Fence? when the rows from the cut on are one that is open
 ---@field grown boolean whether there is text that was not looked at
+---@field seen acp.highlight.Seen? when the last look was at all there was
 ---@field look acp.highlight.Look? that is not done
 ---@field spent number ms, on that look
 ---@field next_look number ms
@@ -391,6 +392,7 @@ M.open = for_chat(function(chat, id, row)
     unpainted = 0,
     marks = {},
     grown = false,
+    seen = { row = 0, col = 0 },
     spent = 0,
     next_look = 0,
     uncut = 0,

@@ -60,6 +60,11 @@
 ---@field auto_open? "always"|"long"|"never"
 ---@field position? "bottom"|"top"|"right"|"left"|"tab"
 ---@field size? number|string
+---@field auto_close? "never"|"success"
+---@field input? boolean
+---@field limit? integer
+---@field timeout? number|false seconds
+---@field output_limit? integer bytes
 
 ---@class acp.FileOptions
 ---@field conflict? "ask"|"refuse"|"markers"

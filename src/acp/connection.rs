@@ -355,6 +355,7 @@ impl Connection {
         self.waits.end();
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
+            self.shared.watch.ended(session);
             self.end_foreign(session);
         }
         match end {

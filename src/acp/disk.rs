@@ -2,18 +2,27 @@
 //! it that is there wholly or not at all. All of it blocks; which thread may wait, and what a
 //! buffer holds, are the callers' business.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Component, Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::watch::hash;
 use crate::core::slice;
 
 /// More is no text that an agent could read in one piece.
 const LARGEST: u64 = 64 << 20;
+
+/// A larger text is not kept to be compared with what comes after it.
+const KEPT: u64 = 4 << 20;
+
+/// Says that a text is UTF-8. It belongs to the file and not to its text, as in the editor's buffers:
+/// agents look for lines as they see them.
+const MARK: &str = "\u{feff}";
 
 /// As many as Linux follows.
 const LINKS: usize = 40;
@@ -133,34 +142,70 @@ impl Roots {
     }
 }
 
+/// What was read.
+#[derive(Debug)]
+pub struct Read {
+    /// Without a byte order mark.
+    pub text: String,
+    /// The [`hash`] of the whole file.
+    pub content: u64,
+}
+
+/// What became of a write.
+#[derive(Debug)]
+pub struct Written {
+    /// The text that was there; `None` if there was no file, or too much or no text in it.
+    pub before: Option<String>,
+    /// The text that is there now, unless it is too much to be kept.
+    pub after: Option<String>,
+    /// The [`hash`] of the whole file.
+    pub content: u64,
+}
+
 /// The file's text from the 1-based `line` on, at most `limit` lines of it; see [`slice::lines`].
-pub fn read(path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<String, DiskError> {
-    let (file, size) = open(path)?;
-    let mut bytes = Vec::new();
-    if size <= LARGEST {
-        // The size may be a lie, or growing.
-        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    }
-    let size = size.max(bytes.len() as u64);
-    if size > LARGEST {
-        return Err(DiskError::TooLarge(size));
-    }
+pub fn read(path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<Read, DiskError> {
+    let bytes = bytes(path, LARGEST)?;
+    let content = hash(&bytes);
     let text = text(bytes).map_err(DiskError::NotText)?;
-    let part = slice::lines(&text, line, limit);
-    Ok(if part.len() == text.len() { text } else { part.to_owned() })
+    let part = slice::lines(text.strip_prefix(MARK).unwrap_or(&text), line, limit);
+    Ok(Read { text: if part.len() == text.len() { text } else { part.to_owned() }, content })
 }
 
 /// Replaces the file's text at once, or creates the file and the folders above it. A link is
-/// followed; permissions, owner and further names of the file stay.
-pub fn write(path: &Path, content: &str) -> Result<(), DiskError> {
+/// followed; permissions, owner, further names and the byte order mark of the file stay.
+pub fn write(path: &Path, content: &str) -> Result<Written, DiskError> {
     let path = resolve(path)?;
-    match fs::metadata(&path) {
+    let (before, content) = match fs::metadata(&path) {
         Ok(metadata) => {
             check_kind(&metadata)?;
-            overwrite(&path, &metadata, content.as_bytes())
+            let before = bytes(&path, KEPT).ok().and_then(|bytes| text(bytes).ok());
+            let content = match has_mark(&path, before.as_deref()) && !content.starts_with(MARK) {
+                true => Cow::Owned(MARK.to_owned() + content),
+                false => Cow::Borrowed(content),
+            };
+            overwrite(&path, &metadata, content.as_bytes())?;
+            (before, content)
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => create(&path, content.as_bytes()),
-        Err(error) => Err(error.into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            create(&path, content.as_bytes())?;
+            (None, Cow::Borrowed(content))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let hash = hash(content.as_bytes());
+    let after = (content.len() as u64 <= KEPT).then(|| content.into_owned());
+    Ok(Written { before, after, content: hash })
+}
+
+fn has_mark(path: &Path, text: Option<&str>) -> bool {
+    let first = || {
+        let mut bytes = [0; MARK.len()];
+        open(path).ok()?.0.read_exact(&mut bytes).ok()?;
+        Some(bytes == MARK.as_bytes())
+    };
+    match text {
+        Some(text) => text.starts_with(MARK),
+        None => first().unwrap_or(false),
     }
 }
 
@@ -220,6 +265,18 @@ fn push_reversed(stack: &mut Vec<OsString>, path: &Path) {
     stack.extend(parts.map(|part| part.as_os_str().to_owned()));
 }
 
+/// All that is in a file, unless it is more than `limit`.
+fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
+    let (file, size) = open(path)?;
+    let mut bytes = Vec::new();
+    if size <= limit {
+        // The size may be a lie, or growing.
+        file.take(limit + 1).read_to_end(&mut bytes)?;
+    }
+    let size = size.max(bytes.len() as u64);
+    if size > limit { Err(DiskError::TooLarge(size)) } else { Ok(bytes) }
+}
+
 /// Opens a regular file, and tells its size. A pipe without a writer is not waited for.
 fn open(path: &Path) -> Result<(File, u64), DiskError> {
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
@@ -259,9 +316,18 @@ fn text(bytes: Vec<u8>) -> Result<String, Foreign> {
         return Err(Foreign::Utf16);
     }
     if bytes.contains(&0) {
-        return Err(Foreign::Binary);
+        return Err(if looks_wide(&bytes) { Foreign::Utf16 } else { Foreign::Binary });
     }
     String::from_utf8(bytes).map_err(|_| Foreign::Encoding)
+}
+
+/// Whether this is UTF-16 without a mark: of most texts in it every other byte is zero, and no other.
+fn looks_wide(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(4096) & !1];
+    let zeros = |at: usize| start.iter().skip(at).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd, half) = (zeros(0), zeros(1), start.len() / 2);
+    let wide = |zeros: usize, others: usize| others == 0 && zeros * 4 > half * 3;
+    bytes.len().is_multiple_of(2) && half > 1 && (wide(odd, even) || wide(even, odd))
 }
 
 fn create(path: &Path, content: &[u8]) -> Result<(), DiskError> {

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use super::disk::{self, DiskError, DiskErrorKind, Roots};
+use super::disk::{self, DiskError, DiskErrorKind, Roots, Written};
 use super::hub::Shared;
 use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RpcError};
 use super::to_acp;
@@ -51,7 +51,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// A path without links. The file need not exist, its folder must.
-fn real(path: &Path) -> PathBuf {
+pub fn real(path: &Path) -> PathBuf {
     let by_folder = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
 }
@@ -120,6 +120,7 @@ impl FileRequest {
             }
         };
         if let Some(name) = shared.loaded.find(&path, &resolved) {
+            shared.watch.touched(session, resolved, None);
             let question = match work {
                 FileWork::Read { line, limit, .. } => Question::Read { path: name, line, limit },
                 FileWork::Write { content, .. } => Question::Write { path: name, content },
@@ -128,25 +129,35 @@ impl FileRequest {
             let _ = editor.send(ForEditor { session, reply, question });
             return;
         }
-        let served = Event::FileServed { session, path: path.clone(), access };
         match work {
             FileWork::Read { line, limit, missing_is_empty, .. } => {
                 match disk::read(&resolved, line, limit) {
-                    Ok(text) => {
-                        shared.mailbox.post(served);
-                        reply.ok(to_acp::read(text));
+                    Ok(read) => {
+                        shared.watch.touched(session, resolved, Some(read.content));
+                        let (before, after) = (None, None);
+                        shared.mailbox.post(Event::FileServed { session, path, access, before, after });
+                        reply.ok(to_acp::read(read.text));
                     }
-                    Err(DiskError::Missing) if missing_is_empty => reply.ok(to_acp::read(String::new())),
+                    Err(DiskError::Missing) if missing_is_empty => {
+                        shared.watch.touched(session, resolved, None);
+                        reply.ok(to_acp::read(String::new()));
+                    }
                     Err(error) => reply.fail(&refusal(access, &path, &error)),
                 }
             }
-            FileWork::Write { content, .. } => match disk::write(&resolved, &content) {
-                Ok(()) => {
-                    shared.mailbox.post(served);
-                    reply.ok(to_acp::written());
+            FileWork::Write { content, .. } => {
+                let writing = shared.watch.writing(&resolved);
+                match disk::write(&resolved, &content) {
+                    Ok(written) => {
+                        let Written { before, after, content } = written;
+                        writing.done(content);
+                        shared.watch.touched(session, resolved, Some(content));
+                        shared.mailbox.post(Event::FileServed { session, path, access, before, after });
+                        reply.ok(to_acp::written());
+                    }
+                    Err(error) => reply.fail(&refusal(access, &path, &error)),
                 }
-                Err(error) => reply.fail(&refusal(access, &path, &error)),
-            },
+            }
         }
     }
 }

@@ -7,15 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::wire_log::WireLog;
 
-/// Reads `+ PGID` and `- PGID`. At the end of its input it asks the groups that are left to go, and
-/// kills what is still there two seconds later. It ignores what a closed terminal or a user's CTRL-C
+/// Reads `+ PGID`, `- PGID` and `= MARK`. At the end of its input it asks the groups that are left to go,
+/// and those that have left them but still have the mark in their environment, and kills what is still
+/// there two seconds later. It ignores what a closed terminal or a user's CTRL-C
 /// sends, since that is when it is needed.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM QUIT
 groups=' '
+mark=
 while read -r sign group; do
   case $sign in
     +) groups="$groups$group " ;;
+    =) mark=$group ;;
     -) case $groups in *" $group "*) groups="${groups%%" $group "*} ${groups#*" $group "}" ;; esac ;;
   esac
 done
@@ -25,12 +28,18 @@ left() {
     if kill -s "$1" -- "-$group"; then still="$still $group"; fi
   done 2>/dev/null
   groups=$still
-  [ -n "$groups" ]
+  strays=
+  [ -n "$mark" ] || return
+  for file in $(grep -lsF "ACP_TERMINAL=$mark" /proc/[0-9]*/environ); do
+    process=${file#/proc/}
+    if kill -s "$1" "${process%/environ}"; then strays=found; fi
+  done 2>/dev/null
 }
-left TERM || exit 0
+left TERM
 for _ in 1 2; do
+  [ -n "$groups$strays" ] || exit 0
   sleep 1
-  left 0 || exit 0
+  left 0
 done
 left KILL
 "#;
@@ -66,6 +75,11 @@ impl Guard {
         self.tell(&format!("- {group}\n"));
     }
 
+    /// What the environments of all commands hold.
+    pub fn mark(&self, mark: &str) {
+        self.tell(&format!("= {mark}\n"));
+    }
+
     fn tell(&self, line: &str) {
         let mut shell = self.shell.lock().unwrap_or_else(PoisonError::into_inner);
         if let Shell::NotStarted = *shell {
@@ -93,6 +107,8 @@ fn spawn() -> std::io::Result<ChildStdin> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    // In a Neovim that itself runs as such a command: it is needed when that is ended.
+    command.env_remove("ACP_TERMINAL");
     let mut child = command.spawn()?;
     let stdin = child.stdin.take().expect("stdin is piped above");
     reap(child);

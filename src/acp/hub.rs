@@ -12,6 +12,7 @@ use super::files::Loaded;
 use super::guard::Guard;
 use super::handled::Handled;
 use super::terminals::Terminals;
+use super::watch::Watch;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, stillborn};
 use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, Steering, TurnEnd};
@@ -32,6 +33,7 @@ pub struct Shared {
     pub guard: Arc<Guard>,
     pub loaded: Loaded,
     pub handled: Handled,
+    pub watch: Watch,
     pub log: WireLog,
 }
 
@@ -50,7 +52,8 @@ impl Hub {
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
-        let terminals = Terminals::new(mailbox.clone(), guard.clone());
+        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
+        let watch = Watch::new(mailbox.clone(), log.clone());
         let shared = Shared {
             mailbox,
             settings,
@@ -58,6 +61,7 @@ impl Hub {
             guard,
             loaded: Loaded::default(),
             handled: Handled::default(),
+            watch,
             log,
         };
         Self {
@@ -109,6 +113,8 @@ impl Hub {
             }
             Command::FileLoaded { path } => self.shared.loaded.add(path),
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::Watch { session, path } => self.shared.watch.named(session, path),
+            Command::Unwatch { session, path } => self.shared.watch.left(session, path),
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();

@@ -21,6 +21,7 @@ mod session;
 mod shortcut;
 pub mod terminals;
 mod to_acp;
+mod watch;
 mod wire_log;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,6 +56,8 @@ pub struct Settings {
     pub can_run: bool,
     /// Whether the user can log in by running the agent's program in a terminal.
     pub can_log_in: bool,
+    /// What commands in terminals may use.
+    pub terminals: terminals::Limits,
 }
 
 impl Default for Settings {
@@ -68,6 +71,7 @@ impl Default for Settings {
             can_read: true,
             can_run: true,
             can_log_in: true,
+            terminals: terminals::Limits::default(),
         }
     }
 }

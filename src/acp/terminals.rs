@@ -6,28 +6,42 @@ mod display;
 mod program;
 mod pty;
 mod pump;
+mod strays;
 
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::acp::guard::Guard;
 use crate::core::message::{Event, Exit, SessionKey, TerminalId};
 use crate::mailbox::Mailbox;
 use pump::Terminal;
 
-/// How many commands may run at once.
-const LIMIT: usize = 32;
-/// What an agent may have kept of one command's output.
-const OUTPUT_LIMIT: usize = 1 << 20;
 /// How long a command that is asked to end may take to do so.
 const GRACE: Duration = Duration::from_secs(2);
 /// The same when Neovim is leaving, and waits.
 const GRACE_AT_EXIT: Duration = Duration::from_millis(100);
 /// Until a window says otherwise.
 const SIZE: (u16, u16) = (24, 80);
+
+/// What commands may use; each is an option of the user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many may run at once. Ended ones do not count, since many agents never release a terminal.
+    pub at_once: usize,
+    /// The most bytes kept of a command's output, whatever the agent asks for.
+    pub output: usize,
+    /// How long one may run.
+    pub time: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { at_once: 32, output: 1 << 20, time: None }
+    }
+}
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +87,9 @@ pub enum TerminalError {
     Start { command: String, source: io::Error },
     #[error("the system has no terminal for it: {0}; end other commands first")]
     System(io::Error),
-    #[error("{0} commands run already, which is the limit; wait for one or kill one first")]
+    #[error(
+        "{0} commands run already, which is the user's limit (terminal.limit); wait for one or kill one first"
+    )]
     TooMany(usize),
     #[error("Neovim is leaving")]
     Leaving,
@@ -87,8 +103,9 @@ pub enum TerminalError {
 /// only [`Self::end_all`] waits a moment.
 pub struct Terminals {
     shared: Arc<Shared>,
-    limit: usize,
-    output_limit: usize,
+    limits: Limits,
+    /// How the marks of all commands begin: no other Neovim's do so.
+    mark: String,
 }
 
 /// What the terminals' threads have in common.
@@ -117,29 +134,29 @@ struct Registry {
 impl Terminals {
     pub fn new(mailbox: Arc<Mailbox>, guard: Arc<Guard>) -> Self {
         let shared = Shared { mailbox, guard, registry: Mutex::default(), gone: Condvar::new() };
-        Self { shared: Arc::new(shared), limit: LIMIT, output_limit: OUTPUT_LIMIT }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mark = format!("{}-{:x}.", std::process::id(), since.as_nanos());
+        Self { shared: Arc::new(shared), limits: Limits::default(), mark }
     }
 
-    /// How many commands may run at once. Ended ones do not count, since many agents never release
-    /// a terminal.
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// The most bytes kept of a command's output, whatever the agent asks for.
-    pub fn with_output_limit(mut self, output_limit: usize) -> Self {
-        self.output_limit = output_limit;
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
     /// Starts a command; its output can be read at once.
     pub fn create(&self, session: SessionKey, spec: TerminalSpec) -> Result<TerminalId, TerminalError> {
-        let command = program::command(&spec)?;
-        let number = self.shared.reserve(self.limit)?;
+        let mut command = program::command(&spec)?;
+        let number = self.shared.reserve(self.limits.at_once)?;
+        let mark = format!("{}{number}.", self.mark_of(session));
+        command.env(strays::VARIABLE, &mark);
+        if number == 1 {
+            self.shared.guard.mark(&self.mark);
+        }
         let limit = spec.output_limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
         let id = TerminalId(format!("terminal-{number}"));
-        let started = Terminal::start(session, id.clone(), number, command, limit.min(self.output_limit));
+        let limits = Limits { output: limit.min(self.limits.output), ..self.limits };
+        let started = Terminal::start(session, id.clone(), (number, mark), command, limits);
         let (terminal, listener) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -231,8 +248,12 @@ impl Terminals {
         registry.named.retain(|(of, _), _| *of != session);
         let ending: Vec<_> = registry.alive.values().filter(|t| t.session == session).cloned().collect();
         drop(registry);
+        let groups = ending.iter().map(|terminal| terminal.group).collect();
         for terminal in ending {
             terminal.end(GRACE);
+        }
+        if self.shared.lock().last_number > 0 {
+            strays::end(self.mark_of(session), groups, GRACE);
         }
     }
 
@@ -243,16 +264,28 @@ impl Terminals {
         registry.leaving = true;
         registry.named.clear();
         let ending: Vec<_> = registry.alive.values().cloned().collect();
+        let has_run = registry.last_number > 0;
         drop(registry);
         for terminal in &ending {
             terminal.end(GRACE_AT_EXIT);
         }
+        let groups: Vec<i32> = ending.iter().map(|terminal| terminal.group).collect();
+        let strays = has_run && strays::signal(&self.mark, &groups, libc::SIGTERM) > 0;
         let registry = self.shared.lock();
-        let waited = self.shared.gone.wait_timeout_while(registry, GRACE_AT_EXIT, |r| r.groups > 0);
+        // Nobody tells of the end of a stray: those are given the whole time.
+        let waited = self.shared.gone.wait_timeout_while(registry, GRACE_AT_EXIT, |r| r.groups > 0 || strays);
         drop(waited);
         for terminal in &ending {
             terminal.end(Duration::ZERO);
         }
+        if strays {
+            strays::signal(&self.mark, &[], libc::SIGKILL);
+        }
+    }
+
+    /// How the marks of a session's commands begin.
+    fn mark_of(&self, session: SessionKey) -> String {
+        format!("{}{}.", self.mark, session.0)
     }
 
     fn find(&self, session: SessionKey, id: &TerminalId) -> Result<Arc<Terminal>, TerminalError> {

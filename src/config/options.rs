@@ -259,6 +259,37 @@ pub const OPTIONS: &[OptionSpec] = &[
                 or a share of the editor's.",
     },
     OptionSpec {
+        key: "terminal.auto_close",
+        takes: "\"never\" or \"success\"",
+        default: "\"never\"",
+        about: "Whether a window that has opened by itself closes by itself once its command has ended well. \
+                Not while the cursor is in it.",
+    },
+    OptionSpec {
+        key: "terminal.input",
+        takes: "boolean",
+        default: "true",
+        about: "Whether what you type in a terminal reaches the command.",
+    },
+    OptionSpec {
+        key: "terminal.limit",
+        takes: "number",
+        default: "32",
+        about: "How many commands may run at once. An agent that asks for another is told so.",
+    },
+    OptionSpec {
+        key: "terminal.timeout",
+        takes: "seconds, or `false`",
+        default: "false",
+        about: "How long a command may run. One that takes longer is ended, and its output says why.",
+    },
+    OptionSpec {
+        key: "terminal.output_limit",
+        takes: "bytes",
+        default: "1048576",
+        about: "How much of a command's output, its end, is kept for the agent. It may ask for less.",
+    },
+    OptionSpec {
         key: "diff.style",
         takes: "\"inline\" or \"off\"",
         default: "\"inline\"",

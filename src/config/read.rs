@@ -220,6 +220,20 @@ impl<'a> Field<'a> {
         }
     }
 
+    pub fn seconds_or_never(&self) -> Option<Option<Duration>> {
+        match self.value {
+            Value::Bool(false) => Some(None),
+            _ => self.seconds().map(Some),
+        }
+    }
+
+    pub fn bytes(&self) -> Option<usize> {
+        match self.value.as_f64() {
+            Some(number) if (0.0..=(1u32 << 30) as f64).contains(&number) => Some(number as usize),
+            _ => self.unexpected("a number of bytes, 1 GiB at the most"),
+        }
+    }
+
     /// `60` are cells; `"40%"` and `0.4` are a share.
     pub fn size(&self) -> Option<Size> {
         let size = match self.value {

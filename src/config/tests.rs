@@ -79,7 +79,8 @@ mod reading {
             "icons": false,
             "follow": true,
             "keys": { "hide": "Q" },
-            "terminal": { "auto_open": "never", "position": "right", "size": "30%" },
+            "terminal": { "auto_open": "never", "position": "right", "size": "30%",
+                "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
             "diff": { "style": "off" },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
@@ -110,7 +111,12 @@ mod reading {
             TerminalOptions {
                 auto_open: AutoOpen::Never,
                 position: Position::Right,
-                size: Size::Percent(30)
+                size: Size::Percent(30),
+                auto_close: AutoClose::Success,
+                input: false,
+                limit: 3,
+                timeout: Some(Duration::from_secs(60)),
+                output_limit: 1000,
             }
         );
         assert_eq!(config.diff.style, DiffStyle::Off);

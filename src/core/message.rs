@@ -124,6 +124,11 @@ pub enum Command {
     FileLoaded { path: PathBuf },
     /// No buffer holds the file any more: the background serves it from the disk.
     FileUnloaded { path: PathBuf },
+    /// A session has to do with this file (an absolute path): when others change it, `FileChanged`
+    /// says so. Those that it reads and writes through the client are watched without this.
+    Watch { session: SessionKey, path: PathBuf },
+    /// The session has nothing to do with the file any more. All end with the session.
+    Unwatch { session: SessionKey, path: PathBuf },
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
@@ -245,6 +250,16 @@ pub enum Event {
         session: SessionKey,
         path: PathBuf,
         access: Access,
+        /// Of a write: the text before, unless there was no file, or too much or no text in it.
+        before: Option<String>,
+        /// Of a write: the text after, unless it is too much to be passed around.
+        after: Option<String>,
+    },
+    /// The content of a file that a session has to do with is another one on the disk (the path's links
+    /// are resolved). It was not written by this background; the editor itself may have saved it.
+    FileChanged {
+        path: PathBuf,
+        kind: FileChange,
     },
     /// Something a user should see that belongs to no entry: noise on stdout, a refused read.
     Noted {
@@ -287,6 +302,16 @@ pub struct Exit {
 pub enum Access {
     Read,
     Wrote,
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FileChange {
+    /// It has another content, or is there again.
+    Changed,
+    Gone,
+    /// It is gone, and the same file has this name now.
+    Renamed(PathBuf),
 }
 
 /// An error as a user may read it.

@@ -192,7 +192,7 @@ impl ToolCall {
     }
 
     /// The command line, where the agent tells it in the way that most do.
-    fn command(&self) -> Option<String> {
+    pub fn command(&self) -> Option<String> {
         let input = self.raw_input.as_ref()?;
         let command = one_line(input.get("command").or(input.get("cmd"))?.as_str()?);
         (!command.is_empty()).then_some(command)

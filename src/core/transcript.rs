@@ -2,20 +2,21 @@
 //! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
 //! with icons off: words come first.
 
+mod call;
 mod elicitation;
+mod greeting;
+pub mod groups;
+mod summary;
 
 use std::ops::Range;
-use std::path::Path;
 
-use crate::core::entry::{Body, Entry, Greeting};
+pub use self::call::count_lines;
+use crate::core::entry::{Body, Entry};
 use crate::core::message::{
-    AuthKind, Content, Failure, FailureKind, FileDiff, PlanItem, PlanStatus, ResourceBody, Severity,
-    StopReason, TerminalId, ToolContent, ToolKind, TurnUsage,
+    Failure, FailureKind, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
 };
-use crate::core::output::Output;
-use crate::core::session::as_markdown;
 use crate::core::text::one_line;
-use crate::core::tool_call::{Status, ToolCall, kind_word};
+use crate::core::tool_call::Status;
 
 /// How to draw.
 #[derive(Clone, Debug)]
@@ -23,6 +24,12 @@ pub struct Style {
     pub icons: bool,
     /// The width of the window in cells; titles are cut to it.
     pub width: usize,
+}
+
+impl Style {
+    fn narrower(&self, cells: usize) -> Self {
+        Self { width: self.width.saturating_sub(cells), ..self.clone() }
+    }
 }
 
 /// A terminal as a tool call shows it.
@@ -40,7 +47,7 @@ pub struct Tail {
 /// columns are 0-based bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawing {
-    /// Never empty.
+    /// Empty only for what is gathered under the line of another entry.
     pub lines: Vec<String>,
     pub marks: Vec<Mark>,
     /// Virtual text at the right edge.
@@ -69,6 +76,14 @@ impl Drawing {
         self
     }
 
+    /// Puts another drawing under this one.
+    fn under(&mut self, other: Self) {
+        let rows = self.lines.len();
+        self.lines.extend(other.lines);
+        self.marks.extend(other.marks.into_iter().map(|mark| Mark { row: mark.row + rows, ..mark }));
+        self.right.extend(other.right.into_iter().map(|(row, text)| (row + rows, text)));
+    }
+
     fn indented(&mut self, text: &str, indent: &str, group: Option<&'static str>) {
         for line in clean_lines(text) {
             self.line(if line.is_empty() { String::new() } else { format!("{indent}{line}") }, group);
@@ -93,6 +108,59 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
     )
 }
 
+/// How an entry stands to the calls around it; see [`groups`].
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Standing<'a> {
+    #[default]
+    Alone,
+    /// It is the first of these, which have a line of their own above it.
+    Leads { run: &'a [Entry], open: bool },
+    /// It is shown when its run is open, or when it is open itself.
+    Within { open: bool },
+}
+
+/// An entry among others. It draws nothing at all when it is part of a run that is not open.
+pub fn draw_standing(
+    before: Option<&Entry>,
+    entry: &Entry,
+    standing: Standing,
+    style: &Style,
+    tail: &dyn Fn(&TerminalId) -> Option<Tail>,
+) -> Drawing {
+    let own = |open: bool| match open || entry.open {
+        // Nothing sets the calls of a run off.
+        true => indented(draw(Some(entry), entry, &style.narrower(INDENT), tail)),
+        false => Drawing::default(),
+    };
+    match standing {
+        Standing::Alone => draw(before, entry, style, tail),
+        Standing::Within { open } => own(open),
+        Standing::Leads { run, open } => {
+            let mut drawing = Drawing::default();
+            if gap(before.map(|entry| &entry.body), &entry.body) {
+                drawing.line("", None);
+            }
+            summary::draw(&mut drawing, run, style);
+            drawing.under(own(open));
+            drawing
+        }
+    }
+}
+
+/// How far the calls of a run stand under its line.
+const INDENT: usize = 2;
+
+fn indented(mut drawing: Drawing) -> Drawing {
+    for line in drawing.lines.iter_mut().filter(|line| !line.is_empty()) {
+        line.insert_str(0, &" ".repeat(INDENT));
+    }
+    for mark in &mut drawing.marks {
+        mark.start += INDENT;
+        mark.end += INDENT;
+    }
+    drawing
+}
+
 /// Where an entry's own lines begin: after the blank line that sets it off, if there is one.
 pub fn draw(
     before: Option<&Entry>,
@@ -105,7 +173,7 @@ pub fn draw(
         drawing.line("", None);
     }
     match &entry.body {
-        Body::Greeting(greeting) => draw_greeting(&mut drawing, greeting),
+        Body::Greeting(greeting) => greeting::draw(&mut drawing, greeting),
         Body::User { text, attachments } => {
             if entry.refused {
                 drawing.right.push((drawing.lines.len(), "refused, no longer in the context".to_owned()));
@@ -129,7 +197,7 @@ pub fn draw(
             drawing.markdown = Some(first..drawing.lines.len());
         }
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
-        Body::Tool(call) => draw_tool(&mut drawing, call, entry.open, style, tail),
+        Body::Tool(call) => call::draw(&mut drawing, call, entry.open, style, tail),
         Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
         Body::Notice { severity, text } => {
@@ -173,89 +241,6 @@ pub fn draw(
     drawing
 }
 
-fn draw_greeting(drawing: &mut Drawing, greeting: &Greeting) {
-    match greeting {
-        Greeting::Connecting { name, command } => {
-            drawing.line(format!("Starting {name} …"), Some("AcpAgent"));
-            drawing.line(command.clone(), Some("AcpMeta"));
-            if command.starts_with("npx ") {
-                drawing.line("The first start downloads the agent and may take a minute.", Some("AcpMeta"));
-            }
-            drawing.line("You can type already; <C-c> stops it.", Some("AcpMeta"));
-        }
-        Greeting::Opening { title } => {
-            drawing.line(format!("{title} is opening a session …"), Some("AcpAgent"));
-            drawing.line("You can type already; <C-c> stops it.", Some("AcpMeta"));
-        }
-        Greeting::Ready { title, version } => {
-            let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-            drawing.line(format!("{title}{version}"), Some("AcpAgent"));
-            drawing.line(
-                "Ask for a change, ask about the code, or type / and <C-x><C-o> for its commands.",
-                Some("AcpMeta"),
-            );
-            drawing.line("<C-s> or <CR> sends · <C-c> stops · g? shows all keys", Some("AcpMeta"));
-        }
-        Greeting::LoginNeeded { title, methods, message } => {
-            drawing.line(format!("{title} wants you to log in"), Some("AcpToolWaiting"));
-            if !message.is_empty() {
-                drawing.line(one_line(message), Some("AcpMeta"));
-            }
-            for method in methods {
-                let how = match &method.kind {
-                    AuthKind::Agent => "",
-                    AuthKind::Terminal { .. } => " (in a terminal)",
-                    AuthKind::Unsupported(_) => " (this client cannot do it)",
-                };
-                let description = method
-                    .description
-                    .as_ref()
-                    .map(|text| format!(": {}", one_line(text)))
-                    .unwrap_or_default();
-                drawing.line(format!("  {}{how}{description}", one_line(&method.name)), None);
-            }
-            drawing.line(
-                ":Acp login starts it · or log in with the agent's own program, then press R",
-                Some("AcpMeta"),
-            );
-        }
-        Greeting::Failed { name, failure, stderr } => {
-            let text = match failure.kind {
-                FailureKind::Spawn => one_line(&failure.message),
-                _ => format!("couldn't start {name}: {}", one_line(&failure.message)),
-            };
-            drawing.line(capitalized(&text), Some("AcpError"));
-            draw_stderr(drawing, stderr);
-            drawing.line(
-                "R starts it again · :Acp log shows the messages · :checkhealth acp looks for causes",
-                Some("AcpMeta"),
-            );
-        }
-        Greeting::Stopped { name } => {
-            drawing.line(format!("Starting {name} was stopped"), Some("AcpMeta"));
-            drawing.line("R starts it again", Some("AcpMeta"));
-        }
-        Greeting::Gone { name, what, stderr, expected } => {
-            let group = if *expected { "AcpMeta" } else { "AcpError" };
-            drawing.line(format!("{name} {}", one_line(what)), Some(group));
-            if !expected {
-                draw_stderr(drawing, stderr);
-            }
-            drawing.line("R starts it again with a new session; what stands here stays", Some("AcpMeta"));
-        }
-    }
-}
-
-fn draw_stderr(drawing: &mut Drawing, stderr: &[String]) {
-    if stderr.is_empty() {
-        return;
-    }
-    drawing.line("Its last words:", Some("AcpMeta"));
-    for line in stderr {
-        drawing.line(format!("  {}", line.trim_end()), Some("AcpMeta"));
-    }
-}
-
 fn draw_thought(drawing: &mut Drawing, entry: &Entry, text: &str, over: bool, style: &Style) {
     let fold = match (style.icons, entry.open) {
         (true, false) => "▸ ",
@@ -289,238 +274,6 @@ pub fn status_mark(status: Status, icons: bool) -> (&'static str, &'static str) 
         Status::Rejected | Status::Cancelled => ("⊘", "[-]", "AcpToolCancelled"),
     };
     (if icons { icon } else { word }, group)
-}
-
-fn draw_tool(
-    drawing: &mut Drawing,
-    call: &ToolCall,
-    open: bool,
-    style: &Style,
-    tail: &dyn Fn(&TerminalId) -> Option<Tail>,
-) {
-    let (mark, group) = status_mark(call.status, style.icons);
-    let row = drawing.lines.len();
-    let facts = tool_facts(call);
-    let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
-    let whole = titled(call);
-    let title = cut_middle(&whole, style.width.saturating_sub(room).max(12));
-    drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
-    if call.status == Status::Waiting || call.status == Status::Failed {
-        drawing.marks.push(Mark { row, start: mark.len() + 1, end: mark.len() + 1 + title.len(), group });
-    } else {
-        drawing.marks.push(Mark {
-            row,
-            start: mark.len() + 1,
-            end: mark.len() + 1 + title.len(),
-            group: "AcpTool",
-        });
-    }
-    drawing.lines.push(format!("{mark} {title}"));
-    if let Some(right) = facts {
-        drawing.right.push((row, right));
-    }
-    if call.status == Status::Waiting {
-        if title != whole {
-            // Nobody should allow what they cannot read to its end.
-            drawing.line(format!("    {whole}"), None);
-        }
-        let what = match call.kind {
-            ToolKind::Edit => "Allow this edit?",
-            ToolKind::Execute => "Allow this command?",
-            ToolKind::Delete => "Allow this deletion?",
-            _ => "Allow this?",
-        };
-        drawing.line(format!("    {what}   :Acp allow   :Acp reject"), Some("AcpToolWaiting"));
-    }
-    let failed = call.status == Status::Failed;
-    // Agents that run commands without a terminal show what they put out as the call's text.
-    let live = call.kind == ToolKind::Execute && matches!(call.status, Status::Pending | Status::Running);
-    let (mut any, mut said) = (false, false);
-    for content in &call.content {
-        match content {
-            ToolContent::Content(Content::Text(text)) if live && !open => {
-                draw_tail(drawing, &live_tail(text), false, "<Tab> shows them");
-                any = true;
-            }
-            ToolContent::Content(content) if open || failed => {
-                let text = match content {
-                    Content::Resource { body: ResourceBody::Text(text), .. } => text.clone(),
-                    other => as_markdown(other),
-                };
-                draw_output(drawing, &text, open);
-                said = true;
-                any = true;
-            }
-            ToolContent::Diff(diff) if open => {
-                draw_diff(drawing, call.relative(&diff.path), diff);
-                any = true;
-            }
-            ToolContent::Terminal(terminal) => {
-                if let Some(tail) = tail(terminal) {
-                    draw_tail(drawing, &tail, open, "<CR> shows the terminal");
-                    any = true;
-                }
-            }
-            ToolContent::Content(_) | ToolContent::Diff(_) => {}
-        }
-    }
-    if failed
-        && !said
-        && let Some(reason) = call.reason()
-    {
-        draw_output(drawing, reason, open);
-    }
-    if open {
-        if !any && let Some(input) = &call.raw_input {
-            drawing.indented(&pretty(input), "    ", Some("AcpMeta"));
-        }
-        for location in &call.locations {
-            let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let path = call.relative(&location.path).display();
-            drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
-        }
-    }
-}
-
-/// What a call put out as text: its beginning, unless the user opened it.
-fn draw_output(drawing: &mut Drawing, text: &str, open: bool) {
-    let text = without_fence(text.trim_end().trim_start_matches(['\r', '\n']));
-    let lines: Vec<&str> = clean_lines(text).collect();
-    // One line is not hidden behind another that says so.
-    let limit = if open || lines.len() == 6 { usize::MAX } else { 5 };
-    for line in lines.iter().take(limit) {
-        drawing.line(format!("    {line}"), Some("AcpMeta"));
-    }
-    if lines.len() > limit {
-        drawing.line(format!("    ({} more lines, <Tab>)", lines.len() - limit), Some("AcpMeta"));
-    }
-}
-
-/// The inside of a text that is one fenced block of Markdown: a call's output is shown as it is.
-fn without_fence(text: &str) -> &str {
-    let fence = &text[..text.len() - text.trim_start_matches('`').len()];
-    let inside = text.split_once('\n').and_then(|(_, rest)| rest.strip_suffix(fence)?.strip_suffix('\n'));
-    match inside {
-        Some(inside) if fence.len() >= 3 && !inside.lines().any(|line| line.starts_with(fence)) => inside,
-        _ => text,
-    }
-}
-
-/// How many of the last lines stand under a command that runs.
-const LIVE_LINES: usize = 3;
-/// How much of the end of a text is looked at for them.
-const LIVE_TEXT: usize = 4096;
-
-/// What a command has put out so far, where that comes as text, in a block of code or not.
-fn live_tail(text: &str) -> Tail {
-    let mut text = text.trim_end();
-    if text.starts_with("```") {
-        text = text.split_once('\n').map_or("", |(_, inside)| inside);
-        text = text.strip_suffix("```").unwrap_or(text).trim_end();
-    }
-    let end = (text.len().saturating_sub(LIVE_TEXT)..=text.len()).find(|at| text.is_char_boundary(*at));
-    let mut output = Output::new(LIVE_TEXT);
-    output.feed(&text.as_bytes()[end.unwrap_or(0)..]);
-    let plain = output.text();
-    let lines: Vec<&str> = plain.lines().collect();
-    let last = &lines[lines.len().saturating_sub(LIVE_LINES)..];
-    Tail {
-        lines: last.iter().map(|line| (*line).to_owned()).collect(),
-        total: text.lines().count().max(lines.len()),
-        running: true,
-        failed: false,
-    }
-}
-
-fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
-    let shown = match (open, tail.running, tail.failed) {
-        (true, ..) => tail.lines.len(),
-        (false, true, _) => LIVE_LINES,
-        (false, false, true) => 5,
-        (false, false, false) => 0,
-    };
-    let from = tail.lines.len().saturating_sub(shown);
-    for line in &tail.lines[from..] {
-        drawing.line(format!("    {line}"), Some("AcpMeta"));
-    }
-    let hidden = tail.total.saturating_sub(tail.lines.len() - from);
-    if hidden > 0 && shown > 0 {
-        drawing.line(format!("    ({} lines in all, {more})", tail.total), Some("AcpMeta"));
-    }
-}
-
-fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
-    drawing.line(format!("    {}", path.display()), Some("AcpMeta"));
-    let old = diff.old_text.as_deref().unwrap_or_default();
-    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
-    for group in changes.grouped_ops(1) {
-        for op in group {
-            for change in changes.iter_changes(&op) {
-                let (sign, group) = match change.tag() {
-                    similar::ChangeTag::Delete => ("-", "AcpDiffDelete"),
-                    similar::ChangeTag::Insert => ("+", "AcpDiffAdd"),
-                    similar::ChangeTag::Equal => (" ", "AcpMeta"),
-                };
-                let line = change.value().trim_end_matches(['\n', '\r']);
-                drawing.line(format!("    {sign} {line}"), Some(group));
-            }
-        }
-    }
-}
-
-/// Counts and time, at the right edge.
-fn tool_facts(call: &ToolCall) -> Option<String> {
-    let mut facts = Vec::new();
-    let (added, removed) = call.diffs().map(count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y));
-    if added + removed > 0 {
-        facts.push(format!("+{added} -{removed}"));
-    }
-    match call.status {
-        Status::Rejected => facts.push("rejected".into()),
-        Status::Cancelled => facts.push("cancelled".into()),
-        Status::Failed => facts.push("failed".into()),
-        _ => {}
-    }
-    if let Some(ended) = call.ended
-        && ended.since(call.started) >= 1000
-    {
-        facts.push(seconds(ended.since(call.started)));
-    }
-    (!facts.is_empty()).then(|| facts.join(" · "))
-}
-
-/// Lines that come and lines that go.
-pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
-    let old = diff.old_text.as_deref().unwrap_or_default();
-    if old.len() + diff.new_text.len() > 200_000 {
-        // Counting is a courtesy; a big file is not compared on the editor's thread for it.
-        return (0, 0);
-    }
-    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
-    changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
-        similar::ChangeTag::Insert => (added + 1, removed),
-        similar::ChangeTag::Delete => (added, removed + 1),
-        similar::ChangeTag::Equal => (added, removed),
-    })
-}
-
-/// Verb first: agents' titles may be a bare path or a bare command.
-fn titled(call: &ToolCall) -> String {
-    let title = call.headline();
-    let verb = kind_word(call.kind);
-    let starts_with_verb = title
-        .split(|c: char| !c.is_alphanumeric())
-        .next()
-        .is_some_and(|first| first.eq_ignore_ascii_case(verb.split(' ').next().unwrap_or(verb)));
-    let names_a_deed = title.split_whitespace().next().is_some_and(|word| {
-        let word = word.trim_end_matches(':');
-        word.chars().next().is_some_and(char::is_uppercase) && word.chars().all(char::is_alphabetic)
-    });
-    if starts_with_verb || names_a_deed || call.kind == ToolKind::Other {
-        title
-    } else {
-        format!("{verb} {title}")
-    }
 }
 
 fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
@@ -590,21 +343,6 @@ pub fn advice(failure: &Failure) -> String {
     }
 }
 
-fn pretty(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(text) => text.clone(),
-        other => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_string()),
-    }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => String::new(),
-    }
-}
-
 /// `850 ms`, `1.2 s`, `42 s`, `3:07`.
 pub fn seconds(ms: u64) -> String {
     match ms {
@@ -652,3 +390,6 @@ pub fn cut_end(text: &str, width: usize) -> String {
 #[cfg(test)]
 #[path = "transcript_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod group_tests;

@@ -1,9 +1,11 @@
 use insta::assert_snapshot;
 
+use super::call::{LIVE_TEXT, without_fence};
 use super::*;
 use crate::core::message::{
-    AgentId, AgentInfo, AskId, Command, Content, Location, Opened, PermissionKind, PermissionOption, Place,
-    Priority, Role, SessionKey, ToolCallPatch, TurnEnd, Update, WireStatus,
+    AgentId, AgentInfo, AskId, Command, Content, FileDiff, Location, Opened, PermissionKind,
+    PermissionOption, Place, Priority, Role, SessionKey, ToolCallPatch, ToolContent, ToolKind, TurnEnd,
+    Update, WireStatus,
 };
 use crate::core::session::{Moment, Session};
 

@@ -177,15 +177,7 @@ impl App {
             "next_entry" => self.step(key, true),
             "previous_entry" => self.step(key, false),
             "go_to" => self.go_to(key),
-            "toggle" => {
-                if let Some(entry) = self.entry_under_cursor(key)?
-                    && let Some(session) = self.sessions.get_mut(&key)
-                {
-                    session.toggle(entry);
-                }
-                self.after_change(key)?;
-                self.frame_due()
-            }
+            "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();

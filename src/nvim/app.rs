@@ -5,6 +5,7 @@
 
 mod changed;
 mod conflicts;
+mod diffs;
 mod drawing;
 mod edits;
 mod events;
@@ -12,6 +13,8 @@ mod landing;
 mod sessions;
 mod terminals;
 mod tools;
+mod watching;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -19,6 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use self::watching::Watching;
 use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
@@ -39,6 +43,7 @@ use crate::nvim::highlight::Highlight;
 use crate::nvim::review::Review;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
+use crate::nvim::windows::Windows;
 use crate::nvim::{Background, Start};
 
 pub type Effect = Box<dyn FnOnce(&Editor)>;
@@ -48,6 +53,7 @@ pub struct App {
     pub config: Config,
     pub sessions: BTreeMap<SessionKey, Session>,
     pub chats: BTreeMap<SessionKey, Chat>,
+    pub windows: Windows,
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     pub follow: Follow,
@@ -73,6 +79,7 @@ pub struct App {
     pub conflicts: conflicts::Conflicts,
     review: Review,
     highlight: Highlight,
+    watching: Watching,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -111,6 +118,7 @@ impl App {
             config: Config::default(),
             sessions: BTreeMap::new(),
             chats: BTreeMap::new(),
+            windows: Windows::default(),
             current: None,
             follow: Follow::default(),
             terminals: Terminals::default(),
@@ -131,6 +139,7 @@ impl App {
             files: Files::default(),
             conflicts: conflicts::Conflicts::default(),
             review: Review::default(),
+            watching: Watching::default(),
             jobs: HashMap::new(),
             frames,
             tick,

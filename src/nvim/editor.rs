@@ -305,6 +305,14 @@ impl Editor {
         self.api("nvim_tabpage_list_wins", 0)
     }
 
+    /// The other windows of a window's tab page, without those that float.
+    pub fn normal_wins_beside(&self, win: Win) -> Result<Vec<Win>> {
+        let tab: i64 = self.api("nvim_win_get_tabpage", win)?;
+        let mut wins: Vec<Win> = self.api("nvim_tabpage_list_wins", tab)?;
+        wins.retain(|other| *other != win && !self.is_floating(*other));
+        Ok(wins)
+    }
+
     /// All windows of all tab pages that show a buffer.
     pub fn wins_of(&self, buf: Buf) -> Vec<Win> {
         self.func::<Vec<Win>>("win_findbuf", buf).unwrap_or_default()

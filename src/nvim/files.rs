@@ -34,6 +34,8 @@ pub struct Held {
     pub saved: Option<Rc<str>>,
     /// There was no file when the unsaved edits began: Neovim would ask about one that appears (W13).
     pub is_new: bool,
+    /// Where the file went, when it was renamed.
+    pub moved: Option<PathBuf>,
 }
 
 /// What is to be done with a file; one after the other, or a read would miss the write before it.
@@ -148,7 +150,7 @@ impl Files {
     pub fn loaded(&mut self, editor: &Editor, buf: Buf) -> Option<PathBuf> {
         let path = Self::path_of(editor, buf)?;
         self.loaded.retain(|known, held| held.buf != buf || *known == path);
-        self.loaded.insert(path.clone(), Held { buf, stamp: None, saved: None, is_new: false });
+        self.loaded.insert(path.clone(), Held { buf, stamp: None, saved: None, is_new: false, moved: None });
         Some(path)
     }
 
@@ -220,6 +222,11 @@ impl Files {
 
     pub fn see(&mut self, session: SessionKey, path: &Path, text: Rc<str>) {
         self.seen.insert((session, path.to_owned()), text);
+    }
+
+    /// The sessions whose agents have read or written a file.
+    pub fn readers_of<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = SessionKey> + 'a {
+        self.seen.keys().filter(move |(_, known)| known == path).map(|(session, _)| *session)
     }
 
     /// A session is over.

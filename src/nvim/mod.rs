@@ -22,6 +22,7 @@ mod terminal;
 mod timer;
 mod waker;
 mod winbar;
+mod windows;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -34,7 +35,7 @@ use std::time::{Duration, Instant};
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table};
 
 use self::app::App;
-use self::editor::{Buf, Editor, Level};
+use self::editor::{Buf, Editor, Level, Win};
 use self::frames::Frames;
 use self::terminal::Key;
 use self::timer::Timer;
@@ -155,7 +156,23 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["BufWritePost"], App::buffer_saved)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
     on(&["WinResized", "VimResized"], |app, _| app.resized())?;
+    on(&["QuitPre"], |app, _| app.quitting())?;
+    on_window_closed(editor, group)?;
     on(&["ColorScheme"], |app, _| groups::define(&app.editor))
+}
+
+/// Tells of a window that is about to be closed; an autocommand's `match` is its id then.
+fn on_window_closed(editor: &Editor, group: i64) -> Result<()> {
+    let callback = editor.lua.create_function(|_, event: Table| {
+        let id: String = event.get("match")?;
+        if let Ok(id) = id.parse() {
+            run(move |app| app.window_closing(Win(id)));
+        }
+        Ok(())
+    })?;
+    let options = editor
+        .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
+    editor.api::<mlua::Value>("nvim_create_autocmd", ("WinClosed", options)).map(drop)
 }
 
 /// Takes what the background posted, for a few milliseconds, then has it drawn.

@@ -4,11 +4,14 @@
 
 local fences = require("acp.highlight.fence")
 local pieces = require("acp.highlight.pieces")
+local seams = require("acp.highlight.seams")
 local spans = require("acp.highlight.spans")
 
 local M = {}
 
---- Bytes that are read in one go ...
+--- Bytes whose lines are looked at in one go.
+local SCANNED = 4096
+--- Bytes that are parsed in one go, where lines tell nothing ...
 local BYTES = 4096
 --- ... unless a single block is longer. One of more than these is cut wherever that is.
 local LONGEST_BLOCK = 65536
@@ -42,6 +45,57 @@ function M.fence(buf, region, base, stop)
   region.cut = stop
 end
 
+--- Turns the fence into pieces when its end is there.
+---@param buf integer
+---@param region acp.highlight.Region
+---@param base integer
+---@return boolean progress
+function M.whole_fence(buf, region, base)
+  local upto = region.closed and region.rows or region.rows - 1
+  local stop = fences.stop(buf, base, region.fence, upto)
+  if not stop and region.closed and region.fence.searched >= region.rows then
+    stop = region.rows
+  end
+  if stop then
+    M.fence(buf, region, base, stop)
+  end
+  return stop ~= nil
+end
+
+local function bytes_of(lines, first)
+  local bytes = 0
+  for i = first, #lines do
+    bytes = bytes + #lines[i] + 1
+  end
+  return bytes
+end
+
+--- Cuts off what the lines alone show to be whole blocks, where no fence is open.
+---@param buf integer
+---@param region acp.highlight.Region
+---@param base integer
+---@return boolean progress
+function M.by_seams(buf, region, base)
+  local lines, whole = read(buf, region, base, SCANNED)
+  local found = seams.find(lines)
+  local starts, opens = found.starts, found.fence
+  -- What begins with the last line, which may be half of one, is left.
+  while #starts > 0 and starts[#starts] + 1 >= #lines do
+    starts[#starts], opens = nil, false
+  end
+  local last = starts[#starts] or 0
+  if whole and region.closed and not opens and bytes_of(lines, last + 1) <= pieces.SIZE then
+    pieces.cut(region, lines, starts, #lines)
+    return true
+  end
+  local fence = opens and fences.at(region.cut + last, lines[last + 1]) or nil
+  if last > 0 then
+    pieces.cut(region, lines, starts, last)
+  end
+  region.fence = fence
+  return last > 0 or fence ~= nil
+end
+
 --- Cuts some blocks off at the region's cut, or searches an open fence a little further.
 ---@param buf integer
 ---@param region acp.highlight.Region
@@ -50,16 +104,11 @@ end
 function M.step(buf, region, base)
   local fence = region.fence
   if fence then
-    local upto = region.closed and region.rows or region.rows - 1
     local searched = fence.searched
-    local stop = fences.stop(buf, base, fence, upto)
-    if not stop and region.closed and fence.searched >= region.rows then
-      stop = region.rows
-    end
-    if stop then
-      M.fence(buf, region, base, stop)
-    end
-    return stop ~= nil or fence.searched > searched
+    return M.whole_fence(buf, region, base) or fence.searched > searched
+  end
+  if M.by_seams(buf, region, base) then
+    return true
   end
   local limit = BYTES
   while true do

@@ -6,18 +6,19 @@ local cut = require("acp.highlight.cut")
 local fences = require("acp.highlight.fence")
 local marks = require("acp.highlight.marks")
 local pieces = require("acp.highlight.pieces")
+local plain = require("acp.highlight.plain")
 local spans = require("acp.highlight.spans")
 
 local M = {}
 
 --- Milliseconds after which a growing block is read again ...
-M.pace = 50
+M.pace = 80
 --- ... or this many times what the last reading took.
 M.pace_by_cost = 10
 
 --- Bytes that are read in one go.
 local AT_ONCE = 1200
---- When there are more bytes than this, what is closed among them is cut off first.
+--- When there are more bytes than this and lines do not tell what is closed among them, a parser does.
 local BACKLOG = 4096
 --- Rows of a long block that are painted in one go.
 local ROWS = 24
@@ -57,6 +58,7 @@ local function look_at_fence(chat, region, base)
   local unfinished, n = fences.unfinished(fence), #region.pieces
   cut.fence(chat.buf, region, base, stop)
   settle_from(chat, region, n + 1, unfinished)
+  region.seen = { row = region.cut, col = 0 }
   return "closed"
 end
 
@@ -96,6 +98,7 @@ local function continue_look(chat, region, base, stop)
     end
   end
   region.look = nil
+  local first = region.cut
   -- A block is closed by the first line of the next, once that line is whole. Half of it may still become
   -- part of the block before (`-` an underline), or something else (`#` a `#tag`).
   local starts = spans.starts(text)
@@ -110,7 +113,25 @@ local function continue_look(chat, region, base, stop)
       region.fence = fences.at(region.cut, text.lines[last + 1])
     end
   end
+  region.seen = not region.fence and plain.after_look(region, text.lines, first) or nil
   return true
+end
+
+--- Passes over words that change no mark.
+---@return boolean passed
+local function pass(chat, region, base)
+  local seen, ended
+  if region.seen then
+    seen, ended = plain.more(chat.buf, base, region, region.seen)
+  end
+  region.seen = seen
+  if ended then
+    local n = #region.pieces
+    if cut.by_seams(chat.buf, region, base) then
+      settle_from(chat, region, n + 1)
+    end
+  end
+  return seen ~= nil
 end
 
 --- Cuts off what is closed of a great deal of text.
@@ -118,10 +139,11 @@ end
 local function catch_up(chat, region, base)
   local bytes = api.nvim_buf_get_offset(chat.buf, base + region.rows)
     - api.nvim_buf_get_offset(chat.buf, base + region.cut)
-  if bytes <= BACKLOG or bytes <= 2 * region.uncut then
+  if bytes <= AT_ONCE or bytes <= 2 * region.uncut then
     return false
   end
-  local progress = cut.step(chat.buf, region, base)
+  local progress = cut.by_seams(chat.buf, region, base)
+    or bytes > BACKLOG and cut.step(chat.buf, region, base)
   region.uncut = progress and 0 or bytes
   return progress
 end
@@ -131,7 +153,14 @@ end
 local function step(chat, region, base, stop)
   if not region.look then
     region.grown = false
+    if pass(chat, region, base) then
+      return true
+    end
     if region.fence then
+      if not region.fence.looks and cut.whole_fence(chat.buf, region, base) then
+        region.grown = true
+        return false
+      end
       local state = fences.prepare(region.fence) and look_at_fence(chat, region, base)
       if state == "open" then
         return true

@@ -9,7 +9,7 @@ local spans = require("acp.highlight.spans")
 local M = {}
 
 --- Bytes to be painted in one go: some 2 ms.
-local PIECE = 768
+M.SIZE = 768
 
 ---@class acp.highlight.Block Rows that have to be read together.
 ---@field from integer
@@ -43,7 +43,7 @@ end
 ---@param first integer
 ---@param last integer
 function M.add(region, from, lines, first, last)
-  if size_of(lines, first, last) <= 1.5 * PIECE then
+  if size_of(lines, first, last) <= 1.5 * M.SIZE then
     add_piece(region, from, from + last - first + 1)
     return
   end
@@ -51,7 +51,7 @@ function M.add(region, from, lines, first, last)
   local start, size = first, 0
   for i = first, last do
     size = size + #lines[i] + 1
-    if size >= PIECE or i == last then
+    if size >= M.SIZE or i == last then
       add_piece(region, from + start - first, from + i - first + 1, block)
       start, size = i + 1, 0
     end
@@ -72,7 +72,7 @@ function M.cut(region, lines, starts, upto)
     end
     local stop = math.min(starts[i + 1] or upto, upto)
     local bytes = size_of(lines, start + 1, stop)
-    if size > 0 and size + bytes > PIECE then
+    if size > 0 and size + bytes > M.SIZE then
       M.add(region, region.cut + from, lines, from + 1, start)
       from, size = start, 0
     end

@@ -127,6 +127,8 @@ impl Connection {
             | Command::Resize { .. }
             | Command::FileLoaded { .. }
             | Command::FileUnloaded { .. }
+            | Command::Watch { .. }
+            | Command::Unwatch { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
             | Command::Shutdown => {}
@@ -211,6 +213,7 @@ impl Connection {
     fn close(&mut self, session: SessionKey) {
         self.withdraw(&Over::Session(session));
         self.shared.terminals.end_session(session);
+        self.shared.watch.ended(session);
         self.end_foreign(session);
         if self.give_up_opening(session) {
             return;

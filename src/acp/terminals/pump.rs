@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use super::display::Display;
 use super::pty::{self, Pty};
-use super::{SIZE, Shared, TerminalOutput};
+use super::{GRACE, Limits, SIZE, Shared, TerminalOutput, strays};
 use crate::acp::exit::exit;
 use crate::core::message::{Event, Exit, SessionKey, TerminalId};
 use crate::core::output::Output;
@@ -41,6 +41,10 @@ pub struct Terminal {
     pub number: u64,
     /// The process group, which has the number of its first process.
     pub group: i32,
+    /// What all that it starts has in its environment.
+    mark: String,
+    /// How long it may run.
+    time: Option<Duration>,
     state: Mutex<State>,
     exit: watch::Sender<Option<Exit>>,
 }
@@ -53,6 +57,8 @@ struct State {
     /// What the system said about the process's end.
     ended: Option<Exit>,
     ending: Ending,
+    /// It was asked to end because it had run for too long.
+    overdue: bool,
     /// Our side of the terminal, until all is read or nobody wants it.
     ours: Option<Arc<File>>,
     /// Typed, but not yet taken by the terminal.
@@ -96,9 +102,9 @@ impl Terminal {
     pub fn start(
         session: SessionKey,
         id: TerminalId,
-        number: u64,
+        (number, mark): (u64, String),
         command: Command,
-        output_limit: usize,
+        limits: Limits,
     ) -> Result<(Arc<Self>, Listener), StartError> {
         let (bell, listener) = Bell::with_listener().map_err(StartError::Terminal)?;
         let Pty { ours, theirs } = pty::open(SIZE.0, SIZE.1).map_err(StartError::Terminal)?;
@@ -106,17 +112,18 @@ impl Terminal {
         let group =
             i32::try_from(child.id()).map_err(|error| StartError::Program(io::Error::other(error)))?;
         let state = State {
-            record: Output::new(output_limit),
+            record: Output::new(limits.output),
             process: Process::Running(child),
             job: None,
             ended: None,
             ending: Ending::NotAsked,
+            overdue: false,
             ours: Some(Arc::new(ours)),
             typed: Vec::new(),
             bell: Some(bell),
         };
-        let terminal =
-            Self { session, id, number, group, state: Mutex::new(state), exit: watch::Sender::new(None) };
+        let (state, exit, time) = (Mutex::new(state), watch::Sender::new(None), limits.time);
+        let terminal = Self { session, id, number, group, mark, time, state, exit };
         Ok((Arc::new(terminal), listener))
     }
 
@@ -131,6 +138,7 @@ impl Terminal {
             ours: state.ours.clone(),
             hung_up: false,
             reopened: Patience::default(),
+            overdue_at: self.time.map(|time| Instant::now() + time),
             drained: false,
             quiet: false,
             ended: None,
@@ -181,13 +189,19 @@ impl Terminal {
             }
             Ending::Asked { kill_at } => Ending::Asked { kill_at: kill_at.min(now + grace) },
             Ending::NotAsked => {
-                // One that is stopped hears nothing before it goes on.
-                state.signal(self.group, &[libc::SIGTERM, libc::SIGCONT]);
+                self.ask(&mut state);
                 Ending::Asked { kill_at: now + grace }
             }
         };
         drop(state);
         self.ring();
+    }
+
+    fn ask(&self, state: &mut State) {
+        // One that is stopped hears nothing before it goes on.
+        state.signal(self.group, &[libc::SIGTERM, libc::SIGCONT]);
+        let job = state.job(self.group);
+        strays::end(self.mark.clone(), [self.group].into_iter().chain(job).collect(), GRACE);
     }
 
     pub fn type_bytes(&self, bytes: &[u8]) {
@@ -280,6 +294,8 @@ struct Pump {
     /// sent SIGHUP if ours was closed.
     hung_up: bool,
     reopened: Patience,
+    /// When it will have run for as long as it may.
+    overdue_at: Option<Instant>,
     /// It hung up after the process had ended, so all is read.
     drained: bool,
     /// There was nothing to read a moment ago.
@@ -329,6 +345,14 @@ impl Pump {
     fn enforce(&mut self, now: Instant) -> Option<Instant> {
         let mut state = self.terminal.lock();
         let mut deadline = None;
+        if matches!((&state.process, state.ending), (Process::Running(_), Ending::NotAsked)) {
+            if self.overdue_at.is_some_and(|at| at <= now) {
+                self.terminal.ask(&mut state);
+                (state.ending, state.overdue) = (Ending::Asked { kill_at: now + GRACE }, true);
+            } else {
+                deadline = self.overdue_at;
+            }
+        }
         if let Ending::Asked { kill_at } = state.ending {
             if kill_at <= now {
                 state.signal(self.terminal.group, &[libc::SIGKILL]);
@@ -381,6 +405,11 @@ impl Pump {
                 (None, Ending::Killed { at }) => return Some(at + DYING),
                 (None, _) => return None,
             };
+            if state.overdue {
+                let note = self.note();
+                state.record.feed(note.as_bytes());
+                self.display.push(note.as_bytes());
+            }
             state.record.finish();
             self.over = Some(exit.clone());
             drop(state);
@@ -393,6 +422,12 @@ impl Pump {
             self.ours = None;
         }
         None
+    }
+
+    /// Why a command was ended that nobody has asked to be ended: nothing else would tell the agent.
+    fn note(&self) -> String {
+        let seconds = self.terminal.time.unwrap_or_default().as_secs_f64();
+        format!("\x1b[0m\r\n[ended after {seconds} s, the user's limit for a command (terminal.timeout)]\r\n")
     }
 
     /// Posts what may be shown now, and the end after all of it.

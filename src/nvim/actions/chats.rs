@@ -63,15 +63,15 @@ impl App {
 
     pub(super) fn toggle_chat(&mut self) -> Result<()> {
         let Some(key) = self.session_here() else { return self.chat(Args::default(), false) };
-        let shown = self.chats.get(&key).is_some_and(|chat| {
-            chat.window(&self.editor).is_some() || chat.prompt_window(&self.editor).is_some()
-        });
+        let shown = self.chats.get(&key).is_some_and(|chat| self.windows.is_shown(&self.editor, chat));
         if !shown {
             return self.show(key);
         }
-        self.editor.command("stopinsert")?;
         match self.chats.get(&key) {
-            Some(chat) => chat.hide(&self.editor),
+            Some(chat) => {
+                self.windows.hide(&self.editor, chat)?;
+                self.leave_insert_mode()
+            }
             None => Ok(()),
         }
     }

@@ -31,6 +31,17 @@ pub struct Change {
     pub saved: bool,
 }
 
+/// A file's text as lines joined by `\n`, as buffers have them.
+pub fn plain_lines(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = text.matches('\n').count();
+    let text = match lines > 0 && text.matches("\r\n").count() == lines {
+        true => text.replace("\r\n", "\n"),
+        false => text.to_owned(),
+    };
+    text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
+}
+
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
         let Change { session, call, path, buf: _, before: _, after: _, ranges, saved } = change;

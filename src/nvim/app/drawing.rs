@@ -39,7 +39,9 @@ impl App {
                 self.review.clear(&self.editor, (key, entry))?;
             }
             if let Some(chat) = self.chats.get_mut(&key) {
-                chat.touch(entries);
+                let terminals = &self.terminals;
+                let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
+                chat.touch(session, entries, &tail);
             }
         }
         if status {
@@ -76,7 +78,8 @@ impl App {
 
     /// Has what is known on the screen before something that holds the editor, such as a picker.
     pub fn draw_now(&mut self) -> Result<()> {
-        self.draw(BUDGET)?;
+        // What is asked about has to be there, on a busy machine as well.
+        self.draw(8 * BUDGET)?;
         self.editor.command("redraw")
     }
 

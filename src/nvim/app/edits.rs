@@ -13,7 +13,9 @@ use super::{App, Job};
 use crate::config::Save;
 use crate::core::changes::TextEdit;
 use crate::core::encoding::foreign;
-use crate::core::message::{Answer, Command, JobId, OnDisk, Outcome, Severity, Stamp, Work};
+use crate::core::message::{
+    Answer, Command, FileChange, JobId, OnDisk, Outcome, SessionKey, Severity, Stamp, Work,
+};
 use crate::core::reconcile::{Base, Reconciled, Sides, body};
 use crate::core::slice;
 use crate::nvim::editor::Buf;
@@ -63,6 +65,21 @@ impl App {
             self.send(Command::FileUnloaded { path })?;
         }
         Ok(())
+    }
+
+    /// The content of a file that a session has to do with is another one on the disk.
+    pub(super) fn file_changed_outside(&mut self, path: &Path, kind: &FileChange) -> Result<()> {
+        let mut sessions = self.watching.sessions_of(path);
+        sessions.extend(self.files.readers_of(path));
+        // The one at work is the most likely to have done it.
+        let works = |key: &SessionKey| self.sessions.get(key).is_some_and(|session| session.is_working());
+        let session = sessions.iter().copied().find(works).or(sessions.first().copied());
+        if let FileChange::Renamed(to) = kind
+            && let Some(held) = self.files.held(path)
+        {
+            held.moved = Some(to.clone());
+        }
+        self.file_touched(session, None, path)
     }
 
     /// A buffer got its first unsaved edit, or was saved. What its edits began with is what the disk

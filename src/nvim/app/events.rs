@@ -4,7 +4,7 @@ use mlua::Result;
 use serde_json::json;
 
 use super::App;
-use super::changed::Change;
+use super::changed::{Change, plain_lines};
 use crate::core::message::{
     Access, AgentId, Answer, AskId, Command, Event, Question, SessionKey, Severity, Steering, TurnEnd, Update,
 };
@@ -115,7 +115,8 @@ impl App {
                 self.terminals.ended(&self.editor, &terminal, exit)?;
                 self.touch_terminal(&terminal)?;
             }
-            Event::FileServed { session: key, path, access } => {
+            Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
+            Event::FileServed { session: key, path, access, before, after } => {
                 self.follow_to(key, &path, None, if access == Access::Wrote { "wrote" } else { "reading" })?;
                 if access == Access::Wrote {
                     let path = canonical(&path);
@@ -124,8 +125,8 @@ impl App {
                         call: None,
                         path,
                         buf: None,
-                        before: None,
-                        after: None,
+                        before: before.map(|text| plain_lines(&text)),
+                        after: after.map(|text| plain_lines(&text)),
                         ranges: Vec::new(),
                         saved: true,
                     })?;
@@ -138,6 +139,7 @@ impl App {
                 self.alive.remove(&agent);
                 self.infos.remove(&agent);
                 for key in self.of_agent(agent) {
+                    self.watching.ended(key);
                     if let Some(session) = self.sessions.get_mut(&key) {
                         session.exited(why.clone(), now);
                         let name = session.name();
@@ -169,6 +171,9 @@ impl App {
             && let Some(entry) = session.call_entry(&id)
         {
             self.tool_changed(key, entry, moved, content)?;
+            if moved || content {
+                self.watch_files_of(key, entry)?;
+            }
         }
         self.after_change(key)
     }
@@ -190,6 +195,7 @@ impl App {
                 self.send_all(commands)?;
                 if let Some(entry) = entry {
                     self.tool_changed(key, entry, true, true)?;
+                    self.watch_files_of(key, entry)?;
                 }
                 if waits {
                     self.emit("AcpPermissionAsked", key, json!({ "title": title }));

@@ -172,6 +172,7 @@ impl App {
         // A file that was never there is not missed.
         let was_there = held.stamp.take().is_some() || held.saved.is_some();
         held.saved = None;
+        let moved = held.moved.take();
         let is_new = !was_there && self.editor.line_count(job.buf)? == 1 && {
             let first = self.editor.line_len(job.buf, 0)?;
             first == 0
@@ -181,10 +182,17 @@ impl App {
         }
         self.editor.helper::<()>("acknowledge", (job.buf, false, false))?;
         let name = self.short_name(job.session(), &job.path);
-        self.mark_gone(job.buf)?;
-        let text = format!(
-            "{name} is gone from the disk; its buffer keeps the text: :write puts it back, :bdelete! drops it"
-        );
+        let moved = moved.map(|to| self.short_name(job.session(), &to));
+        self.mark_gone(job.buf, moved.as_deref())?;
+        let text = match moved {
+            None => format!(
+                "{name} is gone from the disk; its buffer keeps the text: :write puts it back, :bdelete! drops it"
+            ),
+            Some(to) => format!(
+                "{name} is {to} now; its buffer keeps the text: :edit {to} opens the new one, :write puts the \
+                 old one back"
+            ),
+        };
         self.note(job.session(), Severity::Warning, text)?;
         self.end_task(&job)
     }
@@ -196,10 +204,14 @@ impl App {
         Ok(!marks.is_empty())
     }
 
-    fn mark_gone(&self, buf: Buf) -> Result<()> {
+    fn mark_gone(&self, buf: Buf, moved: Option<&str>) -> Result<()> {
         let ns = self.editor.namespace("acp.gone")?;
+        let text = match moved {
+            None => "  deleted on the disk; :write puts it back".to_owned(),
+            Some(to) => format!("  renamed to {to}"),
+        };
         let chunk = self.editor.lua.create_sequence_from([
-            self.editor.lua.create_string("  deleted on the disk; :write puts it back")?,
+            self.editor.lua.create_string(text)?,
             self.editor.lua.create_string("AcpError")?,
         ])?;
         let options = self.editor.table([

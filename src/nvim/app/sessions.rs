@@ -10,6 +10,7 @@ use super::{App, command_line};
 use crate::core::entry::EntryId;
 use crate::core::message::{
     AgentId, AgentInfo, AskId, Command, Content as Block, Launch, Place, Reopen, SessionKey, StoredSession,
+    TerminalId,
 };
 use crate::core::session::{Phase, Session};
 use crate::nvim::chat::Chat;
@@ -88,7 +89,9 @@ impl App {
 
     fn redraw_all(&mut self, key: SessionKey) {
         if let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get_mut(&key)) {
-            chat.touch((0..session.entries().len()).map(EntryId).collect());
+            let terminals = &self.terminals;
+            let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
+            chat.touch(session, (0..session.entries().len()).map(EntryId).collect(), &tail);
         }
         self.bars.remove(&key);
     }
@@ -106,7 +109,8 @@ impl App {
         // What stands in the buffer is up to date before it is seen.
         self.draw(Duration::from_millis(20))?;
         if let Some(chat) = self.chats.get(&key) {
-            chat.show(&self.editor, &self.config.window)?;
+            let chats: Vec<&Chat> = self.chats.values().collect();
+            self.windows.show(&self.editor, chat, &chats, &self.config.window)?;
         }
         self.bars.remove(&key);
         self.update_bar(key)?;
@@ -225,7 +229,8 @@ impl App {
             if self.editor.current_buf()? == chat.prompt {
                 self.editor.command("stopinsert")?;
             }
-            chat.hide(&self.editor)?;
+            self.windows.hide(&self.editor, &chat)?;
+            self.windows.forget(key);
             chat.close(&self.editor);
         }
         self.drop_conflicts(key)?;

@@ -65,6 +65,7 @@ impl App {
         for ((session, terminal), rows, columns) in self.terminals.resized(&self.editor) {
             self.send(Command::Resize { session, terminal, rows, columns })?;
         }
+        self.windows.resized(&self.editor, &self.config.window)?;
         // The bars are made to fit.
         self.ticked()
     }

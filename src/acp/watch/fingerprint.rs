@@ -1,0 +1,106 @@
+//! What a file on the disk is known by: cheap to compare, and equal only where the content is. Who
+//! compares, and when, is left to `watch`.
+
+use std::fs::{self, File, Metadata};
+use std::hash::{DefaultHasher, Hasher as _};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// Of a larger file the time and the size stand for the content: to read it for every change would
+/// keep a disk busy for what no editor shows.
+const LARGEST: u64 = 64 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    pub content: u64,
+    stamp: Option<Stamp>,
+}
+
+/// As long as it stays, so does the content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    inode: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            size: metadata.size(),
+            inode: metadata.ino(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+impl Fingerprint {
+    /// Of a content that was on the disk at some time.
+    pub fn of_content(content: u64) -> Self {
+        Self { content, stamp: None }
+    }
+
+    /// Of the file as it is now; `None` where there is no regular file. One that `known` still fits
+    /// is not read.
+    pub fn look(path: &Path, known: Option<Self>) -> Option<Self> {
+        let metadata = fs::metadata(path).ok().filter(Metadata::is_file)?;
+        let stamp = Stamp::of(&metadata);
+        if let Some(known) = known.filter(|known| known.stamp == Some(stamp)) {
+            return Some(known);
+        }
+        // What may not be read has a time, too.
+        let by_stamp = || {
+            let mut hasher = DefaultHasher::new();
+            hasher.write_u64(stamp.size);
+            hasher.write_i64(stamp.modified.0);
+            hasher.write_i64(stamp.modified.1);
+            hasher.finish()
+        };
+        let content = match stamp.size <= LARGEST {
+            true => hash_of(path).unwrap_or_else(|_| by_stamp()),
+            false => by_stamp(),
+        };
+        Some(Self { content, stamp: Some(stamp) })
+    }
+}
+
+/// What stands for a content.
+pub fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// In pieces: a hasher may be fed piecemeal, and a file may be large.
+fn hash_of(path: &Path) -> io::Result<u64> {
+    let mut file = File::open(path)?;
+    let mut hasher = DefaultHasher::new();
+    let mut bytes = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut bytes)? {
+            0 => return Ok(hasher.finish()),
+            count => hasher.write(&bytes[..count]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_and_its_bytes_have_one_fingerprint() {
+        let path = std::env::temp_dir().join(format!("acp-fingerprint-{}", std::process::id()));
+        let bytes: Vec<u8> = (0..200_000_u32).map(|number| number.to_le_bytes()[0]).collect();
+        fs::write(&path, &bytes).expect("a file");
+        let first = Fingerprint::look(&path, None).expect("it is there");
+        assert_eq!(first.content, hash(&bytes));
+        assert_eq!(Fingerprint::look(&path, Some(first)), Some(first));
+        fs::write(&path, "x").expect("a file");
+        assert_eq!(Fingerprint::look(&path, Some(first)).expect("it is there").content, hash(b"x"));
+        fs::remove_file(&path).expect("it is there");
+        assert_eq!(Fingerprint::look(&path, Some(first)), None);
+        assert_eq!(Fingerprint::look(&std::env::temp_dir(), None), None, "a folder is no file");
+    }
+}

@@ -1,0 +1,186 @@
+//! What the system says of watched folders, sifted on the thread it says it on: of all that happens
+//! there only what may concern a watched file is kept, each file once, however often it is told.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use notify::event::{ModifyKind, RenameMode};
+use notify::{Event, EventKind};
+
+#[derive(Default)]
+pub struct Stir {
+    /// What is said of the path concerns these files: itself, or what is in it.
+    concerns: HashMap<PathBuf, HashSet<PathBuf>>,
+    pending: HashMap<PathBuf, Suspect>,
+    renamed: HashMap<PathBuf, PathBuf>,
+    last: Option<Instant>,
+}
+
+/// What may have become of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspect {
+    /// A folder above came or went, so it has to be watched anew.
+    pub folder: bool,
+    /// The system called it, or a folder above, by another name.
+    pub renamed: Option<PathBuf>,
+}
+
+impl Stir {
+    /// From now on the file is watched through this folder, which is above it.
+    pub fn watch(&mut self, file: &Path, folder: &Path) {
+        for path in chain(file, folder) {
+            self.concerns.entry(path.to_owned()).or_default().insert(file.to_owned());
+        }
+    }
+
+    pub fn unwatch(&mut self, file: &Path, folder: &Path) {
+        for path in chain(file, folder) {
+            if let Some(files) = self.concerns.get_mut(path) {
+                files.remove(file);
+                if files.is_empty() {
+                    self.concerns.remove(path);
+                }
+            }
+        }
+        self.pending.remove(file);
+    }
+
+    /// Takes in what the system says. Says whether it is the first of something to look at.
+    pub fn take_in(&mut self, event: notify::Result<Event>) -> bool {
+        let was_calm = self.pending.is_empty();
+        match event {
+            // A file that is read or opened is the same file still.
+            Ok(Event { kind: EventKind::Access(_), .. }) => return false,
+            Ok(event) if !event.need_rescan() => {
+                if let (EventKind::Modify(ModifyKind::Name(RenameMode::Both)), [from, to]) =
+                    (event.kind, &event.paths[..])
+                {
+                    self.rename(from, to);
+                }
+                event.paths.iter().for_each(|path| self.concern(path));
+            }
+            // It lost count, so it may be any of them.
+            _ => {
+                let files: Vec<PathBuf> = self.concerns.values().flatten().cloned().collect();
+                for file in files {
+                    self.pending.entry(file).or_default().folder = true;
+                }
+            }
+        }
+        if !self.pending.is_empty() {
+            self.last = Some(Instant::now());
+        }
+        was_calm && !self.pending.is_empty()
+    }
+
+    fn concern(&mut self, path: &Path) {
+        for file in self.concerns.get(path).into_iter().flatten() {
+            self.pending.entry(file.clone()).or_default().folder |= file != path;
+        }
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path) {
+        for file in self.concerns.get(from).into_iter().flatten() {
+            let Ok(rest) = file.strip_prefix(from) else { continue };
+            let to = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
+            self.pending.entry(file.clone()).or_default().renamed = Some(to.clone());
+            self.renamed.insert(file.clone(), to);
+        }
+        // It goes on: what it is called now has a new name soon after.
+        for (_, name) in self.renamed.iter_mut().filter(|(_, name)| *name == from) {
+            to.clone_into(name);
+        }
+        for (file, suspect) in &mut self.pending {
+            if let Some(name) = self.renamed.get(file) {
+                suspect.renamed = Some(name.clone());
+            }
+        }
+    }
+
+    pub fn last(&self) -> Option<Instant> {
+        self.last
+    }
+
+    /// The files to look at; they are looked at once.
+    pub fn drain(&mut self) -> HashMap<PathBuf, Suspect> {
+        self.renamed.clear();
+        std::mem::take(&mut self.pending)
+    }
+}
+
+/// The file, and the folders down to it from the one that is watched.
+fn chain<'a>(file: &'a Path, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
+    file.ancestors().take_while(move |path| path.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::event::{AccessKind, CreateKind, DataChange};
+
+    use super::*;
+
+    fn told(kind: EventKind, paths: &[&str]) -> notify::Result<Event> {
+        let mut event = Event::new(kind);
+        event.paths = paths.iter().map(PathBuf::from).collect();
+        Ok(event)
+    }
+
+    const CHANGED: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+    const RENAMED: EventKind = EventKind::Modify(ModifyKind::Name(RenameMode::Both));
+
+    fn stir() -> Stir {
+        let mut stir = Stir::default();
+        stir.watch(Path::new("/p/a"), Path::new("/p"));
+        stir.watch(Path::new("/p/new/deep/b"), Path::new("/p"));
+        stir
+    }
+
+    #[test]
+    fn only_what_concerns_a_watched_file_is_kept_and_each_file_once() {
+        let mut stir = stir();
+        for path in ["/p/x", "/p/a/x", "/p/ab", "/p/new/c"] {
+            assert!(!stir.take_in(told(CHANGED, &[path])), "{path}");
+        }
+        assert!(!stir.take_in(told(EventKind::Access(AccessKind::Any), &["/p/a"])));
+        assert!(stir.take_in(told(CHANGED, &["/p/a"])));
+        assert!(!stir.take_in(told(CHANGED, &["/p/a"])), "it was told already");
+        assert!(stir.last().is_some());
+        let all = stir.drain();
+        assert_eq!(all.into_iter().collect::<Vec<_>>(), [("/p/a".into(), Suspect::default())]);
+        assert!(stir.take_in(told(CHANGED, &["/p/a"])));
+    }
+
+    #[test]
+    fn a_folder_above_a_file_concerns_it() {
+        let mut stir = stir();
+        assert!(stir.take_in(told(EventKind::Create(CreateKind::Folder), &["/p/new"])));
+        let suspect = Suspect { folder: true, renamed: None };
+        assert_eq!(stir.drain().get(Path::new("/p/new/deep/b")), Some(&suspect));
+        stir.unwatch(Path::new("/p/new/deep/b"), Path::new("/p"));
+        assert!(!stir.take_in(told(EventKind::Create(CreateKind::Folder), &["/p/new"])));
+        stir.unwatch(Path::new("/p/a"), Path::new("/p"));
+        assert!(stir.concerns.is_empty(), "nothing is left of what is not watched");
+    }
+
+    #[test]
+    fn a_name_is_followed_from_one_to_the_next() {
+        let mut stir = stir();
+        stir.take_in(told(RENAMED, &["/p/a", "/p/a1"]));
+        stir.take_in(told(RENAMED, &["/p/a1", "/p/a2"]));
+        stir.take_in(told(RENAMED, &["/p/new", "/p/old"]));
+        let all = stir.drain();
+        assert_eq!(all[Path::new("/p/a")].renamed, Some("/p/a2".into()));
+        assert_eq!(all[Path::new("/p/new/deep/b")].renamed, Some("/p/old/deep/b".into()));
+    }
+
+    #[test]
+    fn when_the_system_lost_count_every_file_is_looked_at() {
+        let mut stir = stir();
+        let lost = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+        assert!(stir.take_in(Ok(lost)));
+        assert_eq!(stir.drain().len(), 2);
+        assert!(stir.take_in(Err(notify::Error::generic("lost"))));
+        assert_eq!(stir.drain().len(), 2);
+    }
+}

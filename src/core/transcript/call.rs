@@ -1,0 +1,249 @@
+//! How one tool call looks: a line with its mark, what it does, what it is about and what it cost, and
+//! under it what the user should see now or asked to see. Calls that gather are left to `summary`.
+
+use std::path::Path;
+
+use super::{Drawing, Mark, Style, Tail, clean_lines, cut_middle, seconds, status_mark};
+use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent, ToolKind};
+use crate::core::output::Output;
+use crate::core::session::as_markdown;
+use crate::core::tool_call::{Status, ToolCall, kind_word};
+
+pub fn draw(
+    drawing: &mut Drawing,
+    call: &ToolCall,
+    open: bool,
+    style: &Style,
+    tail: &dyn Fn(&TerminalId) -> Option<Tail>,
+) {
+    let (mark, group) = status_mark(call.status, style.icons);
+    let row = drawing.lines.len();
+    let facts = tool_facts(call);
+    let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
+    let whole = titled(call);
+    let title = cut_middle(&whole, style.width.saturating_sub(room).max(12));
+    drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
+    if call.status == Status::Waiting || call.status == Status::Failed {
+        drawing.marks.push(Mark { row, start: mark.len() + 1, end: mark.len() + 1 + title.len(), group });
+    } else {
+        drawing.marks.push(Mark {
+            row,
+            start: mark.len() + 1,
+            end: mark.len() + 1 + title.len(),
+            group: "AcpTool",
+        });
+    }
+    drawing.lines.push(format!("{mark} {title}"));
+    if let Some(right) = facts {
+        drawing.right.push((row, right));
+    }
+    if call.status == Status::Waiting {
+        if title != whole {
+            // Nobody should allow what they cannot read to its end.
+            drawing.line(format!("    {whole}"), None);
+        }
+        let what = match call.kind {
+            ToolKind::Edit => "Allow this edit?",
+            ToolKind::Execute => "Allow this command?",
+            ToolKind::Delete => "Allow this deletion?",
+            _ => "Allow this?",
+        };
+        drawing.line(format!("    {what}   :Acp allow   :Acp reject"), Some("AcpToolWaiting"));
+    }
+    let failed = call.status == Status::Failed;
+    // Agents that run commands without a terminal show what they put out as the call's text.
+    let live = call.kind == ToolKind::Execute && matches!(call.status, Status::Pending | Status::Running);
+    let (mut any, mut said) = (false, false);
+    for content in &call.content {
+        match content {
+            ToolContent::Content(Content::Text(text)) if live && !open => {
+                draw_tail(drawing, &live_tail(text), false, "<Tab> shows them");
+                any = true;
+            }
+            ToolContent::Content(content) if open || failed => {
+                let text = match content {
+                    Content::Resource { body: ResourceBody::Text(text), .. } => text.clone(),
+                    other => as_markdown(other),
+                };
+                draw_output(drawing, &text, open);
+                said = true;
+                any = true;
+            }
+            ToolContent::Diff(diff) if open => {
+                draw_diff(drawing, call.relative(&diff.path), diff);
+                any = true;
+            }
+            ToolContent::Terminal(terminal) => {
+                if let Some(tail) = tail(terminal) {
+                    draw_tail(drawing, &tail, open, "<CR> shows the terminal");
+                    any = true;
+                }
+            }
+            ToolContent::Content(_) | ToolContent::Diff(_) => {}
+        }
+    }
+    if failed
+        && !said
+        && let Some(reason) = call.reason()
+    {
+        draw_output(drawing, reason, open);
+    }
+    if open {
+        if !any && let Some(input) = &call.raw_input {
+            drawing.indented(&pretty(input), "    ", Some("AcpMeta"));
+        }
+        for location in &call.locations {
+            let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let path = call.relative(&location.path).display();
+            drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
+        }
+    }
+}
+
+/// What a call put out as text: its beginning, unless the user opened it.
+fn draw_output(drawing: &mut Drawing, text: &str, open: bool) {
+    let text = without_fence(text.trim_end().trim_start_matches(['\r', '\n']));
+    let lines: Vec<&str> = clean_lines(text).collect();
+    // One line is not hidden behind another that says so.
+    let limit = if open || lines.len() == 6 { usize::MAX } else { 5 };
+    for line in lines.iter().take(limit) {
+        drawing.line(format!("    {line}"), Some("AcpMeta"));
+    }
+    if lines.len() > limit {
+        drawing.line(format!("    ({} more lines, <Tab>)", lines.len() - limit), Some("AcpMeta"));
+    }
+}
+
+/// The inside of a text that is one fenced block of Markdown: a call's output is shown as it is.
+pub(super) fn without_fence(text: &str) -> &str {
+    let fence = &text[..text.len() - text.trim_start_matches('`').len()];
+    let inside = text.split_once('\n').and_then(|(_, rest)| rest.strip_suffix(fence)?.strip_suffix('\n'));
+    match inside {
+        Some(inside) if fence.len() >= 3 && !inside.lines().any(|line| line.starts_with(fence)) => inside,
+        _ => text,
+    }
+}
+
+/// How many of the last lines stand under a command that runs.
+const LIVE_LINES: usize = 3;
+/// How much of the end of a text is looked at for them.
+pub(super) const LIVE_TEXT: usize = 4096;
+
+/// What a command has put out so far, where that comes as text, in a block of code or not.
+fn live_tail(text: &str) -> Tail {
+    let mut text = text.trim_end();
+    if text.starts_with("```") {
+        text = text.split_once('\n').map_or("", |(_, inside)| inside);
+        text = text.strip_suffix("```").unwrap_or(text).trim_end();
+    }
+    let end = (text.len().saturating_sub(LIVE_TEXT)..=text.len()).find(|at| text.is_char_boundary(*at));
+    let mut output = Output::new(LIVE_TEXT);
+    output.feed(&text.as_bytes()[end.unwrap_or(0)..]);
+    let plain = output.text();
+    let lines: Vec<&str> = plain.lines().collect();
+    let last = &lines[lines.len().saturating_sub(LIVE_LINES)..];
+    Tail {
+        lines: last.iter().map(|line| (*line).to_owned()).collect(),
+        total: text.lines().count().max(lines.len()),
+        running: true,
+        failed: false,
+    }
+}
+
+fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
+    let shown = match (open, tail.running, tail.failed) {
+        (true, ..) => tail.lines.len(),
+        (false, true, _) => LIVE_LINES,
+        (false, false, true) => 5,
+        (false, false, false) => 0,
+    };
+    let from = tail.lines.len().saturating_sub(shown);
+    for line in &tail.lines[from..] {
+        drawing.line(format!("    {line}"), Some("AcpMeta"));
+    }
+    let hidden = tail.total.saturating_sub(tail.lines.len() - from);
+    if hidden > 0 && shown > 0 {
+        drawing.line(format!("    ({} lines in all, {more})", tail.total), Some("AcpMeta"));
+    }
+}
+
+fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
+    drawing.line(format!("    {}", path.display()), Some("AcpMeta"));
+    let old = diff.old_text.as_deref().unwrap_or_default();
+    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
+    for group in changes.grouped_ops(1) {
+        for op in group {
+            for change in changes.iter_changes(&op) {
+                let (sign, group) = match change.tag() {
+                    similar::ChangeTag::Delete => ("-", "AcpDiffDelete"),
+                    similar::ChangeTag::Insert => ("+", "AcpDiffAdd"),
+                    similar::ChangeTag::Equal => (" ", "AcpMeta"),
+                };
+                let line = change.value().trim_end_matches(['\n', '\r']);
+                drawing.line(format!("    {sign} {line}"), Some(group));
+            }
+        }
+    }
+}
+
+/// Counts and time, at the right edge.
+fn tool_facts(call: &ToolCall) -> Option<String> {
+    let mut facts = Vec::new();
+    let (added, removed) = call.diffs().map(count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y));
+    if added + removed > 0 {
+        facts.push(format!("+{added} -{removed}"));
+    }
+    match call.status {
+        Status::Rejected => facts.push("rejected".into()),
+        Status::Cancelled => facts.push("cancelled".into()),
+        Status::Failed => facts.push("failed".into()),
+        _ => {}
+    }
+    if let Some(ended) = call.ended
+        && ended.since(call.started) >= 1000
+    {
+        facts.push(seconds(ended.since(call.started)));
+    }
+    (!facts.is_empty()).then(|| facts.join(" · "))
+}
+
+/// Lines that come and lines that go.
+pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
+    let old = diff.old_text.as_deref().unwrap_or_default();
+    if old.len() + diff.new_text.len() > 200_000 {
+        // Counting is a courtesy; a big file is not compared on the editor's thread for it.
+        return (0, 0);
+    }
+    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
+    changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
+        similar::ChangeTag::Insert => (added + 1, removed),
+        similar::ChangeTag::Delete => (added, removed + 1),
+        similar::ChangeTag::Equal => (added, removed),
+    })
+}
+
+/// Verb first: agents' titles may be a bare path or a bare command.
+fn titled(call: &ToolCall) -> String {
+    let title = call.headline();
+    let verb = kind_word(call.kind);
+    let starts_with_verb = title
+        .split(|c: char| !c.is_alphanumeric())
+        .next()
+        .is_some_and(|first| first.eq_ignore_ascii_case(verb.split(' ').next().unwrap_or(verb)));
+    let names_a_deed = title.split_whitespace().next().is_some_and(|word| {
+        let word = word.trim_end_matches(':');
+        word.chars().next().is_some_and(char::is_uppercase) && word.chars().all(char::is_alphabetic)
+    });
+    if starts_with_verb || names_a_deed || call.kind == ToolKind::Other {
+        title
+    } else {
+        format!("{verb} {title}")
+    }
+}
+
+pub(super) fn pretty(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_string()),
+    }
+}

@@ -1,0 +1,97 @@
+//! The head of a chat: what is being started, who is there, and what to do when nobody is.
+
+use super::Drawing;
+use crate::core::entry::Greeting;
+use crate::core::message::{AuthKind, FailureKind};
+use crate::core::text::one_line;
+
+pub fn draw(drawing: &mut Drawing, greeting: &Greeting) {
+    match greeting {
+        Greeting::Connecting { name, command } => {
+            drawing.line(format!("Starting {name} …"), Some("AcpAgent"));
+            drawing.line(command.clone(), Some("AcpMeta"));
+            if command.starts_with("npx ") {
+                drawing.line("The first start downloads the agent and may take a minute.", Some("AcpMeta"));
+            }
+            drawing.line("You can type already; <C-c> stops it.", Some("AcpMeta"));
+        }
+        Greeting::Opening { title } => {
+            drawing.line(format!("{title} is opening a session …"), Some("AcpAgent"));
+            drawing.line("You can type already; <C-c> stops it.", Some("AcpMeta"));
+        }
+        Greeting::Ready { title, version } => {
+            let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+            drawing.line(format!("{title}{version}"), Some("AcpAgent"));
+            drawing.line(
+                "Ask for a change, ask about the code, or type / and <C-x><C-o> for its commands.",
+                Some("AcpMeta"),
+            );
+            drawing.line("<C-s> or <CR> sends · <C-c> stops · g? shows all keys", Some("AcpMeta"));
+        }
+        Greeting::LoginNeeded { title, methods, message } => {
+            drawing.line(format!("{title} wants you to log in"), Some("AcpToolWaiting"));
+            if !message.is_empty() {
+                drawing.line(one_line(message), Some("AcpMeta"));
+            }
+            for method in methods {
+                let how = match &method.kind {
+                    AuthKind::Agent => "",
+                    AuthKind::Terminal { .. } => " (in a terminal)",
+                    AuthKind::Unsupported(_) => " (this client cannot do it)",
+                };
+                let description = method
+                    .description
+                    .as_ref()
+                    .map(|text| format!(": {}", one_line(text)))
+                    .unwrap_or_default();
+                drawing.line(format!("  {}{how}{description}", one_line(&method.name)), None);
+            }
+            drawing.line(
+                ":Acp login starts it · or log in with the agent's own program, then press R",
+                Some("AcpMeta"),
+            );
+        }
+        Greeting::Failed { name, failure, stderr } => {
+            let text = match failure.kind {
+                FailureKind::Spawn => one_line(&failure.message),
+                _ => format!("couldn't start {name}: {}", one_line(&failure.message)),
+            };
+            drawing.line(capitalized(&text), Some("AcpError"));
+            draw_stderr(drawing, stderr);
+            drawing.line(
+                "R starts it again · :Acp log shows the messages · :checkhealth acp looks for causes",
+                Some("AcpMeta"),
+            );
+        }
+        Greeting::Stopped { name } => {
+            drawing.line(format!("Starting {name} was stopped"), Some("AcpMeta"));
+            drawing.line("R starts it again", Some("AcpMeta"));
+        }
+        Greeting::Gone { name, what, stderr, expected } => {
+            let group = if *expected { "AcpMeta" } else { "AcpError" };
+            drawing.line(format!("{name} {}", one_line(what)), Some(group));
+            if !expected {
+                draw_stderr(drawing, stderr);
+            }
+            drawing.line("R starts it again with a new session; what stands here stays", Some("AcpMeta"));
+        }
+    }
+}
+
+fn draw_stderr(drawing: &mut Drawing, stderr: &[String]) {
+    if stderr.is_empty() {
+        return;
+    }
+    drawing.line("Its last words:", Some("AcpMeta"));
+    for line in stderr {
+        drawing.line(format!("  {}", line.trim_end()), Some("AcpMeta"));
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    }
+}

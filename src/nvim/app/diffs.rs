@@ -1,0 +1,84 @@
+//! The diffs of open tool calls, drawn in their files: what is proposed before it is made.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use mlua::Result;
+
+use super::{App, Job};
+use crate::config::DiffStyle;
+use crate::core::entry::EntryId;
+use crate::core::message::{Command, FileDiff, SessionKey, Work};
+use crate::core::tool_call::Status;
+use crate::nvim::editor::Buf;
+use crate::nvim::files::canonical;
+use crate::nvim::follow;
+
+impl App {
+    /// Has the diffs of a call drawn in their files, which are opened if need be.
+    pub(super) fn show_diffs(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
+        if self.config.diff.style == DiffStyle::Off {
+            return Ok(());
+        }
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        let waiting = call.status == Status::Waiting;
+        let mut by_file: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
+        for diff in call.diffs() {
+            by_file.entry(session.place.cwd.join(&diff.path)).or_default().push(diff.clone());
+        }
+        for (index, (path, diffs)) in by_file.into_iter().enumerate() {
+            let Some(buf) = self.diff_buf(&path, waiting && index == 0)? else { continue };
+            self.place_diffs(key, entry, buf, diffs)?;
+        }
+        Ok(())
+    }
+
+    /// The buffer of a changed file. While the user is asked about it, a window shows it.
+    fn diff_buf(&mut self, path: &Path, in_window: bool) -> Result<Option<Buf>> {
+        if let Some(buf) = self.files.buf_of(&self.editor, path)
+            && (!in_window || !self.editor.wins_of(buf).is_empty())
+        {
+            return Ok(Some(buf));
+        }
+        if !in_window {
+            return Ok(None);
+        }
+        let Some(win) = follow::code_window(&self.editor)? else { return Ok(None) };
+        let buf = follow::load(&self.editor, &canonical(path))?;
+        self.buffer_loaded(buf)?;
+        if win != self.editor.current_win()? || self.editor.mode().0 == "n" {
+            self.editor.set_win_buf(win, buf)?;
+        }
+        Ok(Some(buf))
+    }
+
+    pub(super) fn place_diffs(
+        &mut self,
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        diffs: Vec<FileDiff>,
+    ) -> Result<()> {
+        let Some(text) = self.editor.text(buf)? else { return Ok(()) };
+        let tick = self.editor.changedtick(buf)?;
+        let work = Work::Place { text, diffs: diffs.clone() };
+        let job = self.next_job(Job::Diff { session, call, buf, tick, diffs });
+        self.send(Command::Compute { job, work })
+    }
+
+    /// A file was written: the calls that show a diff of it show it as done.
+    pub(super) fn refresh_diffs(&mut self, key: SessionKey, path: &Path) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let path = canonical(path);
+        let calls: Vec<EntryId> = session
+            .open_calls()
+            .filter(|(entry, call)| {
+                self.review.is_drawn((key, *entry))
+                    && call.diffs().any(|diff| canonical(&session.place.cwd.join(&diff.path)) == path)
+            })
+            .map(|(entry, _)| entry)
+            .collect();
+        calls.into_iter().try_for_each(|entry| self.show_diffs(key, entry))
+    }
+}

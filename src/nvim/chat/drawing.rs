@@ -1,0 +1,509 @@
+//! How entries get into a transcript's buffer. Each owns a region that begins at an extmark; only
+//! touched regions are edited, and text that streams is appended. An entry that is gathered under
+//! another's line has no region while that is so. What an entry looks like is `core::transcript`'s word.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::time::Instant;
+
+use mlua::{Result, Table, Value};
+
+use super::Chat;
+use crate::core::entry::{Body, Entry, EntryId};
+use crate::core::message::TerminalId;
+use crate::core::session::Session;
+use crate::core::transcript::groups::{Groups, Place, role};
+use crate::core::transcript::{Drawing, Standing, Style, Tail, clean_lines, draw, draw_standing};
+use crate::nvim::editor::Editor;
+use crate::nvim::highlight::Highlight;
+
+/// At most this much of an entry's new text is appended in one edit, so that a burst is drawn in
+/// pieces that fit into a frame.
+const PIECE: usize = 16 << 10;
+
+/// What stands in the buffer, entry by entry.
+pub struct Canvas {
+    marks: i64,
+    regions: i64,
+    drawn: Vec<Region>,
+    /// The entries that have rows, in order.
+    shown: Vec<usize>,
+    groups: Groups,
+    /// Touched entries that no frame had time for yet.
+    waiting: BTreeSet<EntryId>,
+}
+
+/// What stands in the buffer for one entry.
+struct Region {
+    /// The extmark at its first row; none for an entry without rows.
+    start: Option<i64>,
+    /// Empty for an entry that streams: its text is only ever appended to.
+    lines: Vec<String>,
+    /// How much of a stream's text is in the buffer.
+    streamed: usize,
+    /// Its Markdown grows, and is being coloured as it does.
+    colouring: bool,
+}
+
+/// What the user may open or fold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fold {
+    Entry(EntryId),
+    Run(Range<usize>),
+}
+
+/// What there is to know of a session's terminals.
+pub type Tails<'a> = &'a dyn Fn(&TerminalId) -> Option<Tail>;
+
+impl Canvas {
+    pub fn new(editor: &Editor) -> Result<Self> {
+        Ok(Self {
+            marks: editor.namespace("acp.marks")?,
+            regions: editor.namespace("acp.regions")?,
+            drawn: Vec::new(),
+            shown: Vec::new(),
+            groups: Groups::default(),
+            waiting: BTreeSet::new(),
+        })
+    }
+}
+
+impl Chat {
+    pub fn has_waiting(&self) -> bool {
+        !self.canvas.waiting.is_empty()
+    }
+
+    /// Notes what to draw at the next frame.
+    pub fn touch(&mut self, session: &Session, entries: BTreeSet<EntryId>, tails: Tails) {
+        let canvas = &mut self.canvas;
+        let note = |canvas: &mut Canvas, index: usize| {
+            let Some(entry) = session.entry(EntryId(index)) else { return };
+            let others = canvas.groups.note(index, role(entry, tails));
+            canvas.waiting.extend(others.into_iter().map(EntryId));
+        };
+        for id in entries {
+            while canvas.groups.noted() < id.0 {
+                note(canvas, canvas.groups.noted());
+            }
+            note(canvas, id.0);
+            canvas.waiting.insert(id);
+        }
+    }
+
+    /// Draws what is waiting until `until`; what is left then stays waiting.
+    pub fn draw(
+        &mut self,
+        editor: &Editor,
+        highlight: &Highlight,
+        session: &Session,
+        icons: bool,
+        tails: Tails,
+        until: Instant,
+    ) -> Result<()> {
+        if self.canvas.waiting.is_empty() {
+            return Ok(());
+        }
+        let Some(unlocked) = editor.unlock(self.transcript)? else {
+            // The user wiped it; a chat that is shown again is drawn anew.
+            self.canvas.waiting.clear();
+            return Ok(());
+        };
+        let style = Style { icons, width: unlocked.width.unwrap_or(80).into() };
+        let drawn = self.draw_waiting(editor, highlight, session, &style, tails, until);
+        let locked = editor.lock(self.transcript, unlocked);
+        drawn.and(locked)
+    }
+
+    fn draw_waiting(
+        &mut self,
+        editor: &Editor,
+        highlight: &Highlight,
+        session: &Session,
+        style: &Style,
+        tails: Tails,
+        until: Instant,
+    ) -> Result<()> {
+        while let Some(id) = self.canvas.waiting.first().copied() {
+            let Some(entry) = session.entry(id) else {
+                self.canvas.waiting.remove(&id);
+                continue;
+            };
+            let before = id.0.checked_sub(1).and_then(|before| session.entry(EntryId(before)));
+            let whole = if id.0 >= self.canvas.drawn.len() {
+                // Regions are made in order; an earlier one that is missing comes first.
+                let next = EntryId(self.canvas.drawn.len());
+                if next != id {
+                    self.canvas.waiting.insert(next);
+                    continue;
+                }
+                if let Some(previous) = self.canvas.drawn.len().checked_sub(1) {
+                    self.finish(editor, highlight, previous)?;
+                }
+                if entry.stream().is_some() {
+                    self.begin_stream(editor, highlight, before, entry, style)?
+                } else {
+                    self.canvas.drawn.push(Region::empty());
+                    let drawing = self.look(session, id, before, entry, style, tails);
+                    self.put(editor, highlight, id, drawing)?;
+                    true
+                }
+            } else if entry.stream().is_some() {
+                self.append(editor, highlight, id, entry)?
+            } else {
+                let drawing = self.look(session, id, before, entry, style, tails);
+                self.put(editor, highlight, id, drawing)?;
+                true
+            };
+            if whole {
+                self.canvas.waiting.remove(&id);
+            }
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an entry looks like where it stands.
+    fn look(
+        &self,
+        session: &Session,
+        id: EntryId,
+        before: Option<&Entry>,
+        entry: &Entry,
+        style: &Style,
+        tails: Tails,
+    ) -> Drawing {
+        let groups = &self.canvas.groups;
+        let standing = match groups.run(id.0) {
+            None => Standing::Alone,
+            Some(run) => {
+                let open = groups.is_open(&run);
+                match groups.place(id.0) {
+                    Place::Leads => Standing::Leads { run: &session.entries()[run], open },
+                    _ => Standing::Within { open },
+                }
+            }
+        };
+        draw_standing(before, entry, standing, style, tails)
+    }
+
+    /// Has an entry's region hold what it looks like now.
+    fn put(&mut self, editor: &Editor, highlight: &Highlight, id: EntryId, drawing: Drawing) -> Result<()> {
+        match (self.canvas.drawn[id.0].start.is_some(), drawing.lines.is_empty()) {
+            (false, true) => Ok(()),
+            (false, false) => self.insert(editor, highlight, id, drawing),
+            (true, true) => self.remove(editor, id),
+            (true, false) => self.replace(editor, highlight, id, drawing),
+        }
+    }
+
+    /// Begins the region of an entry that streams, at the end. Says whether all of it is there.
+    fn begin_stream(
+        &mut self,
+        editor: &Editor,
+        highlight: &Highlight,
+        before: Option<&Entry>,
+        entry: &Entry,
+        style: &Style,
+    ) -> Result<bool> {
+        // The text itself comes by `append`, piece by piece.
+        let empty = Entry {
+            at: entry.at,
+            body: Body::Message { text: String::new() },
+            open: entry.open,
+            refused: false,
+        };
+        let drawing = draw(before, &empty, style, &|_| None);
+        self.canvas.drawn.push(Region::empty());
+        let id = EntryId(self.canvas.drawn.len() - 1);
+        let row = self.make_room(editor, id, &drawing.lines)?;
+        let first = drawing.markdown.map_or(0, |rows| rows.start);
+        highlight.open(self.transcript, id.0, row + first);
+        self.canvas.drawn[id.0].colouring = true;
+        self.append(editor, highlight, id, entry)
+    }
+
+    /// Gives rows to an entry that had none. No line break between two other regions is touched.
+    fn insert(
+        &mut self,
+        editor: &Editor,
+        highlight: &Highlight,
+        id: EntryId,
+        mut drawing: Drawing,
+    ) -> Result<()> {
+        let row = self.make_room(editor, id, &drawing.lines)?;
+        self.colour(editor, highlight, id.0, row, &drawing)?;
+        self.canvas.drawn[id.0].lines = std::mem::take(&mut drawing.lines);
+        Ok(())
+    }
+
+    /// Puts an entry's lines behind those of the one shown before it. Gives their first row.
+    fn make_room(&mut self, editor: &Editor, id: EntryId, lines: &[String]) -> Result<usize> {
+        let at = self.canvas.shown.partition_point(|shown| *shown < id.0);
+        let row = match at.checked_sub(1) {
+            None if self.canvas.shown.is_empty() => {
+                editor.set_text(self.transcript, (0, 0), (0, 0), lines)?;
+                0
+            }
+            None => {
+                let mut lines = lines.to_vec();
+                lines.push(String::new());
+                editor.set_text(self.transcript, (0, 0), (0, 0), &lines)?;
+                0
+            }
+            Some(before) => {
+                let row = self.end_row(editor, EntryId(self.canvas.shown[before]))?;
+                let position = if at == self.canvas.shown.len() {
+                    (-1, -1)
+                } else {
+                    (row as i64 - 1, editor.line_len(self.transcript, row - 1)? as i64)
+                };
+                let mut all = vec![String::new()];
+                all.extend_from_slice(lines);
+                editor.set_text(self.transcript, position, position, &all)?;
+                row
+            }
+        };
+        let options = editor.table([("right_gravity", Value::Boolean(false))])?;
+        let start = editor.set_extmark(self.transcript, self.canvas.regions, row, 0, options)?;
+        self.canvas.drawn[id.0].start = Some(start);
+        self.canvas.shown.insert(at, id.0);
+        Ok(row)
+    }
+
+    /// Takes an entry's rows away, with the line break before them.
+    fn remove(&mut self, editor: &Editor, id: EntryId) -> Result<()> {
+        let (start, end) = (self.start_row(editor, id)?, self.end_row(editor, id)?);
+        let region = &mut self.canvas.drawn[id.0];
+        let Some(mark) = region.start.take() else { return Ok(()) };
+        let lines = std::mem::take(&mut region.lines);
+        self.canvas.shown.retain(|shown| *shown != id.0);
+        editor.clear_namespace(self.transcript, self.canvas.marks, start as i64, end as i64)?;
+        editor.api::<bool>("nvim_buf_del_extmark", (self.transcript, self.canvas.regions, mark))?;
+        let Some(before) = start.checked_sub(1) else {
+            // Nothing stands before the first entry, which is never part of a run.
+            return Ok(());
+        };
+        let from = (before as i64, editor.line_len(self.transcript, before)? as i64);
+        let to = (end as i64 - 1, lines.last().map_or(0, String::len) as i64);
+        editor.set_text(self.transcript, from, to, &[""])
+    }
+
+    /// Appends what a stream has grown by. Says whether all of it is there.
+    fn append(&mut self, editor: &Editor, highlight: &Highlight, id: EntryId, entry: &Entry) -> Result<bool> {
+        let text = entry.stream().unwrap_or_default();
+        let region = &self.canvas.drawn[id.0];
+        // Line breaks at the end wait for what follows them: agents often end a message with some, and
+        // what comes next is set off by a blank line anyway.
+        let ready = text.trim_end_matches(['\n', '\r']);
+        let Some(new) = ready.get(region.streamed..).filter(|new| !new.is_empty()) else {
+            return Ok(true);
+        };
+        let end = (0..=PIECE.min(new.len())).rev().find(|end| new.is_char_boundary(*end)).unwrap_or_default();
+        let piece = &new[..end];
+        // Half of a line end waits for its other half.
+        let piece = piece.strip_suffix('\r').filter(|rest| !rest.is_empty()).unwrap_or(piece);
+        let lines: Vec<&str> = clean_lines(piece).collect();
+        let end = self.end_row(editor, id)?;
+        let position = if self.canvas.shown.last() == Some(&id.0) {
+            (-1, -1)
+        } else {
+            (end as i64 - 1, editor.line_len(self.transcript, end - 1)? as i64)
+        };
+        editor.set_text(self.transcript, position, position, &lines)?;
+        let region = &mut self.canvas.drawn[id.0];
+        region.streamed += piece.len();
+        if region.colouring {
+            highlight.grew(self.transcript, id.0, end + lines.len() - 1);
+        }
+        Ok(region.streamed >= ready.len())
+    }
+
+    /// Replaces the lines of a region that differ.
+    fn replace(
+        &mut self,
+        editor: &Editor,
+        highlight: &Highlight,
+        id: EntryId,
+        drawing: Drawing,
+    ) -> Result<()> {
+        if drawing.markdown.is_some() {
+            highlight.drop(self.transcript, id.0);
+        }
+        let start = self.start_row(editor, id)?;
+        let old = std::mem::take(&mut self.canvas.drawn[id.0].lines);
+        let new = &drawing.lines;
+        let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+        let rest = old.len().min(new.len()) - head;
+        let foot = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count().min(rest);
+        self.replace_rows(editor, start, &old, head..old.len() - foot, &new[head..new.len() - foot])?;
+        let (from, to) = (start as i64, (start + new.len()) as i64);
+        editor.clear_namespace(self.transcript, self.canvas.marks, from, to)?;
+        self.colour(editor, highlight, id.0, start, &drawing)?;
+        self.canvas.drawn[id.0].lines = drawing.lines;
+        Ok(())
+    }
+
+    /// Turns rows of a region into others without touching the line break at its end, since the next
+    /// region's extmark stands right behind it.
+    fn replace_rows(
+        &self,
+        editor: &Editor,
+        start: usize,
+        old: &[String],
+        rows: std::ops::Range<usize>,
+        new: &[String],
+    ) -> Result<()> {
+        let at = |row: usize| (start + row) as i64;
+        let len = |row: usize| old[row].len() as i64;
+        if rows.is_empty() && new.is_empty() {
+            return Ok(());
+        }
+        if rows.is_empty() {
+            let mut lines = new.to_vec();
+            if rows.start == 0 {
+                lines.push(String::new());
+                return editor.set_text(self.transcript, (at(0), 0), (at(0), 0), &lines);
+            }
+            lines.insert(0, String::new());
+            let position = (at(rows.start - 1), len(rows.start - 1));
+            return editor.set_text(self.transcript, position, position, &lines);
+        }
+        let end = (at(rows.end - 1), len(rows.end - 1));
+        if !new.is_empty() {
+            return editor.set_text(self.transcript, (at(rows.start), 0), end, new);
+        }
+        if rows.start > 0 {
+            let begin = (at(rows.start - 1), len(rows.start - 1));
+            return editor.set_text(self.transcript, begin, end, &[""]);
+        }
+        editor.set_text(self.transcript, (at(0), 0), (at(rows.end), 0), &[""])
+    }
+
+    fn colour(
+        &self,
+        editor: &Editor,
+        highlight: &Highlight,
+        id: usize,
+        start: usize,
+        drawing: &Drawing,
+    ) -> Result<()> {
+        if let Some(rows) = &drawing.markdown {
+            highlight.open(self.transcript, id, start + rows.start);
+            highlight.close(self.transcript, id, start + rows.end);
+        }
+        let list = editor.lua.create_table()?;
+        for mark in &drawing.marks {
+            let options = editor.table([
+                ("end_col", Value::Integer(mark.end as i64)),
+                ("hl_group", editor.string(mark.group)?),
+            ])?;
+            push(&list, start + mark.row, mark.start, options)?;
+        }
+        for (row, text) in &drawing.right {
+            let chunk = editor.lua.create_sequence_from([
+                editor.lua.create_string(format!("{text} "))?,
+                editor.lua.create_string("AcpMeta")?,
+            ])?;
+            let options = editor.table([
+                ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
+                ("virt_text_pos", editor.string("right_align")?),
+                ("hl_mode", editor.string("combine")?),
+            ])?;
+            push(&list, start + row, 0, options)?;
+        }
+        editor.paint(self.transcript, self.canvas.marks, list)
+    }
+
+    /// A region that nothing follows any more is coloured to its end.
+    pub fn finish(&mut self, editor: &Editor, highlight: &Highlight, index: usize) -> Result<()> {
+        if self.canvas.drawn.get(index).is_some_and(|region| region.colouring) {
+            let end = self.end_row(editor, EntryId(index))?;
+            highlight.close(self.transcript, index, end);
+            self.canvas.drawn[index].colouring = false;
+        }
+        Ok(())
+    }
+
+    /// The last region is complete: the turn is over.
+    pub fn settle(&mut self, editor: &Editor, highlight: &Highlight) -> Result<()> {
+        match self.canvas.drawn.len().checked_sub(1) {
+            Some(last) => self.finish(editor, highlight, last),
+            None => Ok(()),
+        }
+    }
+
+    // Rows and entries.
+
+    /// The 0-based first row of an entry that has rows.
+    pub fn start_row(&self, editor: &Editor, id: EntryId) -> Result<usize> {
+        let start = self.canvas.drawn.get(id.0).and_then(|region| region.start);
+        let start = start.ok_or_else(|| mlua::Error::runtime("no such entry is drawn"))?;
+        editor
+            .extmark_row(self.transcript, self.canvas.regions, start)?
+            .ok_or_else(|| mlua::Error::runtime("an entry's mark is gone"))
+    }
+
+    /// The row after an entry's last.
+    pub fn end_row(&self, editor: &Editor, id: EntryId) -> Result<usize> {
+        let next = self.canvas.shown.partition_point(|shown| *shown <= id.0);
+        match self.canvas.shown.get(next) {
+            Some(next) => self.start_row(editor, EntryId(*next)),
+            None => editor.line_count(self.transcript),
+        }
+    }
+
+    /// The entries that have rows, in order.
+    pub fn shown(&self) -> &[usize] {
+        &self.canvas.shown
+    }
+
+    /// The entry at a 0-based row.
+    pub fn entry_at(&self, editor: &Editor, row: usize) -> Result<Option<EntryId>> {
+        let shown = &self.canvas.shown;
+        let (mut low, mut high) = (0, shown.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if self.start_row(editor, EntryId(shown[middle]))? <= row {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low.checked_sub(1).map(|at| EntryId(shown[at])))
+    }
+
+    /// What there is to open or fold at a 0-based row.
+    pub fn fold_at(&self, editor: &Editor, row: usize) -> Result<Option<Fold>> {
+        let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
+        if self.canvas.groups.place(id.0) == Place::Leads {
+            let gap = self.canvas.drawn[id.0].lines.first().is_some_and(String::is_empty);
+            let head = self.start_row(editor, id)? + usize::from(gap);
+            if row <= head {
+                return Ok(self.canvas.groups.run(id.0).map(Fold::Run));
+            }
+        }
+        Ok(Some(Fold::Entry(id)))
+    }
+
+    /// Shows the calls of a run, or gathers them again. Says whether they are shown now.
+    pub fn toggle_run(&mut self, run: Range<usize>) -> bool {
+        self.canvas.groups.toggle(&run);
+        let open = self.canvas.groups.is_open(&run);
+        self.canvas.waiting.extend(run.map(EntryId));
+        open
+    }
+}
+
+impl Region {
+    fn empty() -> Self {
+        Self { start: None, lines: Vec::new(), streamed: 0, colouring: false }
+    }
+}
+
+fn push(list: &Table, row: usize, column: usize, options: Table) -> Result<()> {
+    list.raw_push(row)?;
+    list.raw_push(column)?;
+    list.raw_push(options)
+}

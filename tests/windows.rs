@@ -1,0 +1,410 @@
+//! Where chats stand: each layout in a small and a large Neovim, several chats and tab pages, and what
+//! becomes of the two windows when a user closes, resizes and leaves them.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::Nvim;
+use support::script::{Scripted, ends, opened, prompt, says};
+
+/// An agent that says what it is given to say, one prompt each, in its first session.
+fn talking(answers: &[&str], columns: u16, rows: u16) -> Scripted {
+    let mut steps = opened();
+    for answer in answers {
+        steps.extend([prompt(), says(answer), ends("end_turn")]);
+    }
+    Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows)
+}
+
+/// An agent with as many sessions as wanted, none of which is prompted.
+fn sessions(count: usize, columns: u16, rows: u16) -> Scripted {
+    let mut steps = opened();
+    for number in 2..=count {
+        steps.push(json!({ "expect": "session/new" }));
+        steps.push(json!({ "reply": "session/new", "result": { "sessionId": format!("s{number}") } }));
+    }
+    Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows)
+}
+
+/// Gives the chat's windows these options.
+fn window(chat: &mut Scripted, options: &Value) {
+    let file = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
+    let all = json!({
+        "agents": { "fake": {
+            "command": support::demo_agent(),
+            "args": ["--script", file(".agent/script.json"), "--record", file(".agent/record.jsonl")],
+        } },
+        "default_agent": "fake",
+        "window": options,
+    });
+    chat.nvim.exec_lua("require('acp').setup(vim.json.decode(...))", [all.to_string().into()]);
+}
+
+/// Compares the screen with its snapshot, without the time that a turn took.
+fn assert_screen(nvim: &mut Nvim, name: &str) {
+    let timeless = |line: &str| match line.split_once("Done · ") {
+        Some((before, after)) => {
+            let rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+            let rest = rest.trim_start_matches(" ms").trim_start_matches(" s").trim_start();
+            format!("{before}Done … {rest}").trim_end().to_owned()
+        }
+        None => line.to_owned(),
+    };
+    let screen: Vec<String> = nvim.screen().lines().map(timeless).collect();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("screens/windows");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, screen.join("\n")));
+}
+
+/// The windows of the tab page in their order: what is in each, and its size.
+fn windows(nvim: &mut Nvim) -> Vec<String> {
+    let code = "return vim.tbl_map(function(win)
+        local buf = vim.api.nvim_win_get_buf(win)
+        local name = vim.bo[buf].filetype == 'acp' and 'chat' or vim.bo[buf].filetype == 'acp-prompt' and 'prompt'
+          or vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':t')
+        return name
+      end, vim.api.nvim_tabpage_list_wins(0))";
+    let found = nvim.exec_lua(code, []);
+    found.as_array().expect("a list").iter().map(|name| name.as_str().expect("a name").to_owned()).collect()
+}
+
+fn wait_for_windows(nvim: &mut Nvim, wanted: &[&str]) {
+    let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+    nvim.wait_until(|nvim| windows(nvim) == wanted, &format!("the windows {wanted:?}"));
+}
+
+fn current(nvim: &mut Nvim) -> String {
+    let name = nvim.exec_lua("return vim.api.nvim_buf_get_name(0)", []);
+    let name = name.as_str().expect("a name").to_owned();
+    name.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn idle(chat: &mut Scripted, count: u64) {
+    chat.nvim.wait_until(
+        |nvim| {
+            let code = "local all = require('acp').status().sessions
+                return #vim.tbl_filter(function(each) return each.state == 'idle' end, all)";
+            nvim.exec_lua(code, []).as_u64() == Some(count)
+        },
+        "the sessions to be open",
+    );
+}
+
+/// The chat in a layout over a file, with something said.
+fn in_layout(layout: &str, columns: u16, rows: u16) -> Scripted {
+    let mut chat = talking(&["Hello, you."], columns, rows);
+    window(&mut chat, &json!({ "layout": layout }));
+    chat.nvim.command("edit code.txt");
+    chat.nvim.command("AcpChat");
+    idle(&mut chat, 1);
+    chat.send("Good morning");
+    chat.wait_for("Done");
+    chat.nvim.input("a draft");
+    chat.nvim.wait_for_screen("a draft");
+    chat.nvim.wait_for_screen("ready");
+    chat
+}
+
+#[test]
+fn each_layout_is_as_it_says_in_a_small_and_in_a_large_neovim() {
+    for layout in ["right", "left", "bottom", "top", "float", "tab", "current"] {
+        for (columns, rows) in [(80, 24), (200, 60)] {
+            let mut chat = in_layout(layout, columns, rows);
+            assert_screen(&mut chat.nvim, &format!("layout_{layout}_{columns}x{rows}"));
+        }
+    }
+}
+
+#[test]
+fn sizes_may_be_columns_lines_and_shares() {
+    for (options, expected) in [
+        (json!({ "layout": "right", "width": 30 }), (30, 16)),
+        (json!({ "layout": "left", "width": "25%" }), (20, 16)),
+        (json!({ "layout": "bottom", "height": 12, "prompt_height": 3 }), (80, 8)),
+        (json!({ "layout": "top", "height": "50%", "prompt_height": 2 }), (80, 9)),
+        // Most of it is the transcript's.
+        (json!({ "layout": "bottom", "height": 10, "prompt_height": 20 }), (80, 5)),
+    ] {
+        let mut chat = sessions(1, 80, 24);
+        window(&mut chat, &options);
+        chat.nvim.command("AcpChat");
+        let code = "local win = vim.fn.bufwinid(require('acp').status().sessions[1].buffer)
+            return { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }";
+        let size = chat.nvim.exec_lua(code, []);
+        let size = (size[0].as_u64(), size[1].as_u64());
+        assert_eq!(size, (Some(expected.0), Some(expected.1)), "{options}");
+    }
+}
+
+#[test]
+fn a_second_chat_takes_the_place_of_the_first_and_both_keep_their_drafts() {
+    let mut chat = sessions(2, 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input("first draft");
+    chat.nvim.wait_for_screen("first draft");
+    chat.nvim.command("AcpChat!");
+    idle(&mut chat, 2);
+    chat.nvim.input("second draft");
+    chat.nvim.wait_for_screen("second draft");
+    assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"]);
+    assert_screen(&mut chat.nvim, "second_chat");
+    chat.nvim.command("Acp sessions 1");
+    chat.nvim.wait_for_screen("first draft");
+    chat.nvim.input("!");
+    chat.nvim.wait_for_screen("first draft!");
+    assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"]);
+}
+
+#[test]
+fn a_chat_stands_in_several_tab_pages_at_once() {
+    let mut chat = talking(&["in both"], 80, 24);
+    chat.chat();
+    chat.nvim.command("stopinsert | tabnew code.txt");
+    chat.nvim.command("AcpChat");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+    chat.send("say it");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("in both");
+    assert_screen(&mut chat.nvim, "second_tab");
+    chat.nvim.command("stopinsert | tabfirst");
+    chat.nvim.wait_for_screen("in both");
+    // Hidden here, it still stands there.
+    chat.nvim.command("Acp toggle");
+    wait_for_windows(&mut chat.nvim, &[""]);
+    chat.nvim.command("tabnext");
+    assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"]);
+}
+
+#[test]
+fn toggling_keeps_the_place_in_the_text_and_in_the_draft() {
+    let long: String = (1..=60).map(|line| format!("line {line}\n\n")).collect();
+    let mut chat = talking(&[&long], 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.input("one two three<Esc>0w");
+    chat.nvim.input("<C-w>kgg/line 20<CR>zt");
+    chat.nvim.wait_until(|nvim| nvim.screen().contains("line 22"), "the place to read");
+    let before = chat.nvim.screen();
+    chat.nvim.input("q");
+    wait_for_windows(&mut chat.nvim, &["code.txt"]);
+    assert_eq!(chat.nvim.mode().name, "n");
+    chat.nvim.command("Acp toggle");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+    let text = |screen: &str| {
+        let lines = screen.lines().take(16).skip(1).filter_map(|line| line.split_once('│'));
+        lines.map(|(_, chat)| chat.to_owned()).collect::<Vec<_>>()
+    };
+    let after = chat.nvim.screen();
+    assert_eq!(text(&after), text(&before), "{after}");
+    chat.nvim.input("new ");
+    chat.nvim.wait_for_screen("one new two three");
+}
+
+#[test]
+fn who_reads_the_end_follows_it_after_toggling() {
+    let long: String = (1..=60).map(|line| format!("line {line}\n\n")).collect();
+    let mut chat = talking(&["first", &long], 80, 24);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.command("Acp toggle");
+    chat.nvim.command("Acp send more");
+    chat.wait_for("line 60");
+    chat.nvim.command("Acp toggle");
+    chat.nvim.wait_for_screen("line 60");
+}
+
+#[test]
+fn hiding_from_insert_mode_ends_it() {
+    let mut chat = talking(&[], 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input("half a word");
+    chat.nvim.wait_for_screen("half a word");
+    chat.nvim.command("Acp toggle");
+    wait_for_windows(&mut chat.nvim, &["code.txt"]);
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+    chat.nvim.command("Acp toggle");
+    chat.nvim.input(" and more");
+    chat.nvim.wait_for_screen("half a word and more");
+}
+
+#[test]
+fn closing_one_of_the_two_windows_closes_the_other() {
+    for (go, close) in
+        [("<Esc>", ":q<CR>"), ("<Esc><C-w>k", ":q<CR>"), ("<Esc><C-w>k", "<C-w>c"), ("", "<C-o>:q<CR>")]
+    {
+        let mut chat = sessions(1, 80, 24);
+        chat.nvim.command("edit code.txt");
+        chat.chat();
+        chat.nvim.input("kept");
+        chat.nvim.input(go);
+        chat.nvim.input(close);
+        wait_for_windows(&mut chat.nvim, &["code.txt"]);
+        chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode in the file");
+        chat.nvim.command("AcpChat");
+        chat.nvim.wait_for_screen("kept");
+        assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"], "{go}{close}");
+    }
+}
+
+#[test]
+fn only_gives_the_chat_the_whole_screen() {
+    for (go, there) in [("<Esc>", "prompt"), ("<Esc><C-w>k", "chat")] {
+        let mut chat = sessions(1, 80, 24);
+        chat.nvim.command("edit code.txt");
+        chat.chat();
+        chat.nvim.input("a draft");
+        chat.nvim.input(go);
+        chat.nvim.command("only");
+        wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains("code.txt"), "the whole screen");
+        let here = chat.nvim.exec_lua("return vim.bo.filetype", []);
+        assert_eq!(here.as_str(), Some(if there == "chat" { "acp" } else { "acp-prompt" }));
+        chat.nvim.wait_for_screen("Fake 1.0");
+        chat.nvim.wait_for_screen("a draft");
+        assert_screen(&mut chat.nvim, &format!("only_{there}"));
+    }
+}
+
+#[test]
+fn only_in_a_file_hides_the_chat() {
+    let mut chat = sessions(1, 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input("<Esc><C-w>h");
+    chat.nvim.command("only");
+    wait_for_windows(&mut chat.nvim, &["code.txt"]);
+    chat.nvim.command("AcpChat");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+}
+
+#[test]
+fn quitting_the_last_file_quits_neovim() {
+    let mut chat = sessions(1, 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input("<Esc><C-w>h");
+    chat.nvim.wait_until(|nvim| current(nvim) == "code.txt", "the file");
+    chat.nvim.type_ahead(":q<CR>");
+    assert!(chat.nvim.wait_for_end().success());
+}
+
+#[test]
+fn quitting_with_unsaved_edits_keeps_file_and_chat() {
+    let mut chat = sessions(1, 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input("<Esc><C-w>hxx");
+    chat.nvim.input(":q<CR>");
+    chat.nvim.wait_for_screen("E37");
+    chat.nvim.input("<CR>");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+    chat.nvim.wait_until(|nvim| current(nvim) == "code.txt", "the cursor in the file");
+    assert_eq!(chat.nvim.mode().name, "n");
+}
+
+#[test]
+fn quitting_while_an_agent_works_keeps_the_chat_once() {
+    let mut steps = opened();
+    steps.extend([prompt(), says("busy")]);
+    let mut chat = Scripted::sized(&[("code.txt", "one\n")], steps, 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("busy");
+    chat.nvim.input("<Esc><C-w>h");
+    chat.nvim.wait_until(|nvim| current(nvim) == "code.txt", "the file");
+    chat.nvim.input(":q<CR>");
+    wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+    chat.nvim.wait_until(|nvim| nvim.messages().contains("Fake is still at work"), "to be told why");
+    chat.nvim.type_ahead(":q<CR>");
+    assert!(chat.nvim.wait_for_end().success());
+}
+
+#[test]
+fn a_resized_neovim_keeps_the_chats_share() {
+    for layout in ["right", "left", "bottom", "top", "float"] {
+        let mut chat = in_layout(layout, 120, 40);
+        chat.nvim.resize(60, 20);
+        let share = "local win = vim.fn.bufwinid(require('acp').status().sessions[1].buffer)
+            local prompt = vim.fn.bufwinid(require('acp').status().sessions[1].prompt)
+            local high = vim.api.nvim_win_get_height(win) + vim.api.nvim_win_get_height(prompt)
+            return { math.floor(100 * vim.api.nvim_win_get_width(win) / vim.o.columns + 0.5),
+              math.floor(100 * high / vim.o.lines + 0.5), vim.api.nvim_win_get_height(prompt) }";
+        let sized = |nvim: &mut Nvim, what: &str| {
+            nvim.wait_until(
+                |nvim| {
+                    let share = nvim.exec_lua(share, []);
+                    let near = |index: usize| (44..=56).contains(&share[index].as_u64().unwrap_or_default());
+                    let prompt = share[2].as_u64().unwrap_or_default();
+                    match layout {
+                        "right" | "left" => near(0) && prompt == 5,
+                        "float" => near(0),
+                        _ => near(1) && prompt >= 4,
+                    }
+                },
+                what,
+            );
+        };
+        sized(&mut chat.nvim, &format!("{layout} in a small neovim"));
+        assert_screen(&mut chat.nvim, &format!("resized_{layout}"));
+        chat.nvim.resize(160, 50);
+        sized(&mut chat.nvim, &format!("{layout} in a large neovim"));
+    }
+}
+
+#[test]
+fn equal_windows_leave_the_prompt_as_it_is() {
+    let mut chat = sessions(1, 120, 40);
+    window(&mut chat, &json!({ "width": 40 }));
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input("<Esc><C-w>h:vsplit<CR><C-w>=");
+    let sizes = "local of = require('acp').status().sessions[1]
+        local win, prompt = vim.fn.bufwinid(of.buffer), vim.fn.bufwinid(of.prompt)
+        return { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(prompt) }";
+    chat.nvim.wait_until(|nvim| windows(nvim).len() == 4, "the split");
+    let sizes = chat.nvim.exec_lua(sizes, []);
+    assert_eq!((sizes[0].as_u64(), sizes[1].as_u64()), (Some(40), Some(5)));
+}
+
+#[test]
+fn a_window_that_showed_a_chat_shows_a_file_as_any_other_does() {
+    let mut chat = talking(&[], 80, 24);
+    window(&mut chat, &json!({ "layout": "current" }));
+    chat.nvim.command("set number | edit code.txt");
+    chat.chat();
+    chat.nvim.input("<Esc><C-w>kq");
+    wait_for_windows(&mut chat.nvim, &["code.txt"]);
+    chat.nvim.wait_for_screen("  1 one");
+}
+
+#[test]
+fn buffers_that_were_wiped_are_made_anew_and_none_is_listed() {
+    let mut chat = talking(&["still here"], 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    for wipe in ["bwipeout!", "bdelete!"] {
+        for which in ["buffer", "prompt"] {
+            let code = format!("vim.cmd('{wipe} ' .. require('acp').status().sessions[1].{which})");
+            chat.nvim.exec_lua(&code, []);
+            wait_for_windows(&mut chat.nvim, &["code.txt"]);
+            chat.nvim.command("AcpChat");
+            chat.nvim.wait_for_screen("still here");
+            assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"], "{wipe} {which}");
+            chat.nvim.command("stopinsert");
+        }
+    }
+    let listed = chat.nvim.exec_lua("return vim.api.nvim_exec2('ls', { output = true }).output", []);
+    assert_eq!(listed.as_str().expect("a text").trim().lines().count(), 1, "{listed}");
+}
