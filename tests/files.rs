@@ -344,3 +344,321 @@ fn the_buffer_of_a_deleted_file_keeps_its_text_and_says_so() {
     assert_eq!(chat.project.read("a.txt"), "one\n");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("deleted on the disk"), "the note to go");
 }
+
+// What the user is in the middle of.
+
+#[test]
+fn a_write_while_the_user_types_elsewhere_in_the_file_is_undone_by_itself() {
+    let steps = turns([write("w", "a.txt", "one\ntwo\nthree\nFOUR\n")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ggA 1");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf).starts_with("one 1"), "the first words");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    assert_eq!(chat.nvim.buffer_text(buf), "one 1\ntwo\nthree\nFOUR");
+    assert_eq!(chat.nvim.mode().name, "i");
+    chat.nvim.input(" 2<CR>more<Esc>");
+    chat.nvim.wait_until(
+        |nvim| nvim.buffer_text(buf) == "one 1 2\nmore\ntwo\nthree\nFOUR",
+        "typing to go on where it was",
+    );
+    // Whatever the steps, undo gives back what was, and redo what came of it.
+    chat.nvim.input("10u");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "one\ntwo\nthree\nfour", "everything to be undone");
+    chat.nvim.input("10<C-r>");
+    chat.nvim.wait_until(
+        |nvim| nvim.buffer_text(buf) == "one 1 2\nmore\ntwo\nthree\nFOUR",
+        "everything to be redone",
+    );
+}
+
+#[test]
+fn two_windows_a_selection_and_a_recording_are_left_alone_by_a_write() {
+    let lines: String = (1..=100).map(|line| format!("line {line}\n")).collect();
+    let new = lines.replacen("line 1\n", "line 1\nnew\n", 1);
+    let mut chat = Scripted::new(&[("a.txt", &lines)], turns([write("w", "a.txt", &new)]));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.nvim.command("split | normal! 90Gzt");
+    chat.chat();
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("50Gqqvjj");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "v", "visual mode");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    assert_eq!(chat.nvim.mode().name, "v");
+    let state = "return table.concat({ vim.fn.line('v'), vim.fn.line('.'), vim.fn.reg_recording() }, ' ')";
+    assert_eq!(chat.nvim.exec_lua(state, []).as_str(), Some("51 53 q"));
+    assert_eq!(chat.project.read("a.txt"), new);
+    chat.nvim.input("<Esc>q");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.getreg('q')", []).as_str() == Some("vjj\u{1b}"),
+        "the recording to hold what was typed",
+    );
+}
+
+#[test]
+fn a_write_at_a_prompt_of_neovims_is_done_when_the_prompt_is_over() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([write("w", "a.txt", "two\n")]));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    go_to(&mut chat.nvim, buf);
+    chat.nvim
+        .exec_lua("vim.schedule(function() require('acp').send('go') vim.cmd('echo \"a\\nb\\nc\"') end)", []);
+    chat.nvim.wait_until(|nvim| nvim.mode().blocking, "a hit-enter prompt");
+    chat.nvim.input("<CR>");
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    assert_eq!(chat.nvim.buffer_text(buf), "two");
+}
+
+#[test]
+fn a_buffer_that_is_wiped_before_the_decision_is_answered() {
+    let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\n")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    catch_pickers(&mut chat.nvim);
+    turn(&mut chat, 1);
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    wait_for_picker(&mut chat.nvim);
+    chat.nvim.command("bwipeout! a.txt");
+    chat.nvim.exec_lua("_G.choose(1)", []);
+    let error = chat.answer("w")["error"]["message"].to_string();
+    assert!(error.contains("was just closed; try again"), "{error}");
+}
+
+// Saving.
+
+#[test]
+fn what_cannot_be_saved_is_an_error_and_the_text_is_kept() {
+    let steps = turns([write("w", "a.txt", "two\n")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.nvim.command("set readonly");
+    chat.chat();
+    turn(&mut chat, 1);
+    let error = chat.answer("w")["error"]["message"].to_string();
+    assert!(error.contains("'readonly' in Neovim"), "{error}");
+    assert_eq!((chat.nvim.buffer_text(buf), chat.project.read("a.txt")), ("one".into(), "one\n".into()));
+}
+
+#[test]
+fn what_somebody_else_wrote_meanwhile_is_merged_and_not_overwritten() {
+    let steps = turns([read("r", "a.txt"), write("w", "a.txt", "one\ntwo\nTHREE\n"), read("r2", "a.txt")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.nvim.command("set noautoread");
+    chat.chat();
+    turn(&mut chat, 1);
+    chat.project.write("a.txt", "ONE\ntwo\nthree\n");
+    turn(&mut chat, 2);
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    assert_eq!(chat.project.read("a.txt"), "ONE\ntwo\nTHREE\n");
+    assert_eq!(chat.nvim.buffer_text(buf), "ONE\ntwo\nTHREE");
+    chat.project.write("a.txt", "from elsewhere\n");
+    turn(&mut chat, 3);
+    assert_eq!(
+        chat.answer("r2")["result"]["content"],
+        "from elsewhere\n",
+        "a clean buffer is fresh when read"
+    );
+    assert!(!chat.nvim.mode().blocking);
+}
+
+#[test]
+fn a_formatter_may_change_what_is_saved_when_the_option_says_so() {
+    let steps = turns([write("w", "a.txt", "one\ntwo  \n"), write("w2", "a.txt", "one\ntwo  \nthree\n")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.nvim.command("autocmd BufWritePre * %s/ *$//e");
+    set_files(&mut chat, "{ format_on_save = true }");
+    chat.chat();
+    turn(&mut chat, 1);
+    assert_eq!(chat.project.read("a.txt"), "one\ntwo\n");
+    turn(&mut chat, 2);
+    assert_eq!(chat.nvim.buffer_text(buf), "one\ntwo\nthree");
+    assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn every_encoding_and_line_end_goes_through_a_buffer_unchanged() {
+    let mut steps = opened();
+    let mut files = Vec::new();
+    let encodings = ["utf-8", "latin1", "utf-16le"];
+    for encoding in encodings {
+        for format in ["unix", "dos"] {
+            for bomb in [false, true] {
+                for ended in [false, true] {
+                    if bomb && encoding == "latin1" {
+                        continue;
+                    }
+                    files.push((encoding, format, bomb, ended));
+                }
+            }
+        }
+    }
+    let bytes = |text: &str, encoding: &str, bomb: bool| -> Vec<u8> {
+        let text = if bomb { format!("\u{feff}{text}") } else { text.to_owned() };
+        match encoding {
+            "utf-8" => text.into_bytes(),
+            "latin1" => text.chars().map(|char| u8::try_from(u32::from(char)).expect("latin1")).collect(),
+            _ => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        }
+    };
+    let text = |words: [&str; 3], format: &str, ended: bool| {
+        let end = if format == "dos" { "\r\n" } else { "\n" };
+        words.join(end) + if ended { end } else { "" }
+    };
+    steps.push(prompt());
+    for (number, (_, format, _, ended)) in files.iter().enumerate() {
+        let name = format!("{number}.txt");
+        steps.extend(read(&format!("r{number}"), &name));
+        steps.extend(write(&format!("w{number}"), &name, &text(["\u{e4}", "zwei", "drei"], format, *ended)));
+        steps.extend(read(&format!("again{number}"), &name));
+    }
+    steps.extend([says("Well."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps);
+    for (number, (encoding, format, bomb, ended)) in files.iter().enumerate() {
+        let path = chat.project.file(&format!("{number}.txt"));
+        let content = bytes(&text(["\u{e4}", "two", "drei"], format, *ended), encoding, *bomb);
+        std::fs::write(&path, content).expect("a file");
+        chat.nvim.command(&format!("edit ++enc={encoding} {number}.txt | set nomodified"));
+    }
+    chat.chat();
+    turn(&mut chat, 1);
+    for (number, case) in files.iter().enumerate() {
+        let (encoding, format, bomb, ended) = *case;
+        let content = |answer: Value| answer["result"]["content"].as_str().unwrap_or_default().to_owned();
+        let read = content(chat.answer(&format!("r{number}")));
+        assert_eq!(read, text(["\u{e4}", "two", "drei"], format, ended), "{case:?}");
+        let expected = text(["\u{e4}", "zwei", "drei"], format, ended);
+        assert_eq!(content(chat.answer(&format!("again{number}"))), expected, "{case:?}");
+        let on_disk = std::fs::read(chat.project.file(&format!("{number}.txt"))).expect("a file");
+        assert_eq!(on_disk, bytes(&expected, encoding, bomb), "{case:?}");
+    }
+}
+
+#[test]
+fn a_character_that_the_encoding_lacks_is_refused_before_anything_is_changed() {
+    let steps = turns([write("w", "a.txt", "\u{20ac}\n")]);
+    let mut chat = Scripted::new(&[], steps);
+    std::fs::write(chat.project.file("a.txt"), b"\xe4\n").expect("a file");
+    chat.nvim.command("set fileencodings=latin1");
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    turn(&mut chat, 1);
+    let error = chat.answer("w")["error"]["message"].to_string();
+    assert!(error.contains("latin1, which has no"), "{error}");
+    assert_eq!(chat.nvim.buffer_text(buf), "\u{e4}");
+}
+
+// Before a prompt, and after.
+
+#[test]
+fn unsaved_edits_are_mentioned_once_with_their_differences() {
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], turns([vec![], vec![], vec![]]));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
+    turn(&mut chat, 1);
+    let sent = |chat: &mut Scripted| chat.got("session/prompt")["params"]["prompt"].clone();
+    let prompt = sent(&mut chat);
+    assert_eq!(prompt[0]["text"], "go");
+    let told = prompt[1]["text"].as_str().unwrap_or_default().to_owned();
+    assert!(told.contains("a.txt"), "{prompt}");
+    chat.wait_for("Fake is told of unsaved edits in a.txt");
+    turn(&mut chat, 2);
+    assert_eq!(sent(&mut chat).as_array().map(Vec::len), Some(1), "nothing new to tell");
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("Gccmine, too<Esc>");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf).ends_with("too"), "more unsaved edits");
+    turn(&mut chat, 3);
+    let prompt = sent(&mut chat);
+    let told = prompt[1]["text"].as_str().unwrap_or_default();
+    assert!(told.contains("-one\n-two\n+mine\n+mine, too\n"), "{prompt}");
+}
+
+#[test]
+fn unsaved_edits_are_saved_before_a_prompt_when_the_option_says_so() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([vec![]]));
+    set_files(&mut chat, "{ unsaved = 'save' }");
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
+    turn(&mut chat, 1);
+    assert_eq!(chat.project.read("a.txt"), "mine\n");
+    assert_eq!(chat.got("session/prompt")["params"]["prompt"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_was_changed_is_listed_told_of_and_put_into_the_quickfix_list() {
+    let steps = turns([write("w", "a.txt", "one\n2\nthree\n"), write("w2", "new.txt", "x\ny\n")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\n")], steps);
+    chat.nvim.exec_lua(
+        "_G.told = {}
+         vim.api.nvim_create_autocmd('User', { pattern = 'AcpFileChanged', callback = function(event)
+           table.insert(_G.told, event.data)
+         end })",
+        [],
+    );
+    open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    turn(&mut chat, 1);
+    turn(&mut chat, 2);
+    let told = chat.nvim.exec_lua("return vim.json.encode(_G.told)", []);
+    let told: Value = serde_json::from_str(told.as_str().expect("a text")).expect("JSON");
+    assert_eq!(told[0]["ranges"], json!([[2, 2]]));
+    assert_eq!((&told[0]["saved"], &told[0]["session"]), (&json!(true), &json!(1)));
+    catch_pickers(&mut chat.nvim);
+    chat.nvim.command("Acp changes");
+    let offered = wait_for_picker(&mut chat.nvim);
+    assert!(offered.contains("a.txt +1 -1") && offered.contains("new.txt +2 -0"), "{offered}");
+    chat.nvim.command("Acp changes quickfix");
+    let lines = "return vim.tbl_map(function(item) return vim.fn.bufname(item.bufnr):match('[^/]*$') .. ':' .. item.lnum end, vim.fn.getqflist())";
+    let list = chat.nvim.exec_lua(&format!("return table.concat((function() {lines} end)(), ' ')"), []);
+    assert_eq!(list.as_str(), Some("a.txt:2 new.txt:1"));
+}
+
+/// Prints how long the editor stands still: `cargo test --test files -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn a_large_file_with_many_changes_does_not_hold_the_editor() {
+    let lines: Vec<String> = (0..100_000).map(|line| format!("    let value_{line} = {line};\n")).collect();
+    let changed: String = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| if at % 100 == 50 { line.replace("let", "const") } else { line.clone() })
+        .collect();
+    let steps = turns([read("r", "a.txt"), write("w", "a.txt", &changed)]);
+    let mut chat = Scripted::new(&[("a.txt", &lines.concat())], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    turn(&mut chat, 1);
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
+    chat.nvim.exec_lua(
+        "_G.worst, _G.last = 0, vim.uv.hrtime()
+         _G.timer = vim.uv.new_timer()
+         _G.timer:start(0, 1, function()
+           local now = vim.uv.hrtime()
+           _G.worst = math.max(_G.worst, (now - _G.last) / 1e6)
+           _G.last = now
+         end)",
+        [],
+    );
+    let start = std::time::Instant::now();
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    println!("100,000 lines, 1,000 hunks: {:?}", start.elapsed());
+    println!("worst stall: {:.1} ms", chat.nvim.exec_lua("return _G.worst", []).as_f64().unwrap_or_default());
+    assert!(chat.nvim.buffer_text(buf).starts_with("mine\n"));
+}

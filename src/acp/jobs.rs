@@ -4,7 +4,7 @@
 mod look;
 
 use crate::core::message::{Outcome, Work};
-use crate::core::{changes, diff};
+use crate::core::{changes, diff, mention};
 
 /// Does the work. It may take long; call it where waiting is allowed.
 pub fn run(work: Work) -> Outcome {
@@ -13,6 +13,7 @@ pub fn run(work: Work) -> Outcome {
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
         Work::Look { path, encoding, known } => Outcome::Looked(look::look(&path, &encoding, known)),
         Work::Stamp { path } => Outcome::Stamped(path.metadata().ok().map(|metadata| look::stamp(&metadata))),
+        Work::Mention(files) => Outcome::Mention(mention::unsaved(&files)),
         Work::Reconcile(sides) => Outcome::Reconciled(Box::new(sides.reconcile())),
     }
 }

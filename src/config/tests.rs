@@ -82,6 +82,7 @@ mod reading {
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
             "diff": { "style": "off" },
+            "files": { "conflict": "markers", "save": "always", "format_on_save": true, "unsaved": "nothing" },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
@@ -120,6 +121,15 @@ mod reading {
             }
         );
         assert_eq!(config.diff.style, DiffStyle::Off);
+        assert_eq!(
+            config.files,
+            FileOptions {
+                conflict: OnConflict::Markers,
+                format_on_save: true,
+                save: Save::Always,
+                unsaved: Unsaved::Nothing,
+            }
+        );
         assert_eq!(config.additional_directories, [PathBuf::from("/lib")]);
         let project = &config.projects[Path::new("{folder}")];
         assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));

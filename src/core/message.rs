@@ -818,8 +818,20 @@ pub enum Work {
     Look { path: PathBuf, encoding: String, known: Option<Stamp> },
     /// In what state a file is that was just read or written; no text is read.
     Stamp { path: PathBuf },
+    /// What an agent is told of unsaved edits (`core::mention`).
+    Mention(Vec<UnsavedText>),
     /// What becomes of a buffer whose file another side has written (`core::reconcile`).
     Reconcile(Box<Sides>),
+}
+
+/// A file with unsaved edits; without the texts where they are not known, or too long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsavedText {
+    /// As the session's user would write it.
+    pub name: String,
+    pub saved: Option<String>,
+    /// Lines joined by `\n`, without a last line break.
+    pub ours: Option<String>,
 }
 
 /// What tells one state of a file on the disk from another without reading it.
@@ -854,5 +866,6 @@ pub enum Outcome {
     Placed(Vec<Placed>),
     Looked(OnDisk),
     Stamped(Option<Stamp>),
+    Mention(String),
     Reconciled(Box<Reconciled>),
 }

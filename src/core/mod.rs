@@ -7,6 +7,7 @@ pub mod diff;
 pub mod encoding;
 pub mod entry;
 pub mod form;
+pub mod mention;
 pub mod merge;
 pub mod message;
 pub mod output;

@@ -2,6 +2,7 @@
 //! API all end here. Each action finds what it is about, does one thing, and says what to do next
 //! when there is nothing it could be done to.
 
+mod changes;
 mod chats;
 mod choices;
 mod prompts;
@@ -135,6 +136,7 @@ impl App {
                 self.decide(args.first(), &[PermissionKind::RejectOnce, PermissionKind::RejectAlways])
             }
             "answer" => self.answer_question(args.first()),
+            "changes" => self.show_changes(&args),
             "follow" => self.set_follow(args.first()),
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),

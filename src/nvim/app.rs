@@ -10,6 +10,8 @@ mod drawing;
 mod edits;
 mod events;
 mod landing;
+mod mentions;
+mod record;
 mod sessions;
 mod terminals;
 mod tools;
@@ -77,6 +79,8 @@ pub struct App {
     mailbox: Arc<Mailbox>,
     files: Files,
     pub conflicts: conflicts::Conflicts,
+    pub record: record::Record,
+    mentions: mentions::Mentions,
     review: Review,
     highlight: Highlight,
     watching: Watching,
@@ -98,6 +102,7 @@ struct Numbers {
 /// What a computation in the background is for.
 enum Job {
     File(Box<FileJob>),
+    Mention(mentions::Mention),
     Stamp { path: PathBuf, buf: Buf, tick: u64 },
     Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
 }
@@ -138,6 +143,8 @@ impl App {
             mailbox,
             files: Files::default(),
             conflicts: conflicts::Conflicts::default(),
+            record: record::Record::default(),
+            mentions: mentions::Mentions::default(),
             review: Review::default(),
             watching: Watching::default(),
             jobs: HashMap::new(),
@@ -157,6 +164,20 @@ impl App {
     // To the background.
 
     pub fn send(&mut self, command: Command) -> Result<()> {
+        match command {
+            Command::Prompt { session, content } => match self.with_mention(session, content)? {
+                Some(command) => self.dispatch(command),
+                None => Ok(()),
+            },
+            Command::Cancel { session } => {
+                self.send_held(session)?;
+                self.dispatch(Command::Cancel { session })
+            }
+            command => self.dispatch(command),
+        }
+    }
+
+    fn dispatch(&mut self, command: Command) -> Result<()> {
         if self.background.is_none() {
             self.start_background()?;
         }

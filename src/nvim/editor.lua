@@ -76,6 +76,54 @@ return {
     end)
   end,
 
+  -- Has what follows belong to an undo step of its own, also while the user types: then Neovim must save for undo
+  -- again what it takes for saved, or undo would bring back a mixture. `first` says that nothing is in yet.
+  break_undo = function(buf, first)
+    if first then
+      vim.bo[buf].undolevels = vim.bo[buf].undolevels
+    end
+    if api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:find("^[iR]") then
+      if not first then
+        api.nvim_feedkeys("\7u", "in", false)
+      end
+    elseif not first then
+      vim.bo[buf].undolevels = vim.bo[buf].undolevels
+    end
+  end,
+
+  -- Neovim moves marks along with the text, but not where a selection begins: `unpin` does it.
+  pin_selection = function(buf, ns)
+    if api.nvim_get_current_buf() ~= buf or not api.nvim_get_mode().mode:find("^[vV\22]") then
+      return nil
+    end
+    local start = vim.fn.getpos("v")
+    local options = { strict = false }
+    return api.nvim_buf_set_extmark(buf, ns, start[2] - 1, math.max(start[3] - 1, 0), options)
+  end,
+
+  unpin_selection = function(buf, ns, pin)
+    local at = api.nvim_buf_get_extmark_by_id(buf, ns, pin, {})
+    api.nvim_buf_del_extmark(buf, ns, pin)
+    local start = vim.fn.getpos("v")
+    if #at == 0 or (at[1] == start[2] - 1 and at[2] == start[3] - 1) then
+      return
+    end
+    if api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:find("^[vV\22]") then
+      vim.cmd("normal! o")
+      pcall(api.nvim_win_set_cursor, 0, { at[1] + 1, at[2] })
+      vim.cmd("normal! o")
+    end
+  end,
+
+  -- Whether the user is in the middle of something in a buffer that an edit would spoil: a completion, a key
+  -- that waits for another.
+  is_occupied = function(buf)
+    local mode = api.nvim_get_mode()
+    return api.nvim_get_current_buf() == buf
+      and mode.mode:find("^[iR]") ~= nil
+      and (mode.blocking or vim.fn.pumvisible() == 1)
+  end,
+
   -- The file's new text is in the buffer: Neovim need neither read it nor ask about it. While a buffer counts
   -- as modified, it does not compare the two itself.
   acknowledge = function(buf, is_clean, is_new)

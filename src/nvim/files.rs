@@ -70,8 +70,12 @@ pub struct FileJob {
     pub clean: Option<Rc<str>>,
     /// How often it was begun again because the user typed meanwhile.
     pub tries: u32,
+    /// How often it was put off because the user was in the middle of something.
+    pub waits: u32,
     pub picks: Vec<Pick>,
     pub rest: Option<Pick>,
+    /// What the first edits led to, and what all of them were to lead to, when the user typed in between.
+    pub half: Option<(String, String)>,
     /// The first edits are in.
     pub begun: bool,
     /// What the buffer held before them, and that this was saved.
@@ -117,8 +121,10 @@ impl FileJob {
             ours: Snapshot { tick: 0, text: String::new() },
             clean: None,
             tries: 0,
+            waits: 0,
             picks: Vec::new(),
             rest: None,
+            half: None,
             begun: false,
             before: String::new(),
             was_clean: false,
@@ -164,6 +170,10 @@ impl Files {
     /// The file that a loaded buffer holds.
     pub fn name_of(&self, buf: Buf) -> Option<&Path> {
         self.loaded.iter().find(|(_, held)| held.buf == buf).map(|(path, _)| path.as_path())
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = (&Path, &Held)> {
+        self.loaded.iter().map(|(path, held)| (path.as_path(), held))
     }
 
     pub fn held(&mut self, path: &Path) -> Option<&mut Held> {

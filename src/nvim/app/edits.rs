@@ -28,6 +28,10 @@ use crate::nvim::later;
 /// waits.
 const TRIES: u32 = 20;
 
+/// How long, and how often, an edit is put off while the user completes a word or types a key of several.
+const WAIT: Duration = Duration::from_millis(50);
+const WAITS: u32 = 100;
+
 /// Between two slices keys are taken in.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -198,6 +202,7 @@ impl App {
             (Some(Job::File(job)), Outcome::Reconciled(outcome)) => {
                 self.stage(job, |app, job| app.reconciled(job, *outcome))
             }
+            (Some(Job::Mention(mention)), Outcome::Mention(text)) => self.mentioned(mention, text),
             (Some(Job::Stamp { path, buf, tick }), Outcome::Stamped(stamp)) => {
                 if self.editor.buf_is_loaded(buf)
                     && self.editor.changedtick(buf)? == tick
@@ -391,6 +396,14 @@ impl App {
     /// What comes together. `None` for a buffer that cannot take a text from the disk.
     fn sides(&mut self, job: &FileJob, modified: bool, format: &str) -> Result<Option<Sides>> {
         let modifiable: bool = self.editor.buf_option(job.buf, "modifiable").unwrap_or(true);
+        let agent = job.session().and_then(|key| self.sessions.get(&key)).map(|session| session.name());
+        let names = ["mine".to_owned(), agent.unwrap_or_else(|| "agent".to_owned())];
+        let ours = job.ours.text.clone();
+        let (picks, rest) = (job.picks.clone(), job.rest);
+        if let Some((half, whole)) = &job.half {
+            let (base, theirs) = (Base::Text(half.clone()), whole.clone());
+            return Ok(Some(Sides { base, ours, theirs, dos: false, picks, rest, names }));
+        }
         let saved = self.files.held(&job.path).and_then(|held| held.saved.clone());
         // What was clean when this began is what the user began with.
         let saved = saved.or_else(|| job.clean.clone()).map(|text| Base::Text(text.to_string()));
@@ -428,19 +441,17 @@ impl App {
         };
         let dos = format == "dos" || (job.task.is_take() && is_dos(theirs));
         let theirs = if format == "mac" { as_lines(theirs, format) } else { theirs.to_owned() };
-        let agent = job.session().and_then(|key| self.sessions.get(&key)).map(|session| session.name());
-        Ok(Some(Sides {
-            base,
-            ours: job.ours.text.clone(),
-            theirs,
-            dos,
-            picks: job.picks.clone(),
-            rest: job.rest,
-            names: ["mine".to_owned(), agent.unwrap_or_else(|| "agent".to_owned())],
-        }))
+        Ok(Some(Sides { base, ours, theirs, dos, picks, rest, names }))
     }
 
     fn reconciled(&mut self, mut job: Box<FileJob>, outcome: Reconciled) -> Result<()> {
+        if job.waits < WAITS && self.editor.helper("is_occupied", job.buf)? {
+            // An open menu has no end that could be waited for in all versions.
+            job.waits += 1;
+            return later(&self.editor.lua, WAIT, move |app| {
+                app.stage(job, |app, job| app.reconciled(job, outcome))
+            });
+        }
         if self.editor.changedtick(job.buf)? != job.ours.tick {
             job.tries += 1;
             if job.tries < TRIES {
@@ -468,6 +479,7 @@ impl App {
                     job.tries += 1;
                     return if job.tries < TRIES { self.look(job) } else { self.give_up(&job) };
                 }
+                let is_theirs = is_theirs && job.half.is_none();
                 let landing = Landing { ranges: ranges(&edits), text, is_theirs };
                 if job.task.is_take() && job.was_clean && !edits.is_empty() {
                     // Undone, the buffer is no longer what the disk holds: it is to count as modified then.
@@ -519,7 +531,9 @@ impl App {
                 app.stage(job, |app, job| app.apply_slice(job, applying, landing))
             }),
             Progress::Overtaken => {
-                // What is in already is the same on both sides, so it can begin again from what is there.
+                // What the user did since the last slice is merged with what is left to do.
+                job.half = Some((applying.so_far(&job.ours.text), landing.text));
+                (job.picks, job.rest) = (Vec::new(), None);
                 job.tries += 1;
                 job.was_clean = false;
                 self.read_on(job)

@@ -237,6 +237,11 @@ impl App {
         self.after_change(key)
     }
 
+    /// A path as a session's user would write it.
+    pub fn name_in(&self, key: SessionKey, path: &Path) -> String {
+        self.short_name(Some(key), path)
+    }
+
     /// A path as the session's user would write it.
     pub(super) fn short_name(&self, key: Option<SessionKey>, path: &Path) -> String {
         let session = key.or(self.current).and_then(|key| self.sessions.get(&key));

@@ -7,7 +7,8 @@ use std::time::Instant;
 use mlua::Result;
 
 use super::reading::SLICE;
-use crate::core::changes::TextEdit;
+use crate::core::changes::{self, TextEdit};
+use crate::core::reconcile::body;
 use crate::nvim::editor::{Buf, Editor};
 
 /// Edits are measured in batches: looking at the clock costs, too.
@@ -15,7 +16,9 @@ const BATCH: usize = 25;
 
 pub struct Applying {
     buf: Buf,
-    edits: std::vec::IntoIter<TextEdit>,
+    edits: Vec<TextEdit>,
+    /// So many of them are in.
+    done: usize,
     /// The file is to be empty, which is less than one empty line.
     clear: bool,
     /// `b:changedtick` after the last edit.
@@ -35,7 +38,17 @@ pub enum Progress {
 impl Applying {
     /// `tick` is that of the text that the edits are for.
     pub fn new(buf: Buf, edits: Vec<TextEdit>, text: &str, tick: u64) -> Self {
-        Self { buf, edits: edits.into_iter(), clear: text.is_empty(), tick, begun: false }
+        Self { buf, edits, done: 0, clear: text.is_empty(), tick, begun: false }
+    }
+
+    fn left(&self) -> usize {
+        self.edits.len() - self.done
+    }
+
+    /// What the text was after the last edit that is in.
+    pub fn so_far(&self, before: &str) -> String {
+        let ended = if before.ends_with('\n') { "\n" } else { "" };
+        changes::apply(body(before), &self.edits[..self.done]) + ended
     }
 
     pub fn go_on(&mut self, editor: &Editor) -> Result<Progress> {
@@ -43,20 +56,32 @@ impl Applying {
             return Ok(Progress::Overtaken);
         }
         let start = Instant::now();
+        if self.left() == 0 {
+            return Ok(Progress::Done);
+        }
         if std::mem::replace(&mut self.begun, true) {
             editor.helper::<()>("join_undo", self.buf)?;
+        } else {
+            editor.helper::<()>("break_undo", (self.buf, true))?;
         }
-        if self.clear && self.edits.len() > 0 {
-            self.edits = Vec::new().into_iter();
+        let ns = editor.namespace("acp.selection")?;
+        let pin: Option<i64> = editor.helper("pin_selection", (self.buf, ns))?;
+        if self.clear {
+            self.done = self.edits.len();
             editor.set_lines(self.buf, 0..editor.line_count(self.buf)?, &[] as &[&str])?;
         }
-        while self.edits.len() > 0 && start.elapsed() < SLICE {
-            for edit in self.edits.by_ref().take(BATCH) {
-                apply(editor, self.buf, &edit)?;
+        while self.left() > 0 && start.elapsed() < SLICE {
+            for edit in self.edits.iter().skip(self.done).take(BATCH) {
+                apply(editor, self.buf, edit)?;
+                self.done += 1;
             }
         }
+        if let Some(pin) = pin {
+            editor.helper::<()>("unpin_selection", (self.buf, ns, pin))?;
+        }
+        editor.helper::<()>("break_undo", (self.buf, false))?;
         self.tick = editor.changedtick(self.buf)?;
-        Ok(if self.edits.len() > 0 { Progress::More } else { Progress::Done })
+        Ok(if self.left() > 0 { Progress::More } else { Progress::Done })
     }
 }
 
