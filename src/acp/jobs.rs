@@ -1,7 +1,7 @@
 //! Computing off the editor's thread: which function of the core does which piece of work, and what
 //! the disk holds in the place of a buffer's file.
 
-mod look;
+mod examine;
 
 use crate::core::message::{Outcome, Work};
 use crate::core::{changes, diff, mention};
@@ -11,8 +11,12 @@ pub fn run(work: Work) -> Outcome {
     match work {
         Work::Edits { old, new } => Outcome::Edits(changes::edits(&old, &new)),
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
-        Work::Look { path, encoding, known } => Outcome::Looked(look::look(&path, &encoding, known)),
-        Work::Stamp { path } => Outcome::Stamped(path.metadata().ok().map(|metadata| look::stamp(&metadata))),
+        Work::Examine { path, encoding, known } => {
+            Outcome::Examined(examine::examine(&path, &encoding, known))
+        }
+        Work::Stamp { path } => {
+            Outcome::Stamped(path.metadata().ok().map(|metadata| examine::stamp(&metadata)))
+        }
         Work::Mention(files) => Outcome::Mention(mention::unsaved(&files)),
         Work::Reconcile(sides) => Outcome::Reconciled(Box::new(sides.reconcile())),
     }

@@ -815,7 +815,7 @@ pub enum Work {
     Place { text: String, diffs: Vec<FileDiff> },
     /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
     /// `known` says is not read.
-    Look { path: PathBuf, encoding: String, known: Option<Stamp> },
+    Examine { path: PathBuf, encoding: String, known: Option<Stamp> },
     /// In what state a file is that was just read or written; no text is read.
     Stamp { path: PathBuf },
     /// What an agent is told of unsaved edits (`core::mention`).
@@ -864,7 +864,7 @@ pub enum OnDisk {
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
-    Looked(OnDisk),
+    Examined(OnDisk),
     Stamped(Option<Stamp>),
     Mention(String),
     Reconciled(Box<Reconciled>),

@@ -11,8 +11,8 @@ mod edits;
 mod events;
 mod landing;
 mod mentions;
-mod record;
 mod sessions;
+mod tally;
 mod terminals;
 mod tools;
 mod watching;
@@ -79,7 +79,7 @@ pub struct App {
     mailbox: Arc<Mailbox>,
     files: Files,
     pub conflicts: conflicts::Conflicts,
-    pub record: record::Record,
+    pub tally: tally::Tally,
     mentions: mentions::Mentions,
     review: Review,
     highlight: Highlight,
@@ -143,7 +143,7 @@ impl App {
             mailbox,
             files: Files::default(),
             conflicts: conflicts::Conflicts::default(),
-            record: record::Record::default(),
+            tally: tally::Tally::default(),
             mentions: mentions::Mentions::default(),
             review: Review::default(),
             watching: Watching::default(),

@@ -16,7 +16,7 @@ impl App {
     pub(super) fn show_changes(&mut self, args: &Args) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         let changed: Vec<Changed> = self
-            .record
+            .tally
             .of(key)
             .map(|(path, changes)| {
                 let times =

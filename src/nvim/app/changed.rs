@@ -44,7 +44,7 @@ pub fn plain_lines(text: &str) -> String {
 
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
-        self.record.add(&change);
+        self.tally.add(&change);
         let Change { session, call, path, buf: _, before: _, after: _, ranges, saved } = change;
         self.refresh_diffs(session, &path)?;
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();

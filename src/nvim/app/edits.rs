@@ -196,7 +196,7 @@ impl App {
 
     pub(super) fn computed(&mut self, job: JobId, outcome: Outcome) -> Result<()> {
         match (self.jobs.remove(&job), outcome) {
-            (Some(Job::File(job)), Outcome::Looked(disk)) => {
+            (Some(Job::File(job)), Outcome::Examined(disk)) => {
                 self.stage(job, |app, job| app.looked(job, disk))
             }
             (Some(Job::File(job)), Outcome::Reconciled(outcome)) => {
@@ -249,7 +249,7 @@ impl App {
             _ => known,
         };
         let encoding = self.editor.buf_option(job.buf, "fileencoding")?;
-        let work = Work::Look { path: job.path.clone(), encoding, known };
+        let work = Work::Examine { path: job.path.clone(), encoding, known };
         let job = self.next_job(Job::File(job));
         self.send(Command::Compute { job, work })
     }

@@ -235,7 +235,7 @@ impl App {
         }
         self.drop_conflicts(key)?;
         self.files.forget(key);
-        self.record.forget(key);
+        self.tally.forget(key);
         self.sessions.remove(&key);
         self.bars.remove(&key);
         if self.current == Some(key) {

@@ -19,7 +19,7 @@ pub fn stamp(metadata: &Metadata) -> Stamp {
     Stamp { written: (metadata.mtime(), metadata.mtime_nsec()), size: metadata.len(), inode: metadata.ino() }
 }
 
-pub fn look(path: &Path, encoding: &str, known: Option<Stamp>) -> OnDisk {
+pub fn examine(path: &Path, encoding: &str, known: Option<Stamp>) -> OnDisk {
     match read(path, known) {
         Ok(None) => OnDisk::Same,
         Ok(Some((bytes, stamp))) => match decode(bytes, encoding) {
