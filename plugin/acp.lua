@@ -22,6 +22,20 @@ end, {
   end,
 })
 
+for name, command in pairs({ keep = "keep", undo = "undo" }) do
+  vim.keymap.set(
+    { "n", "x" },
+    ("<Plug>(acp-%s)"):format(name),
+    (":Acp %s<CR>"):format(command),
+    { silent = true }
+  )
+end
+for _, name in ipairs({ "next-hunk", "previous-hunk" }) do
+  vim.keymap.set("n", ("<Plug>(acp-%s)"):format(name), function()
+    require("acp").call((name:gsub("-", "_")))
+  end)
+end
+
 vim.api.nvim_create_user_command("Acp", function(command)
   require("acp.commands").run(command)
 end, {
@@ -33,3 +47,22 @@ end, {
     return require("acp.commands").complete(lead, line, position)
   end,
 })
+
+-- What a saved session brings back of chats.
+local group = vim.api.nvim_create_augroup("acp_session", {})
+vim.api.nvim_create_autocmd("SessionLoadPost", {
+  group = group,
+  callback = function()
+    require("acp.restored").loaded()
+  end,
+})
+if vim.fn.exists("##SessionWritePost") == 1 then
+  vim.api.nvim_create_autocmd("SessionWritePost", {
+    group = group,
+    callback = function()
+      if package.loaded["acp"] or package.loaded["acp.restored"] then
+        require("acp.restored").written()
+      end
+    end,
+  })
+end

@@ -28,12 +28,14 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentOptions>,
     pub default_agent: Option<String>,
     pub window: WindowOptions,
+    pub prompt: PromptOptions,
     pub icons: bool,
-    pub follow: bool,
+    pub timestamps: bool,
+    pub follow: FollowOptions,
     pub keys: Keys,
     pub terminal: TerminalOptions,
     pub diff: DiffOptions,
-    pub files: FileOptions,
+    pub files: FilesOptions,
     pub mcp_servers: Vec<McpServer>,
     /// As written: a relative one is meant from the session's root.
     pub additional_directories: Vec<PathBuf>,
@@ -41,6 +43,8 @@ pub struct Config {
     pub projects: BTreeMap<PathBuf, ProjectOptions>,
     pub log: Log,
     pub notify: bool,
+    pub bell: bool,
+    pub record: bool,
     pub timeouts: Timeouts,
 }
 
@@ -56,6 +60,8 @@ pub struct AgentOptions {
     /// In place of the servers given for all agents.
     pub mcp_servers: Option<Vec<McpServer>>,
     pub enabled: bool,
+    /// In place of what holds for all.
+    pub follow: Option<bool>,
 }
 
 /// What one project, and all below its folder, has beside what all have.
@@ -71,6 +77,20 @@ pub struct WindowOptions {
     pub width: Size,
     pub height: Size,
     pub prompt_height: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptOptions {
+    pub complete: Complete,
+}
+
+/// When completion opens by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complete {
+    /// Where no completion plugin does it.
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +110,13 @@ pub enum Size {
     Cells(u16),
     /// 1 to 100, of the whole editor.
     Percent(u16),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FollowOptions {
+    pub enabled: bool,
+    /// After the user has been quiet for so long.
+    pub resume_after: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,13 +172,23 @@ pub enum DiffStyle {
     Off,
 }
 
-/// What happens to files that buffers hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileOptions {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilesOptions {
     pub conflict: OnConflict,
     pub format_on_save: bool,
     pub save: Save,
     pub unsaved: Unsaved,
+    pub outside: OutsideFiles,
+    /// Absolute, with all that is in them.
+    pub allowed_read: Vec<PathBuf>,
+    pub allowed_write: Vec<PathBuf>,
+}
+
+/// What becomes of an agent's wish for a file outside of its session's folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutsideFiles {
+    Ask,
+    Refuse,
 }
 
 /// What to do about lines that the user and the agent changed both.
@@ -230,8 +267,10 @@ impl Default for Config {
                 height: Size::Percent(50),
                 prompt_height: 5,
             },
+            prompt: PromptOptions { complete: Complete::Auto },
             icons: true,
-            follow: false,
+            timestamps: false,
+            follow: FollowOptions { enabled: false, resume_after: Duration::from_secs(5) },
             keys: Keys::default(),
             terminal: TerminalOptions {
                 auto_open: AutoOpen::Long,
@@ -244,7 +283,10 @@ impl Default for Config {
                 output_limit: 1 << 20,
             },
             diff: DiffOptions { style: DiffStyle::Inline },
-            files: FileOptions {
+            files: FilesOptions {
+                outside: OutsideFiles::Ask,
+                allowed_read: Vec::new(),
+                allowed_write: Vec::new(),
                 conflict: OnConflict::Ask,
                 format_on_save: false,
                 save: Save::Clean,
@@ -255,6 +297,8 @@ impl Default for Config {
             projects: BTreeMap::new(),
             log: Log::Off,
             notify: true,
+            bell: false,
+            record: true,
             timeouts: Timeouts { initialize: Duration::from_secs(300) },
         }
     }
@@ -270,6 +314,7 @@ impl Default for AgentOptions {
             title: None,
             mcp_servers: None,
             enabled: true,
+            follow: None,
         }
     }
 }
@@ -375,8 +420,15 @@ impl Config {
             window.set("prompt_height", &mut known.prompt_height, |field| field.cells());
             window.close();
         }
+        if let Some(prompt) = table.group("prompt") {
+            prompt.set("complete", &mut self.prompt.complete, |field| field.one_of(COMPLETES));
+            prompt.close();
+        }
         table.set("icons", &mut self.icons, |field| field.bool());
-        table.set("follow", &mut self.follow, |field| field.bool());
+        table.set("timestamps", &mut self.timestamps, |field| field.bool());
+        if let Some(field) = table.get("follow") {
+            self.follow.read(&field);
+        }
         if let Some(keys) = table.group("keys") {
             for (key, all) in KEYS.iter().zip(&mut self.keys.0) {
                 keys.set(key.name, all, |field| field.keys());
@@ -404,6 +456,12 @@ impl Config {
             files.set("format_on_save", &mut self.files.format_on_save, |field| field.bool());
             files.set("save", &mut self.files.save, |field| field.one_of(SAVES));
             files.set("unsaved", &mut self.files.unsaved, |field| field.one_of(UNSAVED));
+            files.set("outside", &mut self.files.outside, |field| field.one_of(OUTSIDE_FILES));
+            if let Some(allowed) = files.get("allowed").and_then(|field| field.table("files.allowed")) {
+                allowed.set("read", &mut self.files.allowed_read, |field| field.absolute_paths());
+                allowed.set("write", &mut self.files.allowed_write, |field| field.absolute_paths());
+                allowed.close();
+            }
             files.close();
         }
         table.set("mcp_servers", &mut self.mcp_servers, |field| field.mcp_servers());
@@ -418,6 +476,8 @@ impl Config {
         }
         table.set("log", &mut self.log, |field| field.log());
         table.set("notify", &mut self.notify, |field| field.bool());
+        table.set("bell", &mut self.bell, |field| field.bool());
+        table.set("record", &mut self.record, |field| field.bool());
         if let Some(timeouts) = table.group("timeouts") {
             timeouts.set("initialize", &mut self.timeouts.initialize, |field| field.seconds());
             timeouts.close();
@@ -444,6 +504,23 @@ impl Config {
     }
 }
 
+impl FollowOptions {
+    /// `true` alone, or a table.
+    fn read(&mut self, field: &Field<'_>) {
+        if let Some(enabled) = field.is_bool() {
+            self.enabled = enabled;
+        } else if let Some(table) = field.table("follow") {
+            table.set("enabled", &mut self.enabled, |field| field.bool());
+            table.set("resume_after", &mut self.resume_after, |field| field.seconds());
+            if let Some(window) = table.get("window") {
+                // Functions do not come this way.
+                window.invalid::<()>("should be a function that takes a place");
+            }
+            table.close();
+        }
+    }
+}
+
 impl AgentOptions {
     fn read(field: &Field<'_>) -> Option<Self> {
         let table = field.table("agents.{name}")?;
@@ -465,6 +542,7 @@ impl AgentOptions {
         options.title = table.get("title").and_then(|field| field.string());
         options.mcp_servers = table.get("mcp_servers").and_then(|field| field.mcp_servers());
         table.set("enabled", &mut options.enabled, |field| field.bool());
+        options.follow = table.get("follow").and_then(|field| field.bool());
         table.close();
         Some(options)
     }
@@ -490,6 +568,12 @@ const LAYOUTS: &[(&str, Layout)] = &[
     ("tab", Layout::Tab),
     ("current", Layout::Current),
 ];
+
+const OUTSIDE_FILES: &[(&str, OutsideFiles)] =
+    &[("ask", OutsideFiles::Ask), ("refuse", OutsideFiles::Refuse)];
+
+const COMPLETES: &[(&str, Complete)] =
+    &[("auto", Complete::Auto), ("always", Complete::Always), ("never", Complete::Never)];
 
 const AUTO_OPEN: &[(&str, AutoOpen)] =
     &[("always", AutoOpen::Always), ("long", AutoOpen::Long), ("never", AutoOpen::Never)];

@@ -14,6 +14,7 @@ mod agent {
     mod framing;
     mod fuzz;
     mod lifecycle;
+    mod outside;
     mod replay;
     mod safety;
     mod sessions;

@@ -517,3 +517,66 @@ fn readers_see_the_old_text_or_the_new_one_and_nothing_between() {
         }
     });
 }
+
+/// The part of the test below that runs where files may not grow: such a limit is one process's.
+#[test]
+#[ignore = "it is run by another test, in a process of its own"]
+fn a_child_writes_more_than_there_is_room_for() {
+    let Some(path) = std::env::var_os("ACP_DISK_FULL") else { return };
+    let error = write(Path::new(&path), &"new".repeat(1 << 20)).unwrap_err();
+    assert_eq!(error.to_string(), "it would be larger than the system allows");
+}
+
+#[test]
+fn without_room_for_the_new_text_the_old_one_stays_whole() {
+    use std::os::unix::process::CommandExt;
+    let folder = Folder::new("full");
+    let old = "old\n".repeat(30_000);
+    folder.file("p/a", &old);
+    folder.file("p/b", &old);
+    // This one is written in place.
+    fs::hard_link(folder.path("p/b"), folder.path("p/c")).unwrap();
+    for path in ["p/a", "p/b", "p/new"] {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "a_child_writes_more_than_there_is_room_for", "--ignored"]);
+        child.env("ACP_DISK_FULL", folder.path(path));
+        let limit = libc::rlimit { rlim_cur: 200 << 10, rlim_max: 200 << 10 };
+        // SAFETY: both calls may be made between fork and exec, and the struct lives as long as the call.
+        unsafe {
+            child.pre_exec(move || {
+                // Else the first write too much ends the process.
+                libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+                match libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) {
+                    0 => Ok(()),
+                    _ => Err(std::io::Error::last_os_error()),
+                }
+            });
+        }
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stdout));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{path}");
+    }
+    assert_eq!(fs::read_to_string(folder.path("p/a")).unwrap(), old);
+    assert_eq!(fs::read_to_string(folder.path("p/c")).unwrap(), old);
+    assert_eq!(folder.names(), ["a", "b", "c"], "nothing is left behind");
+}
+
+#[test]
+fn what_is_another_thing_by_the_time_of_the_write_is_not_damaged() {
+    let folder = Folder::new("changed");
+    let path = folder.file("p/a", "old");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(write(&path, "new").unwrap_err().to_string(), "it is a folder; name a file in it");
+    fs::create_dir(folder.path("p/sub")).unwrap();
+    let deep = folder.file("p/sub/b", "old");
+    fs::remove_dir_all(folder.path("p/sub")).unwrap();
+    write(&deep, "new").unwrap();
+    assert_eq!(fs::read_to_string(&deep).unwrap(), "new", "a folder that vanished is made again");
+    fs::remove_dir_all(folder.path("p/sub")).unwrap();
+    folder.file("p/sub", "a file in its place");
+    let error = write(&deep, "new").unwrap_err();
+    assert!(error.to_string().contains("a file and not a folder"), "{error}");
+    assert_eq!(fs::read_to_string(folder.path("p/sub")).unwrap(), "a file in its place");
+    assert_eq!(folder.names(), ["a", "sub"]);
+}

@@ -6,7 +6,9 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, ends, opened, prompt, update};
+use support::Nvim;
+use support::project::TempProject;
+use support::script::{Scripted, asks, ends, opened, prompt, says, update};
 
 fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let mut all = opened();
@@ -38,4 +40,181 @@ fn a_buffer_takes_what_another_program_writes_into_a_file_that_a_call_is_about()
         },
         "the buffer to take the text",
     );
+}
+
+// Outside of the session's folders.
+
+/// A folder beside the project with `a.txt` in it, and an agent that makes these requests of that file,
+/// waits for all answers, and ends its turn.
+fn outside(requests: &[(&str, &str)]) -> (Scripted, TempProject) {
+    let other = TempProject::new(&[("a.txt", "theirs\n")]);
+    let path = other.file("a.txt");
+    let mut parts = vec![prompt()];
+    for (id, method) in requests {
+        let mut params = json!({ "path": path });
+        if *method == WRITE {
+            params["content"] = "new\n".into();
+        }
+        parts.push(asks(id, method, params));
+    }
+    parts.extend(requests.iter().map(|(id, _)| json!({ "expect_reply": id, "to": id })));
+    parts.extend([says("All answered."), ends("end_turn")]);
+    (Scripted::new(&[("a.txt", "one\n")], steps(parts)), other)
+}
+
+const READ: &str = "fs/read_text_file";
+const WRITE: &str = "fs/write_text_file";
+
+/// Keeps what is offered, and leaves it to the test to choose with `_G.choose(number)`.
+fn watch_pickers(nvim: &mut Nvim) {
+    nvim.exec_lua(
+        "_G.seen = {}
+         vim.ui.select = function(items, options, choose)
+           table.insert(_G.seen, options.prompt .. '\\n  ' .. table.concat(items, '\\n  '))
+           _G.choose = function(number) choose(number and items[number], number) end
+         end",
+        [],
+    );
+}
+
+fn wait_for_picker(nvim: &mut Nvim, number: u64) -> String {
+    nvim.wait_until(|nvim| nvim.exec_lua("return #_G.seen", []).as_u64() == Some(number), "the picker");
+    nvim.exec_lua("return _G.seen[#_G.seen]", []).as_str().expect("a text").to_owned()
+}
+
+fn choose(nvim: &mut Nvim, number: u64) {
+    nvim.exec_lua("_G.choose(...)", [number.into()]);
+}
+
+/// Without the folder, whose name is another one in each run.
+fn masked(text: &str, other: &TempProject, chat: &Scripted) -> String {
+    text.replace(other.path().to_str().expect("text"), "/other")
+        .replace(chat.project.path().to_str().expect("text"), "/project")
+}
+
+#[test]
+fn a_file_outside_is_asked_for_in_the_chat_and_by_a_picker() {
+    let (mut chat, other) = outside(&[("r", READ), ("w", WRITE), ("again", READ)]);
+    watch_pickers(&mut chat.nvim);
+    chat.chat();
+    chat.send("Look");
+    let picker = wait_for_picker(&mut chat.nvim, 1);
+    insta::assert_snapshot!(masked(&picker, &other, &chat), @r"
+    Fake asks to read /other/a.txt, outside of its folders
+      Allow once
+      Allow reading in /other for this session
+      Always allow reading in /other
+      No
+      No reading in /other for this session
+    ");
+    let text = chat.transcript();
+    insta::assert_snapshot!(masked(&text[text.find("Fake asks").expect("it asks")..], &other, &chat), @r"
+    Fake asks to read: /other/a.txt
+        outside of the session's folders (/project)
+        Allow this?   :Acp allow [once|session|always]   :Acp reject [no|never]
+    ");
+    choose(&mut chat.nvim, 2);
+    let picker = wait_for_picker(&mut chat.nvim, 2);
+    assert!(picker.starts_with("Fake asks to write "), "{picker}");
+    choose(&mut chat.nvim, 4);
+    chat.wait_for("All answered.");
+    assert_eq!(chat.answer("r")["result"]["content"], "theirs\n");
+    assert_eq!(chat.answer("again")["result"]["content"], "theirs\n");
+    let error = chat.answer("w")["error"]["message"].clone();
+    assert!(error.as_str().is_some_and(|text| text.contains("the user did not allow it")), "{error}");
+    assert_eq!(other.read("a.txt"), "theirs\n");
+    for line in ["✓ Fake asked to read: ", " this session", "⊘ Fake asked to write: ", "refused"] {
+        chat.nvim.wait_for_screen(line);
+    }
+}
+
+#[test]
+fn a_file_outside_is_allowed_by_command_and_never_asked_over_typing() {
+    let (mut chat, _other) = outside(&[("r", READ)]);
+    watch_pickers(&mut chat.nvim);
+    chat.chat();
+    chat.send("Look");
+    chat.nvim.input("typing on");
+    chat.wait_for("Allow this?");
+    assert_eq!(chat.nvim.exec_lua("return #_G.seen", []).as_u64(), Some(0));
+    chat.nvim.input("<Esc>");
+    wait_for_picker(&mut chat.nvim, 1);
+    chat.nvim.command("Acp allow always");
+    chat.wait_for("All answered.");
+    assert_eq!(chat.answer("r")["result"]["content"], "theirs\n");
+    // The picker comes too late.
+    choose(&mut chat.nvim, 4);
+    let kept = "return table.concat(vim.fn.readfile(vim.fn.stdpath('state') .. '/acp-allowed.json'))";
+    let kept = chat.nvim.exec_lua(kept, []).as_str().expect("a text").to_owned();
+    assert!(kept.contains("\"access\": \"read\""), "{kept}");
+
+    chat.nvim.command("Acp paths");
+    let picker = wait_for_picker(&mut chat.nvim, 2);
+    assert!(picker.contains("reading in /") && picker.contains("(always)"), "{picker}");
+    choose(&mut chat.nvim, 1);
+    chat.nvim.wait_until(
+        |nvim| {
+            nvim.command("Acp paths");
+            nvim.messages().contains("may use no path outside")
+        },
+        "nothing to be allowed any more",
+    );
+}
+
+#[test]
+fn a_picker_that_is_closed_allows_nothing() {
+    let (mut chat, _other) = outside(&[("r", READ)]);
+    watch_pickers(&mut chat.nvim);
+    chat.chat();
+    chat.send("Look");
+    wait_for_picker(&mut chat.nvim, 1);
+    chat.nvim.exec_lua("_G.choose(nil)", []);
+    chat.wait_for("All answered.");
+    assert_eq!(chat.answer("r")["error"]["code"], -32602);
+}
+
+#[test]
+fn cancelling_the_turn_answers_what_waits_for_a_file_outside() {
+    let other = TempProject::new(&[("a.txt", "theirs\n")]);
+    let path = other.file("a.txt");
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            asks("r", READ, json!({ "path": path })),
+            asks("w", WRITE, json!({ "path": path, "content": "new\n" })),
+            json!({ "expect_reply": "r", "to": "r" }),
+            json!({ "expect_reply": "w", "to": "w" }),
+            ends("cancelled"),
+        ]),
+    );
+    watch_pickers(&mut chat.nvim);
+    chat.chat();
+    chat.send("Look");
+    wait_for_picker(&mut chat.nvim, 1);
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Cancelled · ");
+    for id in ["r", "w"] {
+        assert_eq!(chat.answer(id)["error"]["code"], -32800);
+    }
+    choose(&mut chat.nvim, 3);
+    assert_eq!(other.read("a.txt"), "theirs\n");
+    chat.nvim.command("Acp paths");
+    chat.nvim.wait_until(|nvim| nvim.messages().contains("may use no path outside"), "nothing to be allowed");
+}
+
+#[test]
+fn the_options_refuse_or_allow_without_a_question() {
+    let (mut chat, other) = outside(&[("r", READ), ("w", WRITE)]);
+    watch_pickers(&mut chat.nvim);
+    chat.chat();
+    // From now on, also for agents that run.
+    let configure = "require('acp').setup({ files = { outside = 'refuse', allowed = { read = { ... } } } })";
+    chat.nvim.exec_lua(configure, [other.path().to_str().expect("text").into()]);
+    chat.send("Look");
+    chat.wait_for("All answered.");
+    assert_eq!(chat.answer("r")["result"]["content"], "theirs\n");
+    assert_eq!(chat.answer("w")["error"]["code"], -32602);
+    assert_eq!(chat.nvim.exec_lua("return #_G.seen", []).as_u64(), Some(0));
+    assert!(chat.transcript().contains("couldn't write"));
 }

@@ -345,7 +345,7 @@ const POINTS: &str = "
     + each_error_ends_its_turn_and_says_what_to_do
 219 SHOULD   S   our own errors: an_answer_that_was_not_offered_is_never_sent
     + a_malformed_request_is_refused_and_its_field_named
-    + files_outside_the_project_are_refused_with_what_to_do
+    + files_outside_the_project_that_the_user_refuses_stay_as_they_are
 220 SHOULD   4   what to do after an error: an_error_says_what_can_be_done_about_it
     + a_session_that_is_gone_is_said_to_be
     + each_error_ends_its_turn_and_says_what_to_do

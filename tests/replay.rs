@@ -5,6 +5,7 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod replay {
     pub mod player;
     pub mod recording;

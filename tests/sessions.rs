@@ -295,8 +295,7 @@ fn what_an_agent_does_not_offer_is_refused_without_asking_it() {
         ("Acp config", "offers no options"),
     ] {
         chat.nvim.command(command);
-        let said = said(&mut chat.nvim);
-        assert!(said.contains(words), "{words:?} is not in {said}");
+        chat.nvim.wait_until(|nvim| said(nvim).contains(words), &format!("{words:?} to be said"));
     }
     let methods: Vec<String> =
         chat.record().iter().filter_map(|line| line["method"].as_str().map(str::to_owned)).collect();
@@ -407,4 +406,190 @@ fn a_slash_command_is_completed_with_what_it_does() {
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("/review"), "the one that fits");
     chat.nvim.input("<C-y> this<C-s>");
     assert_eq!(chat.got("session/prompt")["params"]["prompt"][0]["text"], "/plan this");
+}
+
+/// The same agent in a Neovim that comes after the one of `before`, with what that one has left.
+fn after(before: &Scripted, steps: Vec<Value>) -> Scripted {
+    let next = Scripted::new(&[], steps);
+    copy(&before.nvim.home().join("state"), &next.nvim.home().join("state"));
+    next
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else if from.is_file() {
+            std::fs::copy(&from, &to).expect("a copy");
+        }
+    }
+}
+
+/// What the record on the disk says, all of it.
+fn recorded(nvim: &Nvim) -> String {
+    let folder = nvim.home().join("state/nvim/acp/sessions");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
+}
+
+fn talked(chat: &mut Scripted, text: &str) {
+    chat.chat();
+    chat.send(text);
+    chat.wait_for("Done");
+    chat.nvim.wait_until(|nvim| recorded(nvim).contains(text), "the record");
+}
+
+fn one_turn() -> Vec<Value> {
+    steps([
+        initialized(json!({ "loadSession": true }), json!([])),
+        new_session("s1").into(),
+        vec![prompt(), says("An answer."), ends("end_turn")],
+    ])
+}
+
+#[test]
+fn a_session_of_a_neovim_that_was_killed_is_found_and_taken_up_with_all_that_was_said() {
+    let mut first = Scripted::new(&[], one_turn());
+    talked(&mut first, "Why is the sky blue?");
+    let cwd = first.project.path().to_string_lossy().into_owned();
+    first.nvim.kill9();
+    let update = |kind: &str, text: &str| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": {
+            "sessionUpdate": kind, "content": { "type": "text", "text": text } } } } })
+    };
+    let mut second = after(
+        &first,
+        steps([
+            initialized(json!({ "loadSession": true }), json!([])),
+            vec![
+                json!({ "expect": "session/load", "params": { "sessionId": "s1", "cwd": cwd } }),
+                update("user_message_chunk", "Why is the sky blue?"),
+                update("agent_message_chunk", "It is the **light**."),
+                json!({ "reply": "session/load", "result": null }),
+                prompt(),
+                ends("end_turn"),
+            ],
+        ]),
+    );
+    second.nvim.command(&format!("cd {cwd}"));
+    pick(&mut second.nvim, &[1]);
+    second.nvim.command("Acp sessions BLUE sky");
+    second.wait_for("It is the **light**.");
+    let seen = seen(&mut second.nvim);
+    assert!(seen.contains("fake: Why is the sky blue? · just now"), "{seen}");
+    second.send("And at night?");
+    assert_eq!(second.got("session/prompt")["params"]["sessionId"], "s1");
+    second.nvim.wait_until(|nvim| recorded(nvim).contains("And at night?"), "the record to go on");
+}
+
+#[test]
+fn resume_takes_up_the_last_session_of_the_project() {
+    let mut first = Scripted::new(&[], one_turn());
+    talked(&mut first, "Remember this");
+    let cwd = first.project.path().to_string_lossy().into_owned();
+    first.nvim.quit();
+    let mut second = after(
+        &first,
+        steps([
+            initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([])),
+            vec![
+                json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
+                json!({ "reply": "session/resume", "result": {} }),
+            ],
+        ]),
+    );
+    listen(&mut second.nvim);
+    second.nvim.command("Acp resume");
+    second.nvim.wait_until(|nvim| said(nvim).contains("no earlier session is known in"), "to be told");
+    second.nvim.command(&format!("cd {cwd} | Acp resume"));
+    second.wait_for("sends nothing of what was said");
+    assert!(second.transcript().contains("You\nRemember this"), "{}", second.transcript());
+}
+
+#[test]
+fn a_session_that_cannot_be_taken_up_shows_what_is_remembered_and_says_so() {
+    let mut first = Scripted::new(&[], one_turn());
+    talked(&mut first, "Long ago");
+    let cwd = first.project.path().to_string_lossy().into_owned();
+    first.nvim.quit();
+    let mut second = after(&first, steps([initialized(json!({}), json!([]))]));
+    second.nvim.command(&format!("cd {cwd} | Acp resume"));
+    second.wait_for("This session can't be taken up again");
+    let transcript = second.transcript();
+    assert!(
+        transcript.contains("Long ago") && transcript.contains("R begins a new session here"),
+        "{transcript}"
+    );
+}
+
+#[test]
+fn a_name_given_to_a_session_stays_and_is_remembered() {
+    let title = |title: &str| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": {
+            "sessionUpdate": "session_info_update", "title": title } } } })
+    };
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "loadSession": true }), json!([])),
+            new_session("s1").into(),
+            vec![prompt(), title("The agent's"), says("One."), ends("end_turn")],
+            vec![prompt(), title("The agent's again"), says("Two."), ends("end_turn")],
+        ]),
+    );
+    chat.chat();
+    chat.send("first");
+    chat.nvim.wait_for_screen("The agent's");
+    chat.wait_for("Done");
+    chat.nvim.command("Acp rename My own");
+    chat.nvim.wait_for_screen("My own");
+    chat.send("second");
+    chat.wait_for("Two.");
+    assert!(!chat.nvim.screen().contains("again"), "{}", chat.nvim.screen());
+    chat.nvim.wait_until(|nvim| recorded(nvim).contains("\"name\":\"My own\""), "the record");
+}
+
+#[test]
+fn nothing_is_remembered_without_leave_and_forgotten_when_it_is_wished() {
+    let mut chat = Scripted::new(&[], one_turn());
+    talked(&mut chat, "A secret");
+    chat.nvim.command("Acp close");
+    chat.nvim.wait_until(|nvim| processes(nvim) == 0, "the agent to be gone");
+    pick(&mut chat.nvim, &[1, 2]);
+    chat.nvim.command("Acp delete");
+    chat.nvim.wait_until(|nvim| !recorded(nvim).contains("A secret"), "it to be forgotten");
+    let seen = seen(&mut chat.nvim);
+    assert!(seen.contains("Forget A secret?"), "{seen}");
+    let mut chat = Scripted::new(&[], one_turn());
+    let code = "local acp = require('acp')
+        local setup = acp.setup
+        acp.setup({ record = false, default_agent = 'fake', agents = { fake = {
+          command = ..., args = { '--script', '.agent/script.json' } } } })";
+    chat.nvim.exec_lua(code, [support::demo_agent().to_str().expect("a path").into()]);
+    chat.chat();
+    chat.send("Nobody's business");
+    chat.wait_for("Done");
+    chat.nvim.quit();
+    assert_eq!(recorded(&chat.nvim), "");
+}
+
+#[test]
+fn the_picker_says_what_each_session_does() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([])),
+            new_session("s1").into(),
+            vec![prompt(), says("Working …")],
+        ]),
+    );
+    chat.chat();
+    chat.send("Take your time");
+    chat.wait_for("Working …");
+    pick(&mut chat.nvim, &[]);
+    chat.nvim.command("Acp sessions");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("Fake: Take your time · working"), "the picker");
 }

@@ -50,8 +50,10 @@ const PARTS: &[Part] = &[
         parts: &["core", "config", "mailbox"],
         crates: &[
             "agent_client_protocol_schema",
+            "ignore",
             "libc",
             "notify",
+            "nucleo_matcher",
             "serde",
             "serde_json",
             "thiserror",

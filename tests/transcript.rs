@@ -83,11 +83,10 @@ fn calls_gather_under_a_line_that_opens_to_them_and_they_to_their_bodies() {
     chat.chat();
     chat.send("look");
     chat.wait_for("Done");
-    let folded =
-        "Looking.\n\n✓ read once, searched once, ran a command\n✓ edit src/a.rs\n✓ read src/b.rs\n\nFound.";
+    let folded = "Looking.\n\n✓ read src/a.rs, searched once, ran a command\n✓ edit src/a.rs\n✓ read src/b.rs\n\nFound.";
     assert!(answer(&mut chat).starts_with(folded), "{}", answer(&mut chat));
 
-    go(&mut chat, "read once");
+    go(&mut chat, "searched once");
     chat.nvim.input("<Tab>");
     chat.wait_for("ran a command\n  ✓ read src/a.rs\n  ✓ search beta\n  ✓ run make\n✓ edit src/a.rs");
     chat.nvim.input("j<Tab>");
@@ -96,7 +95,7 @@ fn calls_gather_under_a_line_that_opens_to_them_and_they_to_their_bodies() {
     chat.nvim.input("]]");
     chat.nvim
         .wait_until(|nvim| nvim.exec_lua("return vim.fn.getline('.')", []) == "  ✓ search beta".into(), "]]");
-    go(&mut chat, "read once");
+    go(&mut chat, "searched once");
     chat.nvim.input("za");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("search beta"), "the run to fold");
     assert!(answer(&mut chat).starts_with(folded), "{}", answer(&mut chat));
@@ -131,4 +130,303 @@ fn a_reader_above_stays_where_they_are_while_calls_gather() {
     assert!(text.starts_with("✓ read twice\n\n```\nline 1\n"), "{text}");
     assert!(text.contains("✓ read twice\n\nThe end."), "{text}");
     assert_eq!(chat.nvim.exec_lua(place, []), "line 35 under line 30".into());
+}
+
+/// A turn with something of everything to go to.
+fn landscape() -> Vec<Value> {
+    let read = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read notes.txt", "kind": "read",
+        "status": "completed", "locations": [{ "path": "$PROJECT/notes.txt", "line": 3 }],
+        "rawInput": { "path": "notes.txt", "deep": { "er": [1, { "est": null }] } },
+        "rawOutput": { "lines": 5 } });
+    // As some agents do, it tells a part of the file.
+    let edit = json!({ "sessionUpdate": "tool_call", "toolCallId": "2", "title": "Edit notes.txt", "kind": "edit",
+        "status": "completed", "content": [{ "type": "diff", "path": "$PROJECT/notes.txt",
+            "oldText": "three\nfour\n", "newText": "three\nFOUR\n" }] });
+    steps([
+        prompt(),
+        says(
+            "# What I see\n\nLook at `notes.txt:2` and at nothing.txt:1.\n\n```lua\n# no heading\nlocal x\n```\n\n## More\n",
+        ),
+        update(read),
+        says("Then."),
+        update(edit),
+        says("So."),
+        ends("end_turn"),
+    ])
+}
+
+const NOTES: &[(&str, &str)] = &[("notes.txt", "one\ntwo\nthree\nFOUR\nfive\n")];
+
+/// The file and line that the cursor is at.
+fn place(chat: &mut Scripted) -> String {
+    let code = "return vim.fn.expand('%:t') .. ':' .. vim.fn.line('.')";
+    chat.nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn keys_lead_to_the_file_and_line_under_the_cursor() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "Look at");
+    chat.nvim.input("fngd");
+    assert_eq!(place(&mut chat), "notes.txt:2");
+    go(&mut chat, "Read notes.txt");
+    chat.nvim.input("<CR>");
+    assert_eq!(place(&mut chat), "notes.txt:3");
+    go(&mut chat, "Edit notes.txt");
+    chat.nvim.input("<Tab>");
+    chat.wait_for("    + FOUR");
+    go(&mut chat, "+ FOUR");
+    chat.nvim.input("gd");
+    assert_eq!(place(&mut chat), "notes.txt:4");
+    // A file that is not there leads nowhere, and says so.
+    go(&mut chat, "Look at");
+    chat.nvim.input("$gd");
+    chat.nvim.wait_for_screen("leads to a file");
+}
+
+#[test]
+fn keys_go_from_call_to_call_and_from_change_to_change() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    let mut after = |keys: &str| {
+        go(&mut chat, "# What I see");
+        chat.nvim.input(keys);
+        chat.nvim.exec_lua("return vim.fn.getline('.')", []).as_str().expect("a text").to_owned()
+    };
+    assert_eq!(after("]t"), "✓ Read notes.txt");
+    assert_eq!(after("2]t"), "✓ Edit notes.txt");
+    assert_eq!(after("]c"), "✓ Edit notes.txt");
+    assert_eq!(after("]c[t"), "✓ Read notes.txt");
+    assert_eq!(after("]c[c"), "✓ Edit notes.txt");
+    assert_eq!(after("[t"), "# What I see");
+    let plugs = chat.nvim.exec_lua(
+        "return vim.fn.maparg('<Plug>(acp-next-call)', 'n') ~= '' or
+        vim.fn.maparg('<Plug>(acp-next-call)', 'n', false, true).callback ~= nil",
+        [],
+    );
+    assert_eq!(plugs, true.into());
+}
+
+#[test]
+fn a_block_of_code_is_yanked_whole_into_the_register_that_was_named() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "local x");
+    chat.nvim.input("gy");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('\"')", []), "# no heading\nlocal x\n".into());
+    go(&mut chat, "```lua");
+    chat.nvim.input("\"qgy");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('q')", []), "# no heading\nlocal x\n".into());
+    go(&mut chat, "## More");
+    chat.nvim.input("gy");
+    chat.nvim.wait_for_screen("no block of code under the cursor");
+}
+
+#[test]
+fn all_there_is_to_know_of_a_call_shows_in_a_window_that_q_closes() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "Read notes.txt");
+    chat.nvim.input("K");
+    let text = chat.nvim.exec_lua("return table.concat(vim.fn.getline(1, '$'), '\\n')", []);
+    let text = text.as_str().expect("a text");
+    assert!(text.starts_with("# Read notes.txt\nread · done"), "{text}");
+    assert!(
+        text.contains("\"est\": null") && text.contains("## Output") && text.contains("- notes.txt:3"),
+        "{text}"
+    );
+    chat.nvim.input("q");
+    let wins = chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []);
+    assert_eq!(wins, 3.into());
+}
+
+#[test]
+fn the_outline_lists_what_was_asked_and_the_headings_of_what_was_answered() {
+    let mut chat = Scripted::new(NOTES, landscape());
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "So.");
+    chat.nvim.input("gO");
+    let code =
+        "return table.concat(vim.tbl_map(function(item) return item.text end, vim.fn.getloclist(0)), '\\n')";
+    assert_eq!(chat.nvim.exec_lua(code, []), "look\n  What I see\n    More".into());
+    chat.nvim.input("3G<CR>");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.getline('.')", []) == "## More".into(),
+        "the heading",
+    );
+}
+
+/// A turn at work: what is done has gathered, something runs, something has failed, and it waits.
+fn at_work() -> Vec<Value> {
+    let thought =
+        json!({ "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "Hm." } });
+    let plan = json!({ "sessionUpdate": "plan", "entries": [
+        { "content": "reproduce", "priority": "high", "status": "completed" },
+        { "content": "fix", "priority": "high", "status": "in_progress" },
+        { "content": "test under load", "priority": "low", "status": "pending" },
+    ] });
+    let failed = json!({ "sessionUpdate": "tool_call", "toolCallId": "5", "title": "make", "kind": "execute",
+        "status": "failed", "rawInput": { "command": "make test" },
+        "content": [{ "type": "content", "content": { "type": "text", "text": "make: *** No rule\u{1b}[31m red" } }] });
+    let long = "src/a/rather/deeply/nested/folder/with/a/long/name/that/goes/on/and/on/for/ever/lock.rs";
+    let mut parts = vec![
+        prompt(),
+        update(thought),
+        update(plan),
+        says("I look at the **lock** first.\n"),
+        call("1", "read", "src/a.rs", "completed"),
+        call("2", "search", "session_lock", "completed"),
+        call("3", "search", "guard", "completed"),
+        call("4", "read", long, "in_progress"),
+        update(failed),
+    ];
+    parts.extend(gate("go"));
+    parts.extend([becomes("4", "completed"), says("Fixed."), ends("end_turn")]);
+    steps(parts)
+}
+
+/// The screen without what differs from run to run.
+fn timeless(nvim: &mut support::Nvim) -> String {
+    let screen = nvim.screen();
+    let line = |line: &str| {
+        let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        for at in 1..words.len() {
+            let unit = ["s", "ms"].contains(&words[at].as_str());
+            if unit && words[at - 1].parse::<f64>().is_ok() {
+                words[at - 1] = "(time)".into();
+                words[at] = String::new();
+            }
+        }
+        words.join(" ").trim_end().to_owned()
+    };
+    screen.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn looks(nvim: &mut support::Nvim, name: &str) {
+    let screen = timeless(nvim);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("screens/transcript");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, screen));
+}
+
+fn quiet_pickers(chat: &mut Scripted) {
+    chat.nvim.exec_lua("vim.ui.select = function() end", []);
+    chat.nvim.exec_lua("vim.o.laststatus = 0", []);
+}
+
+#[test]
+fn a_turn_at_work_on_a_small_screen() {
+    let mut chat = Scripted::sized(&[], at_work(), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.send("Fix it");
+    chat.nvim.wait_for_screen("Allow this command?");
+    looks(&mut chat.nvim, "at-work-80x24");
+    // The next prompt waits in line.
+    chat.send("and a test");
+    chat.nvim.wait_for_screen("1 waiting");
+    looks(&mut chat.nvim, "queue-80x24");
+}
+
+#[test]
+fn a_turn_at_work_on_a_big_screen_and_its_end() {
+    let mut chat = Scripted::sized(&[], at_work(), 200, 60);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.send("Fix it");
+    chat.nvim.wait_for_screen("Allow this command?");
+    looks(&mut chat.nvim, "at-work-200x60");
+    chat.nvim.command("Acp allow a");
+    chat.nvim.wait_for_screen("Done");
+    looks(&mut chat.nvim, "done-200x60");
+}
+
+#[test]
+fn a_start_that_fails() {
+    let mut chat = Scripted::sized(
+        &[],
+        vec![
+            json!({ "expect": "initialize" }),
+            json!({ "stderr": "no key was found" }),
+            json!({ "exit": 3 }),
+        ],
+        80,
+        24,
+    );
+    quiet_pickers(&mut chat);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("no key was found");
+    looks(&mut chat.nvim, "failed-80x24");
+}
+
+#[test]
+fn an_empty_chat() {
+    let mut chat = Scripted::sized(&[], steps([]), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    looks(&mut chat.nvim, "empty-80x24");
+}
+
+#[test]
+fn titles_are_cut_anew_for_another_width() {
+    let mut chat = Scripted::sized(&[], at_work(), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.send("Fix it");
+    chat.wait_for("Allow this command?");
+    assert!(!chat.transcript().contains("/nested/folder/with/a/long/name/"));
+    chat.nvim.resize(240, 24);
+    chat.nvim.command("wincmd =");
+    chat.wait_for("/nested/folder/with/a/long/name/");
+}
+
+#[test]
+fn a_pinned_plan_follows_the_agents() {
+    let plan = |first: &str, second: &str| {
+        update(json!({ "sessionUpdate": "plan", "entries": [
+            { "content": "look", "priority": "high", "status": first },
+            { "content": "act", "priority": "high", "status": second },
+        ] }))
+    };
+    let mut parts = vec![prompt(), plan("in_progress", "pending")];
+    parts.extend(gate("go"));
+    parts.extend([plan("completed", "in_progress"), says("Next.")]);
+    parts.extend(gate("on"));
+    let mut chat = Scripted::new(&[], steps(parts));
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.nvim.command("silent! Acp plan");
+    assert_eq!(chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []), 3.into());
+    chat.send("go");
+    chat.nvim.wait_for_screen("plan 0/2");
+    chat.nvim.command("Acp plan");
+    let pinned = "for _, win in ipairs(vim.api.nvim_list_wins()) do
+                    local buf = vim.api.nvim_win_get_buf(win)
+                    if vim.bo[buf].filetype == 'acp-plan' then
+                      return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')
+                    end
+                  end
+                  return ''";
+    let shows = |chat: &mut Scripted, text: &str| {
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(pinned, []) == text.into(), text);
+    };
+    shows(&mut chat, "Plan 0/2\n  ● look\n  ○ act");
+    chat.nvim.command("Acp allow a");
+    shows(&mut chat, "Plan 1/2\n  ✓ look\n  ● act");
+    chat.nvim.wait_for_screen("plan 1/2");
+    chat.nvim.command("Acp plan");
+    shows(&mut chat, "");
 }

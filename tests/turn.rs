@@ -589,7 +589,7 @@ fn a_write_into_unsaved_edits_leaves_them_unsaved_and_says_so() {
 }
 
 #[test]
-fn files_outside_the_project_are_refused_with_what_to_do() {
+fn files_outside_the_project_that_the_user_refuses_stay_as_they_are() {
     let outside = TempProject::new(&[("secret.txt", "secret\n")]);
     let path = outside.file("secret.txt");
     let mut chat = Scripted::new(
@@ -602,6 +602,8 @@ fn files_outside_the_project_are_refused_with_what_to_do() {
             ends("end_turn"),
         ]),
     );
+    // The answers begin with those that allow.
+    pick(&mut chat.nvim, 4);
     chat.chat();
     chat.send("go");
     for id in ["r", "w"] {
@@ -632,7 +634,7 @@ fn a_new_file_is_written_with_its_folders() {
 // Diffs and places.
 
 #[test]
-fn a_proposed_change_stands_in_the_file_until_the_call_is_over() {
+fn a_proposed_change_stands_in_the_file_and_a_made_one_until_it_is_kept() {
     let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit", "content": [
         { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "two", "newText": "TWO\nand a half" },
     ] });
@@ -666,6 +668,8 @@ fn a_proposed_change_stands_in_the_file_until_the_call_is_over() {
     chat.nvim.wait_for_screen("- two");
     assert!(chat.nvim.groups_of("and a half").contains(&"DiffAdd".to_owned()));
     chat.wait_for("Done");
+    assert!(chat.nvim.screen().contains("- two"), "{}", chat.nvim.screen());
+    chat.nvim.command("Acp keep all");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the old line to go");
     assert!(chat.nvim.screen().contains("and a half"));
 }

@@ -9,13 +9,19 @@ use serde_json::{Value, json};
 use support::Nvim;
 use support::script::{Scripted, ends, opened, prompt, says};
 
+/// Without what the versions of Neovim show each in its own way.
+fn plain(mut chat: Scripted) -> Scripted {
+    chat.nvim.command("set statusline=%f");
+    chat
+}
+
 /// An agent that says what it is given to say, one prompt each, in its first session.
 fn talking(answers: &[&str], columns: u16, rows: u16) -> Scripted {
     let mut steps = opened();
     for answer in answers {
         steps.extend([prompt(), says(answer), ends("end_turn")]);
     }
-    Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows)
+    plain(Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows))
 }
 
 /// An agent with as many sessions as wanted, none of which is prompted.
@@ -25,7 +31,7 @@ fn sessions(count: usize, columns: u16, rows: u16) -> Scripted {
         steps.push(json!({ "expect": "session/new" }));
         steps.push(json!({ "reply": "session/new", "result": { "sessionId": format!("s{number}") } }));
     }
-    Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows)
+    plain(Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows))
 }
 
 /// Gives the chat's windows these options.
@@ -149,6 +155,7 @@ fn a_second_chat_takes_the_place_of_the_first_and_both_keep_their_drafts() {
     chat.nvim.wait_for_screen("first draft");
     chat.nvim.command("AcpChat!");
     idle(&mut chat, 2);
+    chat.nvim.wait_for_screen("Fake 1.0");
     chat.nvim.input("second draft");
     chat.nvim.wait_for_screen("second draft");
     assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"]);
@@ -170,6 +177,8 @@ fn a_chat_stands_in_several_tab_pages_at_once() {
     chat.send("say it");
     chat.wait_for("Done");
     chat.nvim.wait_for_screen("in both");
+    chat.nvim.wait_for_screen("Done");
+    chat.nvim.wait_for_screen("ready");
     assert_screen(&mut chat.nvim, "second_tab");
     chat.nvim.command("stopinsert | tabfirst");
     chat.nvim.wait_for_screen("in both");
@@ -407,4 +416,35 @@ fn buffers_that_were_wiped_are_made_anew_and_none_is_listed() {
     }
     let listed = chat.nvim.exec_lua("return vim.api.nvim_exec2('ls', { output = true }).output", []);
     assert_eq!(listed.as_str().expect("a text").trim().lines().count(), 1, "{listed}");
+}
+
+#[test]
+fn a_saved_session_brings_back_a_text_that_says_how_to_go_on() {
+    let mut chat = talking(&["Said before."], 100, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | mksession! saved.vim");
+    // In the same Neovim, whose chat lives on.
+    chat.nvim.command("source saved.vim");
+    chat.nvim.wait_for_screen("Nothing of it runs now");
+    assert_eq!(chat.nvim.messages().find("E95"), None);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("Said before.");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+    // In another one.
+    chat.nvim.quit();
+    let mut next = Nvim::start(support::Options {
+        columns: 100,
+        cwd: Some(chat.project.path().to_owned()),
+        ..support::Options::default()
+    });
+    next.command("set statusline=%f");
+    next.command("silent source saved.vim");
+    next.wait_for_screen("Nothing of it runs now");
+    assert_eq!(next.messages().find("E95"), None);
+    assert_screen(&mut next, "restored");
+    let loaded = next.exec_lua("return package.loaded['acp'] ~= nil", []);
+    assert_eq!(loaded.as_bool(), Some(false));
 }

@@ -10,6 +10,7 @@ local M = {}
 ---@field takes? string its arguments, as the help writes them
 ---@field words? string[] fixed words to complete its argument with
 ---@field completes? true the library knows what may follow
+---@field files? true its argument is a file
 ---@field bang? true it means something else with a !
 
 --- All subcommands, in the order in which |:Acp| without arguments offers them.
@@ -19,10 +20,18 @@ M.subcommands = {
   { name = "toggle", about = "Show or hide the chat" },
   {
     name = "send",
-    about = "Send a prompt, with the selected lines if there is a range; with ! into the turn that runs",
+    about = "Send a prompt, with the selected lines if there is a range; with ! at once, though a turn runs",
     takes = "{text}",
     bang = true,
   },
+  {
+    name = "ask",
+    about = "Ask without leaving the window, about the selected lines if any",
+    takes = "{text}",
+  },
+  { name = "history", about = "Choose a prompt that was sent before" },
+  { name = "queue", about = "Change the prompts that wait" },
+  { name = "paste", about = "Put the clipboard's image into the prompt" },
   { name = "cancel", about = "Stop the agent's turn" },
   { name = "allow", about = "Allow what the agent asks for", takes = "[option]", completes = true },
   { name = "reject", about = "Reject what the agent asks for", takes = "[option]", completes = true },
@@ -42,8 +51,26 @@ M.subcommands = {
   {
     name = "follow",
     about = "Follow the agent through the files it works on",
-    takes = "[on|off]",
-    words = { "on", "off" },
+    takes = "[on|off|toggle|resume|pin|unpin]",
+    words = { "on", "off", "toggle", "resume", "pin", "unpin" },
+  },
+  {
+    name = "locations",
+    about = "List the places that the agent has been at",
+    takes = "[turn|session] [quickfix|loclist|pick]",
+    completes = true,
+  },
+  {
+    name = "keep",
+    about = "Keep what the agent changed: the hunk at the cursor or in the range, or more",
+    takes = "[which]",
+    words = { "hunk", "file", "turn", "session", "all" },
+  },
+  {
+    name = "undo",
+    about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
+    takes = "[which]",
+    words = { "hunk", "file", "turn", "session", "all" },
   },
   { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
   { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },
@@ -55,13 +82,29 @@ M.subcommands = {
   },
   {
     name = "sessions",
-    about = "Go to another session",
-    takes = "[number]",
+    about = "Go to another session, or take up an earlier one",
+    takes = "[number|words]",
     completes = true,
   },
+  {
+    name = "resume",
+    about = "Take up the last session of this project",
+    takes = "[agent]",
+    completes = true,
+  },
+  { name = "rename", about = "Give the session a name", takes = "[name]" },
+  {
+    name = "export",
+    about = "Write the conversation down as Markdown; with ! over a file that is there",
+    takes = "[file]",
+    files = true,
+    bang = true,
+  },
   { name = "close", about = "End the session and put its chat away" },
-  { name = "delete", about = "Delete one of the sessions that the agent has stored" },
+  { name = "delete", about = "Delete one of the stored sessions" },
   { name = "terminals", about = "Go to the terminal of a command" },
+  { name = "plan", about = "Pin the agent's plan in a small window, or take it away" },
+  { name = "paths", about = "See what agents may use outside of their folders, and take it back" },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
   { name = "logout", about = "Log out of the agent" },
   { name = "restart", about = "Start the agent again" },
@@ -167,8 +210,10 @@ function M.complete(lead, line, position)
     return {}
   elseif subcommand.words then
     return #words == 1 and beginning_with(subcommand.words, lead) or {}
+  elseif subcommand.files then
+    return #words == 1 and vim.fn.getcompletion(lead, "file") or {}
   elseif subcommand.completes then
-    local kind = subcommand.name == "new" and "agents" or subcommand.name
+    local kind = (subcommand.name == "new" or subcommand.name == "resume") and "agents" or subcommand.name
     return acp.complete(kind, lead, vim.list_slice(words, 2))
   end
   return {}

@@ -1,6 +1,188 @@
---- Completion in the prompt: the agent's slash commands, which begin a prompt.
+--- Completion in the prompt: the agent's slash commands at its beginning, and what @ refers to. Files are
+--- looked for in the background, so what is known at once comes first. 'omnifunc', the menu that opens while you
+--- type, and the sources for completion plugins all take their items from here.
 
 local M = {}
+
+---@class acp.Item
+---@field word string what is inserted, with its / or @
+---@field menu string what it does or is
+---@field kind "command"|"context"|"file"|"folder"
+
+--- What @ may be followed by, beside files.
+---@type { word: string, menu: string }[]
+local named = {
+  { word = "buffer", menu = "the buffer you were in last" },
+  { word = "selection", menu = "what you selected last" },
+  { word = "diagnostics", menu = "errors and warnings of the buffer you were in last" },
+  { word = "quickfix", menu = "the quickfix list" },
+  { word = "diff", menu = "what git says has changed" },
+  { word = "terminal", menu = "the end of the last terminal's output" },
+}
+
+-- Who waits for files, by the number of the search.
+---@type table<integer, fun(files: string[]?)>
+local waiting = {}
+-- The files that were found last, and for what.
+local last = { query = nil, files = {} }
+
+--- What is being typed before the cursor: its first byte, 0-based, and its text; nothing where it is neither a
+--- slash command nor a reference.
+---@param line string
+---@param column integer bytes before the cursor
+---@param row integer 1-based
+---@return integer? start
+---@return string? text
+function M.token(line, column, row)
+  local before = line:sub(1, column)
+  if row == 1 and before:match("^/%S*$") then
+    return 0, before
+  end
+  -- A path with blanks stands in quotes.
+  local start = before:match('()@"[^"]*$') or before:match("()@[^%s@]*$")
+  if not start or not (" " .. before):sub(start, start):match("[%s(%[{<\",;']") then
+    return nil
+  end
+  return start - 1, before:sub(start)
+end
+
+--- A path as a prompt refers to it.
+---@param path string
+---@return string
+function M.reference(path)
+  -- Quoted where reading it back could end too early: core::context says where.
+  return path:match("^[%w_./~+-]*[%w_/]$") and "@" .. path or ('@"%s"'):format(path)
+end
+
+---@param text string
+---@return acp.Item[]
+local function commands(text)
+  local items = {}
+  for _, command in ipairs(require("acp").call("commands") or {}) do
+    local word = "/" .. command.name
+    if vim.startswith(word, text) then
+      local hint = command.hint and (" <%s>"):format(command.hint) or ""
+      local menu = ((command.description or "") .. hint):gsub("%s+", " ")
+      items[#items + 1] = { word = word, menu = menu, kind = "command" }
+    end
+  end
+  return items
+end
+
+--- The text of a reference without its @ and quote.
+---@param text string
+---@return string
+local function query_of(text)
+  return (text:gsub('^@"?', ""))
+end
+
+---@param text string
+---@param files string[]
+---@return acp.Item[]
+local function references(text, files)
+  local query = query_of(text)
+  local items = {}
+  for _, each in ipairs(named) do
+    if vim.startswith(each.word, query) then
+      items[#items + 1] = { word = "@" .. each.word, menu = each.menu, kind = "context" }
+    end
+  end
+  for _, path in ipairs(files) do
+    local kind = path:sub(-1) == "/" and "folder" or "file"
+    items[#items + 1] = { word = M.reference(path), menu = kind, kind = kind }
+  end
+  return items
+end
+
+--- Has `done` called with the items for a token, at once or when the files are found; with nil if a newer search
+--- came in between.
+---@param text string
+---@param done fun(items: acp.Item[]?)
+function M.items(text, done)
+  if text:sub(1, 1) == "/" then
+    return done(commands(text))
+  end
+  local query = query_of(text)
+  local search = require("acp").call("find", { text = query })
+  if not search then
+    return done(references(text, {}))
+  end
+  waiting[search] = function(files)
+    if not files then
+      return done(nil)
+    end
+    last = { query = query, files = files }
+    done(references(text, files))
+  end
+end
+
+--- The library has found files, or given up for a newer search.
+---@param search integer
+---@param files? string[]
+function M.found(search, files)
+  local done = waiting[search]
+  waiting[search] = nil
+  if done then
+    done(files)
+  end
+end
+
+---@param items acp.Item[]
+---@return table[]
+local function menu(items)
+  return vim.tbl_map(function(item)
+    return { word = item.word, menu = item.menu, icase = 1, dup = 1 }
+  end, items)
+end
+
+--- The token at the cursor of the current window.
+local function here()
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  return M.token(vim.api.nvim_get_current_line(), column, row)
+end
+
+--- Opens the menu with `items`, if what they are for still stands before the cursor.
+---@param buf integer
+---@param start integer
+---@param text string
+---@param items acp.Item[]
+local function open(buf, start, text, items)
+  if vim.api.nvim_get_current_buf() ~= buf or not vim.startswith(vim.fn.mode(), "i") then
+    return
+  end
+  local now, typed = here()
+  if now ~= start or typed ~= text then
+    return
+  end
+  -- What stands there already needs no menu.
+  local nothing = #items == 0 or (#items == 1 and items[1].word == text)
+  if nothing and vim.fn.pumvisible() == 0 then
+    return
+  elseif nothing then
+    items = {}
+  end
+  -- The first is chosen, and nothing is inserted before the user says so.
+  local before = vim.o.completeopt
+  vim.o.completeopt = "menuone,noinsert"
+  local ok, err = pcall(vim.fn.complete, start + 1, menu(items))
+  vim.o.completeopt = before
+  if not ok then
+    error(err, 0)
+  end
+end
+
+--- Looks for what fits the token at the cursor and opens the menu.
+function M.trigger()
+  local start, text = here()
+  if start and text then
+    local buf = vim.api.nvim_get_current_buf()
+    M.items(text, function(items)
+      if items then
+        open(buf, start, text, items)
+      end
+    end)
+  end
+end
 
 --- For 'omnifunc'; |complete-functions| says what it is given and gives.
 ---@param findstart 0|1
@@ -8,20 +190,61 @@ local M = {}
 ---@return integer|table
 function M.omnifunc(findstart, base)
   if findstart == 1 then
-    local row, column = unpack(vim.api.nvim_win_get_cursor(0))
-    local before = vim.api.nvim_get_current_line():sub(1, column)
-    -- Elsewhere a slash is a slash: -3 leaves completion without a word.
-    return row == 1 and before:match("^/%S*$") and 0 or -3
-  end
-  local items = {}
-  for _, command in ipairs(require("acp").call("commands") or {}) do
-    local word = "/" .. command.name
-    if vim.startswith(word, base) then
-      local hint = command.hint and (" <%s>"):format(command.hint) or ""
-      items[#items + 1] = { word = word, menu = (command.description .. hint):gsub("%s+", " "), kind = "/" }
+    local start, text = here()
+    if not start or not text then
+      -- Elsewhere a slash is a slash: -3 leaves completion without a word.
+      return -3
     end
+    if text:sub(1, 1) == "@" and last.query ~= query_of(text) then
+      -- The files come later, and the menu with them.
+      vim.schedule(M.trigger)
+      return -3
+    end
+    return start
   end
-  return items
+  if base:sub(1, 1) == "/" then
+    return menu(commands(base))
+  end
+  return menu(references(base, last.files))
+end
+
+--- Whether another plugin completes by itself.
+---@return boolean
+function M.has_plugin()
+  return package.loaded["blink.cmp"] ~= nil
+    or package.loaded["cmp"] ~= nil
+    or package.loaded["mini.completion"] ~= nil
+end
+
+--- Whether what stands before the cursor was chosen from the menu, and not typed.
+local function chosen()
+  if vim.fn.pumvisible() == 0 then
+    return false
+  end
+  local info = vim.fn.complete_info({ "selected", "items" })
+  local item = info.selected >= 0 and info.items[info.selected + 1]
+  local _, text = here()
+  return item and item.word == text
+end
+
+--- Has the menu open while the user types in a prompt.
+---@param buf integer
+---@param when "auto"|"always"|"never"
+function M.attach(buf, when)
+  local group = vim.api.nvim_create_augroup("acp.complete", { clear = false })
+  vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
+  if when == "never" then
+    return
+  end
+  vim.api.nvim_create_autocmd({ "TextChangedI", "TextChangedP" }, {
+    group = group,
+    buffer = buf,
+    callback = function()
+      if not chosen() and (when == "always" or not M.has_plugin()) then
+        M.trigger()
+      end
+    end,
+  })
 end
 
 return M

@@ -7,7 +7,11 @@ local M = {}
 M.events = {
   "AcpOpened",
   "AcpPromptSent",
+  "AcpTurnStarted",
   "AcpTurnEnded",
+  "AcpToolCall",
+  "AcpModeChanged",
+  "AcpStateChanged",
   "AcpPermissionAsked",
   "AcpPermissionAnswered",
   "AcpQuestionAsked",
@@ -136,13 +140,32 @@ function M.call(name, args)
   end)
 end
 
+--- Raises an error in the name of who called the function if an argument is of the wrong kind.
+---@param name string
+---@param value any
+---@param kind string
+---@param optional? boolean
+local function expect(name, value, kind, optional)
+  if type(value) ~= kind and not (optional and value == nil) then
+    error(("%s should be a %s, not a %s"):format(name, kind, type(value)), 3)
+  end
+end
+
 --- Shows the chat, or begins one. `opts` may be the agent's name.
 ---@param opts? string|acp.ChatOptions
+---@return nil
+---@return string? err
 function M.chat(opts)
   if type(opts) ~= "table" then
+    expect("the agent's name", opts, "string", true)
     opts = { agent = opts }
   end
-  M.call("chat", { args = { opts.agent }, bang = opts.new or false, range = opts.range })
+  local _, err
+  if opts.session then
+    _, err = M.call("sessions", { args = { tostring(opts.session) } })
+  else
+    _, err = M.call("chat", { args = { opts.agent }, bang = opts.new or false, range = opts.range })
+  end
   if native then
     local advice = require("acp.native").outdated()
     if advice and advice ~= advised then
@@ -150,25 +173,177 @@ function M.chat(opts)
       vim.notify("acp: " .. advice, vim.log.levels.WARN, { title = "acp" })
     end
   end
+  return nil, err
+end
+
+--- Hides the chat if it is on the screen, else shows it, or begins one.
+---@return nil
+---@return string? err
+function M.toggle()
+  return M.call("toggle")
 end
 
 --- Sends a prompt in the current chat; with `steer` into the turn that runs.
 ---@param text string
----@param opts? { range?: acp.Range, steer?: boolean }
+---@param opts? acp.SendOptions
+---@return nil
+---@return string? err
 function M.send(text, opts)
+  expect("the prompt", text, "string")
+  expect("the options", opts, "table", true)
   opts = opts or {}
-  M.call("send", { args = { text }, text = text, range = opts.range, bang = opts.steer })
+  local args = { args = { text }, text = text, range = opts.range, bang = opts.steer, session = opts.session }
+  return M.call("send", args)
+end
+
+--- Sends a prompt, and calls `fn` with the agent's answer, or with nil and the reason why there is none.
+---@param text string
+---@param opts? acp.SendOptions
+---@param fn fun(answer?: string, err?: string)
+---@return fun()? off stops waiting for the answer
+---@return string? err
+function M.ask(text, opts, fn)
+  expect("the prompt", text, "string")
+  expect("the options", opts, "table", true)
+  expect("what takes the answer", fn, "function")
+  opts = opts or {}
+  local early, sent = {}, nil
+  local offs = {}
+  local function off()
+    for _, each in ipairs(offs) do
+      each()
+    end
+    offs = {}
+  end
+  local function heard(data)
+    if not sent then
+      -- An agent may be done before this function is.
+      early[#early + 1] = data
+    elseif data.session == sent.session and (data.turn == nil or data.turn == sent.turn) then
+      off()
+      if data.stop_reason and data.stop_reason ~= "failed" then
+        fn(data.text or "")
+      else
+        fn(nil, data.error or data.message or "the session has ended")
+      end
+    end
+  end
+  for _, event in ipairs({ "TurnEnded", "Failed", "Closed" }) do
+    offs[#offs + 1] = M.on(event, heard)
+  end
+  local err
+  sent, err = M.call("send_for_answer", { args = { text }, text = text, range = opts.range, session = opts.session })
+  if not sent then
+    off()
+    return nil, err
+  end
+  for _, data in ipairs(early) do
+    heard(data)
+  end
+  return off
 end
 
 --- Stops the agent's turn in the current chat.
-function M.cancel()
-  M.call("cancel")
+---@param opts? acp.SessionOptions
+---@return nil
+---@return string? err
+function M.cancel(opts)
+  return M.call("cancel", opts and { session = opts.session })
+end
+
+--- Answers what the agent asks: "allow", "reject" or an option's id for permission, "decline" or "cancel"
+--- for a form or a page. Without an answer the user is asked again.
+---@param answer? "allow"|"reject"|"decline"|"cancel"|string
+---@param opts? acp.SessionOptions
+---@return nil
+---@return string? err
+function M.answer(answer, opts)
+  expect("the answer", answer, "string", true)
+  local args = { args = {}, session = opts and opts.session }
+  if answer == nil or answer == "decline" or answer == "cancel" then
+    args.args = { answer }
+    return M.call("answer", args)
+  elseif answer == "allow" or answer == "reject" then
+    return M.call(answer, args)
+  end
+  args.args = { answer }
+  return M.call("allow", args)
+end
+
+--- A function that does what the subcommand of the same name does.
+---@param name string
+---@param takes string[] what its arguments are called, all of them texts that may be left out
+local function same_as(name, takes)
+  return function(...)
+    local args = {}
+    for i, what in ipairs(takes) do
+      local value = select(i, ...)
+      expect(what, value, "string", true)
+      args[i] = value
+    end
+    local opts = select(#takes + 1, ...)
+    expect("the options", opts, "table", true)
+    return M.call(name, { args = args, session = opts and opts.session })
+  end
+end
+
+---@type fun(mode?: string, opts?: acp.SessionOptions): nil, string?
+M.mode = same_as("mode", { "the mode" })
+---@type fun(model?: string, opts?: acp.SessionOptions): nil, string?
+M.model = same_as("model", { "the model" })
+---@type fun(option?: string, value?: string, opts?: acp.SessionOptions): nil, string?
+M.config = same_as("config", { "the option", "the value" })
+---@type fun(name?: string, opts?: acp.SessionOptions): nil, string?
+M.rename = same_as("rename", { "the name" })
+---@type fun(agent?: string): nil, string?
+M.resume = same_as("resume", { "the agent's name" })
+---@type fun(opts?: acp.SessionOptions): nil, string?
+M.close = same_as("close", {})
+---@type fun(opts?: acp.SessionOptions): nil, string?
+M.stop = same_as("stop", {})
+---@type fun(opts?: acp.SessionOptions): nil, string?
+M.restart = same_as("restart", {})
+---@type fun(method?: string, opts?: acp.SessionOptions): nil, string?
+M.login = same_as("login", { "the method" })
+---@type fun(opts?: acp.SessionOptions): nil, string?
+M.logout = same_as("logout", {})
+
+--- Writes the conversation down as Markdown: into a file, or a new buffer if none is named.
+---@param path? string
+---@param opts? acp.ExportOptions
+---@return nil
+---@return string? err
+function M.export(path, opts)
+  expect("the file", path, "string", true)
+  opts = opts or {}
+  return M.call("export", { args = { path }, bang = opts.force, range = opts.range, session = opts.session })
+end
+
+--- The sessions of this Neovim; `fn` is given the earlier ones that are remembered, once they are known.
+---@param fn? fun(sessions: acp.StoredSession[])
+---@param words? string[] only those that hold all of these
+---@return acp.SessionStatus[]
+function M.sessions(fn, words)
+  expect("what takes the sessions", fn, "function", true)
+  expect("the words", words, "table", true)
+  if fn then
+    M.call("recall", {
+      args = words or {},
+      ["then"] = function(list)
+        fn(without_nulls(list))
+      end,
+    })
+  end
+  return M.status().sessions
 end
 
 --- Follows the agent through the files it works on: true, false, or the other of the two if not given.
 ---@param on? boolean
+---@return nil
+---@return string? err
 function M.follow(on)
-  M.call("follow", { args = on ~= nil and { on and "on" or "off" } or {} })
+  expect("on", on, "boolean", true)
+  return M.call("follow", { args = on ~= nil and { on and "on" or "off" } or {} })
 end
 
 --- What the sessions are doing. Does not load the library: without it there are none.
@@ -217,19 +392,25 @@ end
 --- Calls `fn` with the event's data whenever an event of |acp-events| happens.
 ---@param event string "AcpTurnEnded" or "TurnEnded"
 ---@param fn fun(data: table)
----@return integer id of the autocommand, for |nvim_del_autocmd()|
+---@return fun() off ends it
 function M.on(event, fn)
+  expect("the event", event, "string")
+  expect("what hears the event", fn, "function")
   local name = vim.startswith(event, "Acp") and event or "Acp" .. event
   if not vim.list_contains(M.events, name) then
     error(("no event is called %q: see :help acp-events"):format(event), 2)
   end
-  return vim.api.nvim_create_autocmd("User", {
+  local id = vim.api.nvim_create_autocmd("User", {
     pattern = name,
     desc = "acp: " .. name,
     callback = function(args)
       fn(without_nulls(args.data) or {})
     end,
   })
+  return function()
+    -- Twice does no harm.
+    pcall(vim.api.nvim_del_autocmd, id)
+  end
 end
 
 ---@param kind "request"|"notification"

@@ -6,17 +6,23 @@
 ---@field agents? table<string, acp.AgentOptions>
 ---@field default_agent? string
 ---@field window? acp.WindowOptions
+---@field prompt? acp.PromptOptions
 ---@field icons? boolean
+---@field follow? boolean|acp.FollowOptions
+---@field timestamps? boolean
 ---@field follow? boolean
 ---@field keys? acp.KeyOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
 ---@field files? acp.FileOptions
+---@field files? acp.FilesOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
 ---@field projects? table<string, acp.ProjectOptions>
 ---@field log? boolean|string
 ---@field notify? boolean
+---@field bell? boolean
+---@field record? boolean
 ---@field timeouts? acp.TimeoutOptions
 
 ---@class acp.ProjectOptions
@@ -32,12 +38,16 @@
 ---@field title? string
 ---@field mcp_servers? acp.McpServer[]
 ---@field enabled? boolean
+---@field follow? boolean
 
 ---@class acp.WindowOptions
 ---@field layout? "right"|"left"|"bottom"|"top"|"float"|"tab"|"current"
 ---@field width? number|string
 ---@field height? number|string
 ---@field prompt_height? integer
+
+---@class acp.PromptOptions
+---@field complete? "auto"|"always"|"never"
 
 ---@alias acp.Key string|string[]|false
 
@@ -49,12 +59,41 @@
 ---@field prompt? acp.Key
 ---@field next_entry? acp.Key
 ---@field previous_entry? acp.Key
+---@field next_call? acp.Key
+---@field previous_call? acp.Key
+---@field next_change? acp.Key
+---@field previous_change? acp.Key
 ---@field go_to? acp.Key
 ---@field toggle? acp.Key
+---@field details? acp.Key
+---@field yank_code? acp.Key
+---@field outline? acp.Key
+---@field next_hunk? acp.Key
+---@field previous_hunk? acp.Key
+---@field older_prompt? acp.Key
+---@field newer_prompt? acp.Key
+---@field take_back? acp.Key
 ---@field next_mode? acp.Key
+---@field follow? acp.Key
+---@field locations? acp.Key
 ---@field restart? acp.Key
 ---@field hide? acp.Key
 ---@field help? acp.Key
+
+---@class acp.FollowOptions
+---@field enabled? boolean
+---@field resume_after? number seconds
+---@field window? fun(place: acp.Location): integer|boolean|nil
+
+--- A place that an agent is at.
+---@class acp.Location
+---@field path string
+---@field line? integer
+---@field verb string
+---@field kind? string the tool call's kind
+---@field call? string the tool call's id
+---@field session integer
+---@field agent string the agent's name in the options
 
 ---@class acp.TerminalOptions
 ---@field auto_open? "always"|"long"|"never"
@@ -71,6 +110,13 @@
 ---@field save? "clean"|"always"
 ---@field format_on_save? boolean
 ---@field unsaved? "mention"|"save"|"nothing"
+---@class acp.FilesOptions
+---@field outside? "ask"|"refuse"
+---@field allowed? acp.AllowedPaths
+
+---@class acp.AllowedPaths
+---@field read? string[]
+---@field write? string[]
 
 ---@class acp.DiffOptions
 ---@field style? "inline"|"off"
@@ -92,6 +138,28 @@
 ---@field agent? string
 ---@field new? boolean another session, though one is there
 ---@field range? acp.Range
+---@field session? integer show the session of this number
+
+---@class acp.SessionOptions
+---@field session? integer the session that is meant; without it the one that commands mean
+
+---@class acp.SendOptions: acp.SessionOptions
+---@field range? acp.Range
+---@field steer? boolean into the turn that runs
+
+---@class acp.ExportOptions: acp.SessionOptions
+---@field range? acp.Range lines of the transcript
+---@field force? boolean over a file that is there
+
+--- A session that is remembered.
+---@class acp.StoredSession
+---@field name string the agent's name in the options
+---@field id string the agent's own id of the session
+---@field cwd string
+---@field title? string
+---@field prompts string[]
+---@field began integer seconds since 1970
+---@field used integer
 
 --- Lines of a buffer, the last one included.
 ---@class acp.Range
@@ -120,6 +188,12 @@
 ---@field queued? integer prompts that wait for the turn to end
 ---@field context? integer percent of the model's context that is used
 ---@field cost? string
+---@field location? acp.LocationStatus
+
+--- Where the agent was last.
+---@class acp.LocationStatus: acp.Location
+---@field shown boolean the window that follows is there
+---@field waiting boolean it will go there when you have been quiet for a while
 
 ---@alias acp.State "starting"|"idle"|"working"|"waiting"|"failed"|"ended"
 
@@ -153,6 +227,8 @@
 ---@field text? string the arguments as they were written
 ---@field bang? boolean
 ---@field range? acp.Range
+---@field session? integer
+---@field then? function gets what is not known at once
 
 --- The library. Each function may raise; the error's `tostring()` is the text for the user.
 ---@class acp.Native

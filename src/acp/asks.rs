@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::files::Held;
 use super::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, Reply, RequestId, RpcError};
 use super::to_acp;
 use crate::core::message::{AgentId, Answer, AskId, Question, SessionKey};
+use crate::core::outside::Choice;
 
 /// One agent's open questions.
 pub struct Asks {
@@ -42,6 +44,8 @@ enum Kind {
     },
     /// A method beyond the protocol.
     Call,
+    /// A read or write outside of the session's folders.
+    Outside(Held),
 }
 
 /// What ends questions without the user.
@@ -74,7 +78,8 @@ impl Asks {
             Question::Permission { options, .. } => {
                 Kind::Permission(options.iter().map(|option| option.id.clone()).collect())
             }
-            Question::Read { .. } => Kind::Read,
+            // Without what it is about nothing but a no could come of `Outside`.
+            Question::Read { .. } | Question::Outside { .. } => Kind::Read,
             Question::Write { .. } => Kind::Write,
             Question::Form { .. } => Kind::Form,
             Question::Url { elicitation, .. } => Kind::Url { elicitation: elicitation.clone() },
@@ -85,6 +90,11 @@ impl Asks {
     /// A call of a method that the user serves; it need not be about a session.
     pub fn open_call(&mut self, session: Option<SessionKey>, reply: Reply) -> AskId {
         self.add(Ask { session, during: During::Nothing, kind: Kind::Call, reply })
+    }
+
+    /// Whether an agent may read or write outside of its session's folders.
+    pub fn open_outside(&mut self, during: During, held: Held, reply: Reply) -> AskId {
+        self.add(Ask { session: Some(held.session), during, kind: Kind::Outside(held), reply })
     }
 
     fn add(&mut self, ask: Ask) -> AskId {
@@ -144,6 +154,11 @@ impl Ask {
                 reply.ok(to_acp::selected(&option));
             }
             (Kind::Permission(_), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
+            (Kind::Outside(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
+                Some(choice) => held.decide(reply, choice),
+                None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
+            },
+            (Kind::Outside(_), Answer::Cancelled) => reply.fail(&cancelled()),
             (Kind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text)),
             (Kind::Write, Answer::Done) => reply.ok(to_acp::written()),
             (Kind::Call, Answer::Returned(result)) => reply.ok(result),
@@ -170,7 +185,7 @@ impl Ask {
         match self.kind {
             Kind::Permission(_) => self.reply.ok(to_acp::permission_cancelled()),
             Kind::Form | Kind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),
-            Kind::Read | Kind::Write | Kind::Call => self.reply.fail(&cancelled()),
+            Kind::Read | Kind::Write | Kind::Call | Kind::Outside(_) => self.reply.fail(&cancelled()),
         }
     }
 }

@@ -19,7 +19,7 @@ use serve::Waits;
 use wishes::Call;
 
 use super::asks::{Asks, Over};
-use super::files::{self, FileRequest, ForEditor};
+use super::files::{Files, Passed};
 use super::from_acp::{self, Chunk, Fact};
 use super::hub::{self, Shared};
 use super::outbox::Outbox;
@@ -57,7 +57,7 @@ pub struct Connection {
     shortcut: Arc<Shortcut>,
     asks: Asks,
     waits: Waits,
-    files: mpsc::UnboundedSender<FileRequest>,
+    files: Files,
     state: State,
     /// What came for sessions whose names are still on their way, with those names.
     held: Vec<(String, Message)>,
@@ -96,9 +96,8 @@ pub async fn run(
         Err(failure) => return shared.mailbox.post(Event::Exited { agent, why: stillborn(failure) }),
     };
     shared.mailbox.post(Event::Started { agent, pid: process.pid });
-    let (files, requests) = mpsc::unbounded_channel();
     let (editor, for_editor) = mpsc::unbounded_channel();
-    tokio::spawn(files::serve(shared.clone(), agent, requests, editor));
+    let files = Files::start(shared.clone(), agent, editor);
     let mut connection = Connection {
         outbox: Outbox::new(process.input.clone(), log.clone()),
         shared,
@@ -141,7 +140,7 @@ impl Connection {
         &mut self,
         process: &mut Process,
         mut commands: mpsc::UnboundedReceiver<Command>,
-        mut for_editor: mpsc::UnboundedReceiver<ForEditor>,
+        mut for_editor: mpsc::UnboundedReceiver<Passed>,
         leaving: &mut watch::Receiver<Option<Duration>>,
     ) -> End {
         let deadline = Instant::now() + self.shared.settings.initialize_timeout;
@@ -353,9 +352,11 @@ impl Connection {
     ) {
         self.withdraw(&Over::All);
         self.waits.end();
+        self.files.end().await;
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
             self.shared.watch.ended(session);
+            self.shared.outside.ended(session);
             self.end_foreign(session);
         }
         match end {
@@ -446,6 +447,13 @@ impl Connection {
     }
 
     fn withdraw(&mut self, over: &Over) {
+        match over {
+            Over::TurnCancelled(session) | Over::TurnEnded(session) | Over::Session(session) => {
+                self.files.cancel(*session);
+            }
+            Over::TakenBack(request) => self.files.take_back(request),
+            Over::Answered(_) | Over::Completed(_) | Over::All => {}
+        }
         for (session, ask) in self.asks.withdraw(over) {
             self.post(Event::Withdrawn { session, ask });
         }

@@ -34,6 +34,8 @@ pub enum DiskError {
     Relative,
     #[error("it is outside of the session's folders ({}); stay inside of them, or ask the user", list(.0))]
     Outside(Vec<PathBuf>),
+    #[error("the user did not allow it, since it is outside of the session's folders ({}); stay inside of them", list(.0))]
+    NotAllowed(Vec<PathBuf>),
     #[error("the path has \"..\" in a folder that does not exist; give it without")]
     Parent,
     #[error("the path goes through too many symbolic links; check where they point")]
@@ -84,7 +86,7 @@ impl DiskError {
     pub fn kind(&self) -> DiskErrorKind {
         match self {
             Self::Relative | Self::Parent | Self::Loop => DiskErrorKind::Invalid,
-            Self::Outside(_) => DiskErrorKind::Outside,
+            Self::Outside(_) | Self::NotAllowed(_) => DiskErrorKind::Outside,
             Self::Missing => DiskErrorKind::NotFound,
             Self::Denied => DiskErrorKind::Denied,
             Self::Folder | Self::Special(_) | Self::NotText(_) | Self::TooLarge(_) => DiskErrorKind::NotText,
@@ -133,13 +135,33 @@ impl Roots {
 
     /// Gives the path to use: with all links and `..` resolved, inside of a root, and there or not.
     pub fn check(&self, path: &Path) -> Result<PathBuf, DiskError> {
-        let path = resolve(path)?;
-        if self.0.iter().any(|root| path.starts_with(root)) {
-            Ok(path)
-        } else {
-            Err(DiskError::Outside(self.0.clone()))
+        match self.locate(path)? {
+            Located::Inside(path) => Ok(path),
+            Located::Outside(_) => Err(self.outside()),
         }
     }
+
+    /// The same for who may use a path outside, too.
+    pub fn locate(&self, path: &Path) -> Result<Located, DiskError> {
+        let path = resolve(path)?;
+        let inside = self.0.iter().any(|root| path.starts_with(root));
+        Ok(if inside { Located::Inside(path) } else { Located::Outside(path) })
+    }
+
+    pub fn outside(&self) -> DiskError {
+        DiskError::Outside(self.0.clone())
+    }
+
+    pub fn not_allowed(&self) -> DiskError {
+        DiskError::NotAllowed(self.0.clone())
+    }
+}
+
+/// Where a path leads to, with all links and `..` resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Located {
+    Inside(PathBuf),
+    Outside(PathBuf),
 }
 
 /// What was read.
@@ -454,6 +476,7 @@ fn reason(error: &io::Error) -> String {
         ErrorKind::PermissionDenied => "permission denied",
         ErrorKind::NotADirectory => "a part of the path is a file and not a folder",
         ErrorKind::AlreadyExists => "a part of it is a file and not a folder",
+        ErrorKind::FileTooLarge => "it would be larger than the system allows",
         ErrorKind::StorageFull => "no space is left on the disk",
         ErrorKind::QuotaExceeded => "the user's share of the disk is used up",
         ErrorKind::ReadOnlyFilesystem => "the file system is read-only",

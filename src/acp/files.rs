@@ -1,5 +1,8 @@
 //! Files that agents read and write through the client: which of them a buffer holds, so that the
-//! editor must be asked, and serving the others from the disk, in the order they were asked for.
+//! editor must be asked, and serving the others from the disk. In which order, and whether at all, is
+//! left to `queue`.
+
+mod queue;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +16,9 @@ use super::disk::{self, DiskError, DiskErrorKind, Roots, Written};
 use super::hub::Shared;
 use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RpcError};
 use super::to_acp;
-use crate::core::message::{Access, AgentId, Event, Place, Question, SessionKey, Severity};
+pub use queue::{Files, Held, Passed};
+
+use crate::core::message::{Access, Event, Place, Question, SessionKey};
 
 /// The files that buffers hold, by the editor's name for them, each with what it is on the disk.
 #[derive(Default)]
@@ -85,40 +90,40 @@ pub struct ForEditor {
     pub question: Question,
 }
 
-/// Serves one agent's requests, one after the other: a read must see the write before it.
-pub async fn serve(
-    shared: Arc<Shared>,
-    agent: AgentId,
-    mut requests: mpsc::UnboundedReceiver<FileRequest>,
-    editor: mpsc::UnboundedSender<ForEditor>,
-) {
-    while let Some(request) = requests.recv().await {
-        let (shared, editor) = (shared.clone(), editor.clone());
-        // A panic drops the reply, which answers the agent.
-        let _ = spawn_blocking(move || request.serve(&shared, agent, &editor)).await;
+impl FileWork {
+    /// The path as the agent wrote it.
+    fn path(&self) -> &Path {
+        match self {
+            Self::Read { path, .. } | Self::Write { path, .. } => path,
+        }
+    }
+
+    fn access(&self) -> Access {
+        match self {
+            Self::Read { .. } => Access::Read,
+            Self::Write { .. } => Access::Wrote,
+        }
     }
 }
 
 impl FileRequest {
-    fn serve(self, shared: &Shared, agent: AgentId, editor: &mpsc::UnboundedSender<ForEditor>) {
-        let Self { session, place, reply, work } = self;
-        let (path, access) = match &work {
-            FileWork::Read { path, .. } => (path.clone(), Access::Read),
-            FileWork::Write { path, .. } => (path.clone(), Access::Wrote),
-        };
-        let resolved = match Roots::new(&place.cwd, &place.additional).check(&path) {
-            Ok(resolved) => resolved,
-            Err(error) => {
-                let error = refusal(access, &path, &error);
-                shared.mailbox.post(Event::Noted {
-                    agent,
-                    session: Some(session),
-                    severity: Severity::Warning,
-                    text: error.message.clone(),
-                });
-                return reply.fail(&error);
-            }
-        };
+    fn roots(&self) -> Roots {
+        Roots::new(&self.place.cwd, &self.place.additional)
+    }
+
+    fn refusal(&self, error: &DiskError) -> RpcError {
+        refusal(self.work.access(), self.work.path(), error)
+    }
+
+    fn refuse(self, error: &DiskError) {
+        let error = self.refusal(error);
+        self.reply.fail(&error);
+    }
+
+    /// Does what may be done; `resolved` is the path without links.
+    fn serve(self, shared: &Shared, resolved: PathBuf, editor: &mpsc::UnboundedSender<Passed>) {
+        let Self { session, place: _, reply, work } = self;
+        let (path, access) = (work.path().to_owned(), work.access());
         if let Some(name) = shared.loaded.find(&path, &resolved) {
             shared.watch.touched(session, resolved, None);
             let question = match work {
@@ -126,7 +131,7 @@ impl FileRequest {
                 FileWork::Write { content, .. } => Question::Write { path: name, content },
             };
             // If the agent is gone meanwhile, so is its wish for an answer.
-            let _ = editor.send(ForEditor { session, reply, question });
+            let _ = editor.send(Passed::Buffer(ForEditor { session, reply, question }));
             return;
         }
         match work {

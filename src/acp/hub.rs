@@ -9,13 +9,19 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinSet, spawn_blocking};
 
 use super::files::Loaded;
+use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
+use super::outside::Outside;
+use super::record::Records;
+use super::shelf::Shelf;
 use super::terminals::Terminals;
 use super::watch::Watch;
 use super::wire_log::WireLog;
-use super::{Settings, connection, jobs, stillborn};
-use crate::core::message::{AgentId, Command, Event, Failure, FailureKind, SessionKey, Steering, TurnEnd};
+use super::{Settings, connection, jobs, restore, stillborn};
+use crate::core::message::{
+    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Severity, Steering, TurnEnd,
+};
 use crate::mailbox::Mailbox;
 
 /// What the editor's thread sends.
@@ -34,6 +40,7 @@ pub struct Shared {
     pub loaded: Loaded,
     pub handled: Handled,
     pub watch: Watch,
+    pub outside: Outside,
     pub log: WireLog,
 }
 
@@ -42,8 +49,11 @@ pub struct Hub {
     agents: HashMap<AgentId, mpsc::UnboundedSender<Command>>,
     /// Which agent a session belongs to.
     sessions: HashMap<SessionKey, AgentId>,
+    records: Records,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
+    finder: Finder,
+    shelf: Shelf,
     /// Says to all that Neovim is leaving, and how long it waits.
     leaving: watch::Sender<Option<Duration>>,
 }
@@ -62,14 +72,18 @@ impl Hub {
             loaded: Loaded::default(),
             handled: Handled::default(),
             watch,
+            outside: Outside::default(),
             log,
         };
         Self {
             shared: Arc::new(shared),
             agents: HashMap::new(),
             sessions: HashMap::new(),
+            records: Records::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
+            finder: Finder::default(),
+            shelf: Shelf::default(),
             leaving: watch::Sender::new(None),
         }
     }
@@ -91,11 +105,18 @@ impl Hub {
         self.leaving.send_replace(Some(limit));
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || shared.terminals.end_all());
+        let records = std::mem::take(&mut self.records);
+        let records = spawn_blocking(move || records.end());
+        let shelf = std::mem::take(&mut self.shelf);
+        let kept = spawn_blocking(move || shelf.finish());
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
+        let _ = records.await;
+        // The same.
+        let _ = kept.await;
     }
 
     fn command(&mut self, command: Command) {
@@ -115,15 +136,47 @@ impl Hub {
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Unwatch { session, path } => self.shared.watch.left(session, path),
+            Command::Outside { rules } => self.shared.outside.set(rules),
+            Command::ListAllowed => self.list_allowed(),
+            Command::Revoke { allowed } => {
+                let shared = self.shared.clone();
+                spawn_blocking(move || {
+                    if let Some(text) = shared.outside.revoke(allowed) {
+                        shared.mailbox.post(Event::Advised { severity: Severity::Warning, text });
+                    }
+                });
+            }
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
+            Command::PutBack { job, path, expected, text } => {
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || {
+                    let done = restore::put_back(&path, expected.as_deref(), text.as_deref());
+                    mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                });
+            }
             Command::Compute { job, work } => {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
             }
+            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
+            Command::Find { search, root, query } => {
+                let search = self.finder.begin(search, root, query);
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || search.run(&mailbox));
+            }
+            Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),
         }
+    }
+
+    fn list_allowed(&self) {
+        let shared = self.shared.clone();
+        spawn_blocking(move || {
+            let (allowed, trouble) = shared.outside.list();
+            shared.mailbox.post(Event::Allowed { allowed, trouble });
+        });
     }
 
     fn connect(&mut self, agent: AgentId, launch: crate::core::message::Launch) {

@@ -3,6 +3,7 @@
 
 mod examine;
 
+use super::{gather, look};
 use crate::core::message::{Outcome, Work};
 use crate::core::{changes, diff, mention};
 
@@ -10,6 +11,11 @@ use crate::core::{changes, diff, mention};
 pub fn run(work: Work) -> Outcome {
     match work {
         Work::Edits { old, new } => Outcome::Edits(changes::edits(&old, &new)),
+        Work::Review { mut file, before, after, origin } => {
+            file.agent_wrote(before.as_deref(), after.as_deref(), origin);
+            Outcome::Reviewed(file)
+        }
+        Work::Look { path, diffs, near } => Outcome::Looked(look::at(&path, &diffs, near)),
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
         Work::Examine { path, encoding, known } => {
             Outcome::Examined(examine::examine(&path, &encoding, known))
@@ -19,5 +25,10 @@ pub fn run(work: Work) -> Outcome {
         }
         Work::Mention(files) => Outcome::Mention(mention::unsaved(&files)),
         Work::Reconcile(sides) => Outcome::Reconciled(Box::new(sides.reconcile())),
+        Work::Gather { wants, images } => {
+            Outcome::Gathered(wants.into_iter().map(|want| gather::gather(want, images)).collect())
+        }
+        Work::Exists { paths } => Outcome::Exists(paths.iter().map(|path| path.exists()).collect()),
+        Work::Paste { folder } => Outcome::Pasted(gather::paste(&folder)),
     }
 }

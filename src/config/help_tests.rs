@@ -60,6 +60,7 @@ fn keys() -> String {
         let pane = match key.panes {
             [Pane::Prompt] => "prompt",
             [Pane::Transcript] => "transcript",
+            [Pane::File] => "file",
             _ => "both",
         };
         let mode = if key.modes.contains(&"i") {

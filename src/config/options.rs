@@ -25,11 +25,12 @@ pub struct KeySpec {
     pub about: &'static str,
 }
 
-/// One of the chat's two buffers.
+/// A buffer that has keys of ours: the chat's two, and files that an agent changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     Transcript,
     Prompt,
+    File,
 }
 
 pub const KEYS: &[KeySpec] = &[
@@ -83,18 +84,104 @@ pub const KEYS: &[KeySpec] = &[
         about: "Go to the previous entry.",
     },
     KeySpec {
+        name: "next_call",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]t"],
+        about: "Go to the next tool call.",
+    },
+    KeySpec {
+        name: "previous_call",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["[t"],
+        about: "Go to the previous tool call.",
+    },
+    KeySpec {
+        name: "next_change",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next tool call that changes files.",
+    },
+    KeySpec {
+        name: "previous_change",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous tool call that changes files.",
+    },
+    KeySpec {
         name: "go_to",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gd", "<CR>"],
-        about: "Go to the file, or the terminal, that the entry under the cursor is about.",
+        about: "Go to what is under the cursor: the question that waits, the line of a change, a file named \
+                in the text, else the file or the terminal that the entry is about.",
     },
     KeySpec {
         name: "toggle",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["<Tab>", "za"],
-        about: "Open or fold the entry under the cursor.",
+        about: "Open or fold what is under the cursor: an entry, or the line under which calls gather.",
+    },
+    KeySpec {
+        name: "details",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["K"],
+        about: "Show all there is to know of the entry under the cursor, such as a call's input and output.",
+    },
+    KeySpec {
+        name: "yank_code",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gy"],
+        about: "Yank the block of code under the cursor.",
+    },
+    KeySpec {
+        name: "outline",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gO"],
+        about: "Show the turns and headings in the location list.",
+    },
+    KeySpec {
+        name: "next_hunk",
+        panes: &[Pane::File],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next change of an agent's, also in another file; in diff mode as |]c|.",
+    },
+    KeySpec {
+        name: "previous_hunk",
+        panes: &[Pane::File],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous change of an agent's, also in another file; in diff mode as |[c|.",
+    },
+    KeySpec {
+        name: "older_prompt",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-p>"],
+        about: "In the prompt's first line: the prompt that was sent before. Elsewhere: one line up.",
+    },
+    KeySpec {
+        name: "newer_prompt",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-n>"],
+        about: "In the prompt's last line: the prompt that was sent after, and at last what you had typed. \
+                Elsewhere: one line down.",
+    },
+    KeySpec {
+        name: "take_back",
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<Up>"],
+        about: "In an empty prompt: take back the last prompt that waits. Else: one line up.",
     },
     KeySpec {
         name: "next_mode",
@@ -102,6 +189,20 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n", "i"],
         default: &["<S-Tab>"],
         about: "Put the agent into the next of its modes.",
+    },
+    KeySpec {
+        name: "follow",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gw"],
+        about: "Go with the agent through the files, go on after a pause, or stay; see |acp-follow|.",
+    },
+    KeySpec {
+        name: "locations",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gl"],
+        about: "Pick one of the places that the agent has been at in this turn.",
     },
     KeySpec {
         name: "restart",
@@ -185,6 +286,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         about: "Whether the agent is offered. `false` hides one of |acp-agents|.",
     },
     OptionSpec {
+        key: "agents.{name}.follow",
+        takes: "boolean",
+        default: "nil",
+        about: "Whether this agent is followed, in place of |acp-config-follow|.",
+    },
+    OptionSpec {
         key: "default_agent",
         takes: "string",
         default: "nil",
@@ -219,6 +326,14 @@ pub const OPTIONS: &[OptionSpec] = &[
         about: "The height in lines of the window that you type into.",
     },
     OptionSpec {
+        key: "prompt.complete",
+        takes: "\"auto\", \"always\" or \"never\"",
+        default: "\"auto\"",
+        about: "Whether completion opens by itself when you type `@`, or `/` at the start of a prompt. \
+                `\"auto\"` leaves it to blink.cmp or nvim-cmp where one of them is loaded; see \
+                |acp-completion|.",
+    },
+    OptionSpec {
         key: "icons",
         takes: "boolean",
         default: "true",
@@ -226,10 +341,36 @@ pub const OPTIONS: &[OptionSpec] = &[
                 said by an icon alone.",
     },
     OptionSpec {
-        key: "follow",
+        key: "timestamps",
         takes: "boolean",
         default: "false",
-        about: "Whether new sessions begin with following on; see |acp-follow|.",
+        about: "Whether the transcript shows when you asked and when a turn was over.",
+    },
+    OptionSpec {
+        key: "follow",
+        takes: "boolean or table",
+        default: "false",
+        about: "Whether agents are followed; see |acp-follow|. A table sets more than that: \
+                `follow = { enabled = true, resume_after = 10 }`.",
+    },
+    OptionSpec {
+        key: "follow.enabled",
+        takes: "boolean",
+        default: "false",
+        about: "What `follow` alone says.",
+    },
+    OptionSpec {
+        key: "follow.resume_after",
+        takes: "seconds",
+        default: "5",
+        about: "How long the window that follows waits after you have done something in it.",
+    },
+    OptionSpec {
+        key: "follow.window",
+        takes: "function",
+        default: "nil",
+        about: "Called with each place before it is shown, with what |AcpLocation| has in it. Returns the \
+                window to show it in, `false` not to show it, or nothing.",
     },
     OptionSpec {
         key: "keys",
@@ -333,6 +474,26 @@ pub const OPTIONS: &[OptionSpec] = &[
                 `{ type = \"http\", name, url, headers }`.",
     },
     OptionSpec {
+        key: "files.outside",
+        takes: "\"ask\" or \"refuse\"",
+        default: "\"ask\"",
+        about: "What becomes of an agent's wish to read or write a file outside of its session's folders: you \
+                are asked, or it is refused; see |acp-outside|.",
+    },
+    OptionSpec {
+        key: "files.allowed.read",
+        takes: "list of paths",
+        default: "{}",
+        about: "Folders and files outside of the session's folders that agents may read without asking. They \
+                are absolute, or begin with `~/`.",
+    },
+    OptionSpec {
+        key: "files.allowed.write",
+        takes: "list of paths",
+        default: "{}",
+        about: "The same for writing. Neither includes the other.",
+    },
+    OptionSpec {
         key: "additional_directories",
         takes: "list of paths",
         default: "{}",
@@ -370,6 +531,19 @@ pub const OPTIONS: &[OptionSpec] = &[
         takes: "boolean",
         default: "true",
         about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed.",
+    },
+    OptionSpec {
+        key: "bell",
+        takes: "boolean",
+        default: "false",
+        about: "Ring the terminal's bell, too, when you are told that.",
+    },
+    OptionSpec {
+        key: "record",
+        takes: "boolean",
+        default: "true",
+        about: "Whether the plugin remembers your sessions, so that |:Acp-sessions| finds them later; see \
+                |acp-record|.",
     },
     OptionSpec {
         key: "timeouts.initialize",

@@ -141,6 +141,11 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// What the value is if it is true or false; anything else is no mistake yet.
+    pub fn is_bool(&self) -> Option<bool> {
+        self.value.as_bool()
+    }
+
     pub fn bool(&self) -> Option<bool> {
         self.value.as_bool().or_else(|| self.unexpected("true or false"))
     }
@@ -167,6 +172,19 @@ impl<'a> Field<'a> {
 
     pub fn paths(&self) -> Option<Vec<PathBuf>> {
         each(&self.list("a list of paths")?, Field::path)
+    }
+
+    /// Paths that are the same from wherever they are meant.
+    pub fn absolute_paths(&self) -> Option<Vec<PathBuf>> {
+        let absolute = |field: &Field<'a>| {
+            let path = field.path()?;
+            if path.is_absolute() {
+                Some(path)
+            } else {
+                field.invalid("is not absolute: begin it with / or ~/")
+            }
+        };
+        each(&self.list("a list of paths")?, absolute)
     }
 
     /// A program's name, or a path in which `~` is the user's home.

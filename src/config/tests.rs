@@ -72,17 +72,19 @@ mod reading {
         let all = json!({
             "agents": { "{name}": {
                 "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
-                "mcp_servers": [{ "name": "m", "command": "/m" }], "enabled": true,
+                "mcp_servers": [{ "name": "m", "command": "/m" }], "enabled": true, "follow": true,
             } },
             "default_agent": "{name}",
             "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
             "icons": false,
-            "follow": true,
+            "timestamps": true,
+            "follow": { "enabled": true, "resume_after": 2 },
             "keys": { "hide": "Q" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
             "diff": { "style": "off" },
-            "files": { "conflict": "markers", "save": "always", "format_on_save": true, "unsaved": "nothing" },
+            "files": { "conflict": "markers", "save": "always", "format_on_save": true, "unsaved": "nothing",
+                "outside": "refuse", "allowed": { "read": ["/docs"], "write": ["~/scratch"] } },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
@@ -90,6 +92,8 @@ mod reading {
             } },
             "log": true,
             "notify": false,
+            "bell": true,
+            "record": false,
             "timeouts": { "initialize": 1.5 },
         });
         let config = read(all.clone());
@@ -105,7 +109,7 @@ mod reading {
                 prompt_height: 3
             }
         );
-        assert!(!config.icons && config.follow && !config.notify);
+        assert!(!config.icons && config.follow.enabled && !config.notify);
         assert_eq!(config.keys.get("hide"), ["Q"]);
         assert_eq!(
             config.terminal,
@@ -121,22 +125,21 @@ mod reading {
             }
         );
         assert_eq!(config.diff.style, DiffStyle::Off);
-        assert_eq!(
-            config.files,
-            FileOptions {
-                conflict: OnConflict::Markers,
-                format_on_save: true,
-                save: Save::Always,
-                unsaved: Unsaved::Nothing,
-            }
-        );
+        assert_eq!(config.files.conflict, OnConflict::Markers);
+        assert_eq!((config.files.save, config.files.unsaved), (Save::Always, Unsaved::Nothing));
+        assert!(config.files.format_on_save);
+        assert_eq!(config.files.outside, OutsideFiles::Refuse);
+        assert_eq!(config.files.allowed_read, [PathBuf::from("/docs")]);
+        assert!(config.files.allowed_write[0].is_absolute());
         assert_eq!(config.additional_directories, [PathBuf::from("/lib")]);
         let project = &config.projects[Path::new("{folder}")];
         assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));
         assert_eq!(config.log, Log::On);
         assert_eq!(config.timeouts.initialize, Duration::from_millis(1500));
 
-        for option in OPTIONS.iter().filter(|option| !option.key.ends_with(".cmd")) {
+        for option in
+            OPTIONS.iter().filter(|option| !option.key.ends_with(".cmd") && option.takes != "function")
+        {
             let pointer = format!("/{}", option.key.replace('.', "/"));
             assert!(all.pointer(&pointer).is_some(), "the example lacks {}", option.key);
         }

@@ -1,9 +1,14 @@
 //! The entries of a transcript: what was said, thought and done, one after the other. An entry
 //! never moves; what may change is its body. How it looks is `transcript`'s business.
 
+use std::path::PathBuf;
+
 use crate::core::address::Address;
 use crate::core::form::Form;
-use crate::core::message::{AgentInfo, AuthMethod, Failure, PlanItem, Severity, StopReason, TurnUsage};
+use crate::core::message::{
+    Access, AgentInfo, AuthMethod, Cost, Failure, PlanItem, Severity, StopReason, TurnUsage,
+};
+use crate::core::outside::Choice;
 use crate::core::session::Moment;
 use crate::core::text::one_line;
 use crate::core::tool_call::ToolCall;
@@ -61,6 +66,8 @@ pub enum Body {
         silent: bool,
         took: u64,
         usage: Option<TurnUsage>,
+        /// What this turn has cost.
+        cost: Option<Cost>,
     },
     TurnFailed(Failure),
 }
@@ -119,6 +126,11 @@ pub struct Elicitation {
 pub enum Subject {
     Form(Form),
     Page(Address),
+    /// A file outside of the session's folders, which are these. Its path is the message.
+    Outside {
+        access: Access,
+        folders: Vec<PathBuf>,
+    },
 }
 
 /// What came of a question.
@@ -128,6 +140,8 @@ pub enum Verdict {
     Open,
     /// The form was sent with values in the fields of these names.
     Answered(Vec<String>),
+    /// What the user said to a file outside of the session's folders.
+    Chosen(Choice),
     /// The user wanted the page opened.
     Agreed,
     Declined,

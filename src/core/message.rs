@@ -11,8 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::changes::TextEdit;
+use crate::core::changeset::{FileReview, OriginId};
+use crate::core::context::Lines;
 use crate::core::diff::Placed;
+use crate::core::locations::Look;
+use crate::core::outside::{Allowed, Rules};
 use crate::core::reconcile::{Reconciled, Sides};
+use crate::core::record::{Kept, Wish};
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -129,11 +134,26 @@ pub enum Command {
     Watch { session: SessionKey, path: PathBuf },
     /// The session has nothing to do with the file any more. All end with the session.
     Unwatch { session: SessionKey, path: PathBuf },
+    /// What agents may do outside of their sessions' folders; until this is told they may do nothing.
+    Outside { rules: Rules },
+    /// Answered by `Allowed`.
+    ListAllowed,
+    /// Take back what was allowed outside of the sessions' folders.
+    Revoke { allowed: Allowed },
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
+    /// Put a file that no buffer holds back to a text, or remove it, unless it holds another one than is
+    /// expected; without a last line break, `None` for no file. Answered by `Computed`.
+    PutBack { job: JobId, path: PathBuf, expected: Option<String>, text: Option<String> },
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
+    /// Keep or recall what the plugin itself remembers of sessions, in this folder.
+    Record { folder: PathBuf, wish: Wish },
+    /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
+    Find { search: JobId, root: PathBuf, query: String },
+    /// Keep or give back what was typed. Done in the order in which it was asked for.
+    Keep(Keep),
     /// End one agent and all that it runs.
     Disconnect { agent: AgentId },
     /// End everything: Neovim is leaving.
@@ -261,6 +281,17 @@ pub enum Event {
         path: PathBuf,
         kind: FileChange,
     },
+    /// What agents may read and write outside of their sessions' folders.
+    Allowed {
+        allowed: Vec<Allowed>,
+        /// What is wrong with the file in which it is kept.
+        trouble: Option<String>,
+    },
+    /// What the user should know of a wish that belongs to no agent.
+    Advised {
+        severity: Severity,
+        text: String,
+    },
     /// Something a user should see that belongs to no entry: noise on stdout, a refused read.
     Noted {
         agent: AgentId,
@@ -271,6 +302,35 @@ pub enum Event {
     Computed {
         job: JobId,
         outcome: Outcome,
+    },
+    /// All that is remembered of sessions, the one used last first, or why it cannot be had.
+    Recalled {
+        job: JobId,
+        kept: Result<Vec<Kept>, String>,
+    },
+    /// Nothing can be remembered of sessions; told once.
+    RecordFailed {
+        text: String,
+    },
+    /// The files that fit best, best first, relative to the root; folders end with a slash. `None` when
+    /// a newer search came in between.
+    Found {
+        search: JobId,
+        files: Option<Vec<String>>,
+    },
+    /// The prompts kept of a project, oldest first.
+    PastPrompts {
+        folder: PathBuf,
+        prompts: Vec<String>,
+    },
+    /// What was typed and never sent in a Neovim that is gone; it is this one's from now on.
+    Adopted {
+        folder: PathBuf,
+        drafts: Vec<Draft>,
+    },
+    /// What was typed could not be kept on the disk (`why` is fit for "couldn't keep your prompts: …").
+    NotKept {
+        why: String,
     },
     /// The agent could not be started or initialized, or its process ended. Nothing more comes.
     Exited {
@@ -707,6 +767,13 @@ pub enum Question {
         path: PathBuf,
         content: String,
     },
+    /// A read or write outside of the session's folders. `path` is without links; an answer that counts
+    /// for more than this once counts for `target`. Answered by a `core::outside::Choice`.
+    Outside {
+        path: PathBuf,
+        target: PathBuf,
+        access: Access,
+    },
     /// `elicitation/create`.
     Form {
         message: String,
@@ -813,6 +880,17 @@ pub enum Work {
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::diff`).
     Place { text: String, diffs: Vec<FileDiff> },
+    /// Take what an agent wrote into the review of its file (`core::changeset`).
+    Review { file: Box<FileReview>, before: Option<String>, after: Option<String>, origin: OriginId },
+    /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
+    Gather { wants: Vec<Want>, images: bool },
+    /// Which of these paths are there.
+    Exists { paths: Vec<PathBuf> },
+    /// What there is at a path, and which lines of it these diffs touch: those of the hunk that is nearest
+    /// to a line, if there is one, else the first.
+    Look { path: PathBuf, diffs: Vec<FileDiff>, near: Option<u32> },
+    /// The clipboard's image, written to a new file in the folder.
+    Paste { folder: PathBuf },
     /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
     /// `known` says is not read.
     Examine { path: PathBuf, encoding: String, known: Option<Stamp> },
@@ -860,6 +938,53 @@ pub enum OnDisk {
     Unreadable(String),
 }
 
+/// One thing that a prompt refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Want {
+    /// A file on the disk, or some of its lines. `name` is what the user wrote; if that was not surely
+    /// meant as a file, nothing is said where there is none.
+    File { name: String, path: PathBuf, lines: Option<Lines>, deliberate: bool },
+    /// What `git diff` says there.
+    Diff { root: PathBuf },
+    /// What the editor's thread has found already.
+    Ready(Gathered),
+}
+
+/// What became of a [`Want`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Gathered {
+    Content(Content),
+    /// There is no such thing; the reference stays text. Why, as a sentence for the user, if they are to
+    /// know.
+    Nothing(Option<String>),
+    /// It can't be sent, so the prompt isn't either. Fit for "couldn't send the prompt: …".
+    Refused(String),
+}
+
+/// What to do with what was typed. The folder is the project's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keep {
+    /// Add to the prompts of before.
+    Prompt { folder: PathBuf, text: String },
+    /// Answered by `PastPrompts`.
+    Recall { folder: PathBuf },
+    /// All that is typed and not sent in this Neovim, in place of what was said last.
+    Drafts { folder: PathBuf, drafts: Vec<Draft> },
+    /// Take over what Neovims that are gone have left. Answered by `Adopted`.
+    Adopt { folder: PathBuf },
+}
+
+/// A prompt that was typed and not sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    pub text: String,
+    pub agent: String,
+    /// The agent's own id of the session.
+    pub session: Option<String>,
+    /// Milliseconds since 1970.
+    pub at: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     Edits(Vec<TextEdit>),
@@ -868,4 +993,13 @@ pub enum Outcome {
     Stamped(Option<Stamp>),
     Mention(String),
     Reconciled(Box<Reconciled>),
+    Reviewed(Box<FileReview>),
+    /// Else why not, fit for "couldn't undo ..: ".
+    PutBack(Result<(), String>),
+    /// In the order of the wants.
+    Gathered(Vec<Gathered>),
+    Exists(Vec<bool>),
+    /// The file, or why there is none (fit for "couldn't paste an image: …").
+    Pasted(Result<PathBuf, String>),
+    Looked(Look),
 }

@@ -2,17 +2,25 @@
 //! knows Neovim, tokio, a clock or the disk.
 
 pub mod address;
+pub mod authors;
 pub mod changes;
+pub mod changeset;
+pub mod context;
 pub mod diff;
 pub mod encoding;
 pub mod entry;
+pub mod export;
 pub mod form;
+pub mod history;
+pub mod locations;
 pub mod mention;
 pub mod merge;
 pub mod message;
 pub mod output;
+pub mod outside;
 pub mod pattern;
 pub mod reconcile;
+pub mod record;
 pub mod review;
 pub mod session;
 pub mod slice;

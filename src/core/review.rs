@@ -27,6 +27,23 @@ pub struct Review {
 struct Span {
     base: Range<usize>,
     current: Range<usize>,
+    /// The user has changed it since, too.
+    mixed: bool,
+}
+
+/// A few lines that replace others: rows of the text before, and what stands there now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Splice {
+    pub rows: Range<usize>,
+    pub lines: Vec<String>,
+}
+
+impl From<Splice> for TextEdit {
+    /// In the shape of whole lines, see [`TextEdit::whole_lines`].
+    fn from(Splice { rows, mut lines }: Splice) -> Self {
+        lines.push(String::new());
+        Self { start: (rows.start, 0), end: (rows.end, 0), lines }
+    }
 }
 
 impl Review {
@@ -71,30 +88,78 @@ impl Review {
         })
     }
 
+    /// Whether the user has changed a hunk since the agent made it.
+    pub fn is_mixed(&self, hunk: usize) -> bool {
+        self.spans.get(hunk).is_some_and(|span| span.mixed)
+    }
+
+    /// The rows of the present text that the hunk's lines stand at.
+    pub fn rows(&self, hunk: usize) -> Option<Range<usize>> {
+        self.spans.get(hunk).map(|span| span.current.clone())
+    }
+
+    /// The number of lines that are there now.
+    pub fn line_count(&self) -> usize {
+        self.current.len()
+    }
+
+    /// Lines of the present text.
+    pub fn lines(&self, rows: Range<usize>) -> &[String] {
+        &self.current[rows]
+    }
+
+    /// What leads from the present text to another, as one splice; `None` when they are the same.
+    pub fn difference(&self, text: &str) -> Option<Splice> {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let first = self.current.iter().zip(&lines).take_while(|(old, new)| old == *new).count();
+        if first == self.current.len() && first == lines.len() {
+            return None;
+        }
+        let most = self.current.len().min(lines.len()) - first;
+        let both = self.current.iter().rev().zip(lines.iter().rev());
+        let last = both.take(most).take_while(|(old, new)| old == *new).count();
+        let lines = lines[first..lines.len() - last].iter().map(|line| (*line).to_owned()).collect();
+        Some(Splice { rows: first..self.current.len() - last, lines })
+    }
+
     /// The agent changed the text.
     pub fn agent_wrote(&mut self, text: &str) {
-        self.current = split(text);
-        self.compare();
+        if let Some(splice) = self.difference(text) {
+            self.agent_spliced(splice);
+        }
     }
 
     /// The user changed the text. What they did to lines that are the agent's, or between two of them,
     /// becomes a part of that hunk; all else is in the base from now on.
     pub fn user_wrote(&mut self, text: &str) {
-        let text = split(text);
-        let mut base = Vec::with_capacity(self.base.len());
-        let mut done = 0;
-        for (rows, lines) in self.for_base(&changes::changes(&self.current, &text)) {
-            base.extend_from_slice(&self.base[done..rows.start]);
-            base.extend_from_slice(&text[lines]);
-            done = rows.end;
+        if let Some(splice) = self.difference(text) {
+            self.user_spliced(splice);
         }
-        base.extend_from_slice(&self.base[done..]);
-        if base.is_empty() {
-            base.push(String::new());
+    }
+
+    /// The agent changed lines. Costs what the lines and the hunks at them cost, not what the text does.
+    pub fn agent_spliced(&mut self, splice: Splice) {
+        let window = self.window(&splice.rows);
+        self.splice(splice, window, 0, false);
+    }
+
+    /// The user changed lines; see [`Self::user_wrote`].
+    pub fn user_spliced(&mut self, splice: Splice) {
+        let window = self.window(&splice.rows);
+        let changes = self.changes(&splice);
+        let touched = changes.iter().any(|change| self.is_agents(&change.old));
+        let for_base = self.for_base(&changes);
+        let before = self.base.len();
+        for (rows, lines) in for_base.into_iter().rev() {
+            let first = splice.rows.start;
+            let new = splice.lines[lines.start - first..lines.end - first].iter().cloned();
+            self.base.splice(rows, new);
         }
-        self.base = base;
-        self.current = text;
-        self.compare();
+        if self.base.is_empty() {
+            self.base.push(String::new());
+        }
+        let grown = self.base.len() as isize - before as isize;
+        self.splice(splice, window, grown, touched);
     }
 
     /// Takes a hunk over for good. A number that no hunk has does nothing.
@@ -103,15 +168,16 @@ impl Review {
         self.base.splice(span.base, self.current[span.current].iter().cloned());
     }
 
-    /// Puts back what was there before a hunk, and gives the edits that do so in the present text. A
-    /// number that no hunk has does nothing.
-    pub fn undo(&mut self, hunk: usize) -> Vec<TextEdit> {
-        let before = self.current();
-        let Some(span) = self.take(hunk, |span| &mut span.current, |span| span.base.len()) else {
-            return Vec::new();
-        };
-        self.current.splice(span.current, self.base[span.base].iter().cloned());
-        changes::edits(&before, &self.current())
+    /// Puts back what was there before a hunk, and gives what does so in the present text. A number that
+    /// no hunk has does nothing.
+    pub fn undo(&mut self, hunk: usize) -> Option<Splice> {
+        let span = self.take(hunk, |span| &mut span.current, |span| span.base.len())?;
+        let splice = Splice { rows: span.current, lines: self.base[span.base].to_vec() };
+        self.current.splice(splice.rows.clone(), splice.lines.iter().cloned());
+        if self.current.is_empty() {
+            self.current.push(String::new());
+        }
+        Some(splice)
     }
 
     pub fn keep_all(&mut self) {
@@ -119,26 +185,87 @@ impl Review {
         self.spans.clear();
     }
 
-    /// Puts back what was there before all hunks, and gives the edits that do so.
-    pub fn undo_all(&mut self) -> Vec<TextEdit> {
-        let edits = changes::edits(&self.current(), &self.base());
-        self.current.clone_from(&self.base);
-        self.spans.clear();
-        edits
+    /// What a splice changes line by line; rows are those of the text.
+    pub(crate) fn changes(&self, splice: &Splice) -> Vec<Change> {
+        let Splice { rows, lines } = splice;
+        let start = rows.start;
+        if rows.is_empty() || lines.is_empty() {
+            return vec![Change { old: rows.clone(), new: start..start + lines.len() }];
+        }
+        let mut changes = changes::changes(&self.current[rows.clone()], lines);
+        for Change { old, new } in &mut changes {
+            *old = old.start + start..old.end + start;
+            *new = new.start + start..new.end + start;
+        }
+        changes
+    }
+
+    /// The spans at and around rows of the present text, and the part of the two texts that is to be
+    /// compared anew when these rows change: it ends in lines that are the same on both sides, where
+    /// there are any.
+    fn window(&self, rows: &Range<usize>) -> Window {
+        let mut start = rows.start.saturating_sub(1);
+        let mut end = (rows.end + 1).min(self.current.len());
+        let first = self.spans.partition_point(|span| span.current.end < start);
+        let last = self.spans.partition_point(|span| span.current.start <= end).max(first);
+        if let Some(span) = self.spans[first..last].first() {
+            start = start.min(span.current.start);
+        }
+        if let Some(span) = self.spans[first..last].last() {
+            end = end.max(span.current.end);
+        }
+        let base_start = match first.checked_sub(1).map(|at| &self.spans[at]) {
+            Some(before) => start - before.current.end + before.base.end,
+            None => start,
+        };
+        let base_end = match self.spans.get(last) {
+            Some(after) => after.base.start - (after.current.start - end),
+            None => self.base.len() - (self.current.len() - end),
+        };
+        Window { spans: first..last, base: base_start..base_end, current: start..end }
+    }
+
+    fn splice(&mut self, splice: Splice, window: Window, grown: isize, touched: bool) {
+        let mut lines = splice.lines;
+        if lines.is_empty() && splice.rows.len() == self.current.len() {
+            lines.push(String::new());
+        }
+        let longer = lines.len() as isize - splice.rows.len() as isize;
+        let new = splice.rows.start..splice.rows.start + lines.len();
+        self.current.splice(splice.rows, lines);
+        let base = window.base.start..window.base.end.saturating_add_signed(grown);
+        let current = window.current.start..window.current.end.saturating_add_signed(longer);
+        let was_mixed: Vec<Range<usize>> = self.spans[window.spans.clone()]
+            .iter()
+            .filter(|span| span.mixed)
+            .map(|span| span.base.clone())
+            .collect();
+        let mut spans = compared(&self.base, base, &self.current, current);
+        for span in &mut spans {
+            let meets =
+                |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
+            span.mixed = touched && meets(&new, &span.current)
+                || was_mixed.iter().any(|other| meets(other, &span.base));
+        }
+        let after = window.spans.start + spans.len();
+        self.spans.splice(window.spans, spans);
+        let moved = |range: &Range<usize>, by: isize| {
+            range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by)
+        };
+        for span in &mut self.spans[after..] {
+            span.base = moved(&span.base, grown);
+            span.current = moved(&span.current, longer);
+        }
     }
 
     fn compare(&mut self) {
-        let ops = capture_diff_slices(Algorithm::Myers, &self.base, &self.current);
-        self.spans.clear();
-        for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
-            let (base, current) = (op.old_range(), op.new_range());
-            match self.spans.last_mut() {
-                Some(last) if last.base.end == base.start && last.current.end == current.start => {
-                    (last.base.end, last.current.end) = (base.end, current.end);
-                }
-                _ => self.spans.push(Span { base, current }),
-            }
-        }
+        self.spans = compared(&self.base, 0..self.base.len(), &self.current, 0..self.current.len());
+    }
+
+    /// Whether rows are the agent's, some of them at least, or lie within what is.
+    fn is_agents(&self, rows: &Range<usize>) -> bool {
+        let within = rows.is_empty() && self.base_before(rows.start).is_none();
+        within || rows.clone().any(|row| self.base_row(row).is_none())
     }
 
     /// Takes a span out, before one side of it gets as many lines as `len` says.
@@ -203,6 +330,31 @@ impl Review {
     }
 }
 
+/// Which part of a review a change is about.
+struct Window {
+    spans: Range<usize>,
+    base: Range<usize>,
+    current: Range<usize>,
+}
+
+/// The runs of lines in which parts of two texts differ.
+fn compared(old: &[String], base: Range<usize>, new: &[String], current: Range<usize>) -> Vec<Span> {
+    let ops = capture_diff_slices(Algorithm::Myers, &old[base.clone()], &new[current.clone()]);
+    let mut spans: Vec<Span> = Vec::new();
+    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        let (from, to) = (op.old_range(), op.new_range());
+        let from = from.start + base.start..from.end + base.start;
+        let to = to.start + current.start..to.end + current.start;
+        match spans.last_mut() {
+            Some(last) if last.base.end == from.start && last.current.end == to.start => {
+                (last.base.end, last.current.end) = (from.end, to.end);
+            }
+            _ => spans.push(Span { base: from, current: to, mixed: false }),
+        }
+    }
+    spans
+}
+
 fn split(text: &str) -> Vec<String> {
     text.split('\n').map(str::to_owned).collect()
 }
@@ -226,9 +378,18 @@ mod tests {
     }
 
     fn undo(review: &mut Review, hunk: usize) {
-        let before = review.current();
-        let edits = review.undo(hunk);
-        assert_eq!(changes::apply(&before, &edits), review.current());
+        let mut lines = split(&review.current());
+        let splice = review.undo(hunk).expect("a hunk of this number");
+        lines.splice(splice.rows, splice.lines);
+        if lines.is_empty() {
+            lines.push(String::new());
+        }
+        assert_eq!(lines, split(&review.current()));
+    }
+
+    fn undo_all(review: &mut Review) {
+        (0..review.hunks().len()).rev().for_each(|hunk| undo(review, hunk));
+        assert!(review.is_settled());
     }
 
     #[test]
@@ -249,7 +410,7 @@ mod tests {
         let mut review = Review::new("a", "b");
         let before = review.clone();
         review.keep(1);
-        assert_eq!(review.undo(7), []);
+        assert_eq!(review.undo(7), None);
         assert_eq!(review, before);
     }
 
@@ -310,6 +471,17 @@ mod tests {
         let mut review = Review::new("a\nb\nc", "a\nB\nc");
         review.user_wrote("a\nb\nc");
         assert!(review.is_settled());
+    }
+
+    #[test]
+    fn a_hunk_is_mixed_once_the_user_has_changed_its_lines() {
+        let mut review = Review::new("a\nb\nc\nd\ne", "a\nB\nc\nD\ne");
+        review.user_wrote("mine\na\nB\nc\nD\ne");
+        assert_eq!([0, 1].map(|hunk| review.is_mixed(hunk)), [false, false]);
+        review.user_wrote("mine\na\nB\nc\nD too\ne");
+        assert_eq!([0, 1].map(|hunk| review.is_mixed(hunk)), [false, true]);
+        review.agent_wrote("mine\nA\nB\nc\nD too\nE");
+        assert_eq!([0, 1].map(|hunk| review.is_mixed(hunk)), [false, true]);
     }
 
     #[test]
@@ -405,7 +577,9 @@ mod tests {
         #[test]
         fn all_at_once_is_the_same_as_one_by_one(base in text(), current in text()) {
             let mut review = Review::new(&base, &current);
-            prop_assert_eq!(changes::apply(&current, &review.clone().undo_all()), &*base);
+            let mut other = review.clone();
+            undo_all(&mut other);
+            prop_assert_eq!(other.current(), &*base);
             review.keep_all();
             prop_assert_eq!((review.base(), review.is_settled()), (current, true));
         }
@@ -422,6 +596,7 @@ mod tests {
             let mut review = Review::new(&base, &base);
             for (user, text) in texts {
                 if user { review.user_wrote(&text) } else { review.agent_wrote(&text) }
+                prop_assert_eq!(review.difference(&text), None);
                 prop_assert_eq!(review.current(), text);
                 check(&review);
             }
@@ -446,7 +621,7 @@ mod tests {
             check(&review);
             let shown: Vec<String> = review.hunks().into_iter().flat_map(|hunk| [hunk.removed, hunk.added].concat()).collect();
             prop_assert!(shown.iter().all(|line| !line.starts_with("user")), "{shown:?}");
-            review.undo_all();
+            undo_all(&mut review);
             // Lines written where others are gone may come to stand before or after those.
             let sorted = |text: String| {
                 let mut lines: Vec<String> = split(&text);

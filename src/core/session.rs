@@ -3,15 +3,18 @@
 //! back as [`Command`]s, what to draw as a set of touched entries.
 
 mod asks;
+mod outside;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::Path;
 
 pub use asks::{OpenAsk, Wanted};
 
+use crate::core::context;
 use crate::core::entry::{Body, Entry, EntryId, Greeting, Verdict, display_name};
 use crate::core::message::{
     AgentId, AgentInfo, Answer, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending, Failure,
-    FailureKind, Models, Modes, Opened, Place, Reopen, ResourceBody, Role, SessionKey, Severity,
+    FailureKind, Models, Modes, Opened, Place, PlanItem, Reopen, ResourceBody, Role, SessionKey, Severity,
     SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::text::one_line;
@@ -72,6 +75,8 @@ pub struct Session {
     pub taking_up: Option<(String, Reopen)>,
     pub phase: Phase,
     pub title: Option<String>,
+    /// The title is the user's: the agent does not change it.
+    named: bool,
     pub modes: Option<Modes>,
     pub models: Option<Models>,
     pub options: Vec<ConfigOption>,
@@ -90,6 +95,10 @@ pub struct Session {
     /// Something outside the entries changed: phase, title, mode, usage, queue.
     status_touched: bool,
     speaker_shown: bool,
+    /// The newest plan.
+    plan: Option<EntryId>,
+    /// What the conversation had cost when the turn began.
+    cost_before: Option<Cost>,
 }
 
 /// A prompt that waits to be sent.
@@ -98,6 +107,13 @@ pub struct Queued {
     pub content: Vec<Content>,
     /// It was sent before and stands in the transcript; the agent wanted a login first.
     again: bool,
+}
+
+impl Queued {
+    /// As its user wrote it.
+    pub fn text(&self) -> String {
+        describe(&self.content, Path::new("")).0
+    }
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -139,6 +155,7 @@ impl Session {
             taking_up: None,
             phase: Phase::Opening { since: now },
             title: None,
+            named: false,
             modes: None,
             models: None,
             options: Vec::new(),
@@ -154,6 +171,8 @@ impl Session {
             touched: BTreeSet::new(),
             status_touched: true,
             speaker_shown: false,
+            plan: None,
+            cost_before: None,
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),
@@ -183,9 +202,41 @@ impl Session {
         })
     }
 
+    /// The newest plan.
+    pub fn plan(&self) -> Option<&[PlanItem]> {
+        match &self.entry(self.plan?)?.body {
+            Body::Plan(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The plan of the turn that runs, or that ran last.
+    pub fn present_plan(&self) -> Option<&[PlanItem]> {
+        self.turn.plan.and_then(|_| self.plan())
+    }
+
     /// Prompts that wait for the turn to end, oldest first.
     pub fn queue(&self) -> &VecDeque<Queued> {
         &self.queue
+    }
+
+    /// Takes a prompt out of the line. One that stands in the transcript already stays in it.
+    pub fn unqueue(&mut self, index: usize) -> Option<Queued> {
+        self.queue.get(index).filter(|queued| !queued.again)?;
+        self.status_touched = true;
+        self.queue.remove(index)
+    }
+
+    /// Moves a prompt to another place in the line; none gets before one that is sent again.
+    pub fn move_queued(&mut self, from: usize, to: usize) {
+        let first = usize::from(self.queue.front().is_some_and(|queued| queued.again));
+        if from < first || from >= self.queue.len() {
+            return;
+        }
+        if let Some(queued) = self.queue.remove(from) {
+            self.queue.insert(to.clamp(first, self.queue.len().max(first)), queued);
+            self.status_touched = true;
+        }
     }
 
     /// How many prompts were sent into the running turn and are not confirmed yet.
@@ -251,6 +302,48 @@ impl Session {
             entry.open = !entry.open;
             self.touched.insert(id);
         }
+    }
+
+    /// The user calls the conversation this; nothing gives the naming back to the agent.
+    pub fn rename(&mut self, title: &str) {
+        let title = one_line(title);
+        self.named = !title.is_empty();
+        self.title = Some(title).filter(|title| !title.is_empty());
+        self.status_touched = true;
+    }
+
+    pub fn was_named(&self) -> bool {
+        self.named
+    }
+
+    /// The first thing that the user said.
+    pub fn first_prompt(&self) -> Option<&str> {
+        self.entries.iter().find_map(|entry| match &entry.body {
+            Body::User { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Everything that the user said.
+    pub fn prompts(&self) -> impl Iterator<Item = &String> {
+        self.entries.iter().filter_map(|entry| match &entry.body {
+            Body::User { text, .. } => Some(text),
+            _ => None,
+        })
+    }
+
+    /// Shows what was said before this session was taken up, where the agent does not.
+    pub fn recall<'a>(&mut self, prompts: impl Iterator<Item = &'a str>, now: Moment) {
+        for text in prompts {
+            self.add(Body::User { text: text.to_owned(), attachments: Vec::new() }, now);
+        }
+        self.speaker_shown = false;
+    }
+
+    /// What the agent has said in the present turn, or in the last one.
+    pub fn answer_text(&self) -> String {
+        let said = self.entries[self.turn.first.min(self.entries.len())..].iter().filter_map(Entry::stream);
+        said.collect::<Vec<_>>().join("\n\n")
     }
 
     // Opening and ending.
@@ -388,13 +481,14 @@ impl Session {
         let Some(Queued { content, again }) = self.queue.pop_front() else {
             return Vec::new();
         };
-        let (text, attachments) = describe(&content);
+        let (text, attachments) = describe(&content, &self.place.cwd);
         let asked = |entry: &Entry| matches!(entry.body, Body::User { .. });
         let first = match again {
             true => self.entries.iter().rposition(asked).unwrap_or_default(),
             false => self.entries.len(),
         };
         self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
+        self.cost_before.clone_from(&self.cost);
         if !again {
             self.add(Body::User { text, attachments }, now);
         }
@@ -446,7 +540,7 @@ impl Session {
     /// Shows what the user said while the agent was at work; agents do not send it back.
     fn said_meanwhile(&mut self, content: &[Content], now: Moment) {
         self.end_thought(now);
-        let (text, attachments) = describe(content);
+        let (text, attachments) = describe(content, &self.place.cwd);
         // Should one do so after all, it is known by this.
         self.turn.prompt.push('\n');
         self.turn.prompt.push_str(&text);
@@ -511,7 +605,13 @@ impl Session {
             // Many agents leak the exception that aborting them raised; the user asked for the end.
             TurnEnd::Failed(_) if cancelling => {
                 self.close_calls(&Cause::TurnCancelled, now);
-                Body::Stop { reason: StopReason::Cancelled, silent: false, took, usage: None }
+                Body::Stop {
+                    reason: StopReason::Cancelled,
+                    silent: false,
+                    took,
+                    usage: None,
+                    cost: self.turn_cost(),
+                }
             }
             TurnEnd::Failed(failure) => {
                 self.close_calls(&Cause::AgentGone, now);
@@ -537,7 +637,7 @@ impl Session {
                         self.touched.insert(EntryId(index));
                     }
                 }
-                Body::Stop { reason, silent: !self.turn.answered, took, usage }
+                Body::Stop { reason, silent: !self.turn.answered, took, usage, cost: self.turn_cost() }
             }
         };
         self.add(body, now);
@@ -545,6 +645,14 @@ impl Session {
         self.phase = Phase::Idle;
         self.status_touched = true;
         self.next_prompt(now)
+    }
+
+    /// What the turn has cost, where the agent tells what the conversation has.
+    fn turn_cost(&self) -> Option<Cost> {
+        let now = self.cost.as_ref()?;
+        let before = self.cost_before.as_ref().filter(|before| before.currency == now.currency);
+        let amount = now.amount - before.map_or(0.0, |before| before.amount);
+        (amount > 0.0).then(|| Cost { amount, currency: now.currency.clone() })
     }
 
     // Updates.
@@ -569,14 +677,20 @@ impl Session {
             Update::ToolCall(patch) => {
                 self.upsert(*patch, now);
             }
-            Update::Plan(items) => match self.turn.plan {
-                Some(entry) => {
-                    self.entries[entry.0].body = Body::Plan(items);
-                    self.touched.insert(entry);
+            Update::Plan(items) => {
+                match self.turn.plan {
+                    Some(entry) => {
+                        self.entries[entry.0].body = Body::Plan(items);
+                        self.touched.insert(entry);
+                    }
+                    None if items.is_empty() => {}
+                    None => {
+                        self.turn.plan = Some(self.say(Body::Plan(items), now));
+                        self.plan = self.turn.plan;
+                    }
                 }
-                None if items.is_empty() => {}
-                None => self.turn.plan = Some(self.say(Body::Plan(items), now)),
-            },
+                self.status_touched = true;
+            }
             Update::Commands(commands) => self.commands = commands,
             Update::Mode(mode) => {
                 self.set_mode(mode);
@@ -587,7 +701,7 @@ impl Session {
                 self.status_touched = true;
             }
             Update::Info { title, updated_at: _ } => {
-                if let Some(title) = title {
+                if let Some(title) = title.filter(|_| !self.named) {
                     self.title = title.map(|title| one_line(&title));
                     self.status_touched = true;
                 }
@@ -807,13 +921,13 @@ pub fn exit_text(exit: Option<&crate::core::message::Exit>) -> String {
 }
 
 /// A prompt as its user sees it: the text, and a line for each attachment.
-fn describe(content: &[Content]) -> (String, Vec<String>) {
+fn describe(content: &[Content], root: &Path) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut attachments = Vec::new();
     for block in content {
         match block {
             Content::Text(part) => text.push_str(part),
-            other => attachments.push(as_markdown(other)),
+            other => attachments.push(context::label(other, root).unwrap_or_else(|| as_markdown(other))),
         }
     }
     (text, attachments)

@@ -84,6 +84,8 @@ pub struct ToolCall {
     pub kind: ToolKind,
     pub status: Status,
     pub content: Vec<ToolContent>,
+    /// Lines that come and lines that go, in all its diffs.
+    pub counted: (usize, usize),
     pub locations: Vec<Location>,
     pub raw_input: Option<Value>,
     pub raw_output: Option<Value>,
@@ -101,6 +103,7 @@ impl ToolCall {
             kind: ToolKind::Other,
             status: Status::Pending,
             content: Vec::new(),
+            counted: (0, 0),
             locations: Vec::new(),
             raw_input: None,
             raw_output: None,
@@ -118,7 +121,10 @@ impl ToolCall {
         }
         self.name = name.or(self.name.take());
         self.kind = kind.unwrap_or(self.kind);
-        self.content = content.unwrap_or_else(|| std::mem::take(&mut self.content));
+        if let Some(content) = content {
+            self.content = content;
+            self.counted = self.count();
+        }
         self.locations = locations.unwrap_or_else(|| std::mem::take(&mut self.locations));
         self.raw_input = raw_input.or(self.raw_input.take());
         self.raw_output = raw_output.or(self.raw_output.take());
@@ -133,6 +139,15 @@ impl ToolCall {
             self.ended = Some(now);
         }
         self.status = status;
+    }
+
+    /// Counted when diffs come rather than when they are drawn, which is often.
+    fn count(&self) -> (usize, usize) {
+        let bytes = |diff: &FileDiff| diff.old_text.as_ref().map_or(0, String::len) + diff.new_text.len();
+        if self.diffs().map(bytes).sum::<usize>() > 4 * COMPARED {
+            return (0, 0);
+        }
+        self.diffs().map(count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y))
     }
 
     pub fn diffs(&self) -> impl Iterator<Item = &FileDiff> {
@@ -220,6 +235,25 @@ impl ToolCall {
             names => Some(names.join(", ")),
         }
     }
+}
+
+/// Files with more bytes than this, the old text and the new together, are not compared on the editor's
+/// thread.
+pub const COMPARED: usize = 200_000;
+
+/// Lines that come and lines that go.
+pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
+    let old = diff.old_text.as_deref().unwrap_or_default();
+    if old.len() + diff.new_text.len() > COMPARED {
+        // Counting is a courtesy; a big file is not compared on the editor's thread for it.
+        return (0, 0);
+    }
+    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
+    changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
+        similar::ChangeTag::Insert => (added + 1, removed),
+        similar::ChangeTag::Delete => (added, removed + 1),
+        similar::ChangeTag::Equal => (added, removed),
+    })
 }
 
 /// A text with the paths in a folder written from there.

@@ -3,17 +3,19 @@
 //! with icons off: words come first.
 
 mod call;
+pub mod details;
 mod elicitation;
 mod greeting;
 pub mod groups;
+pub mod reading;
 mod summary;
 
 use std::ops::Range;
+use std::path::PathBuf;
 
-pub use self::call::count_lines;
 use crate::core::entry::{Body, Entry};
 use crate::core::message::{
-    Failure, FailureKind, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
+    Cost, Failure, FailureKind, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
 };
 use crate::core::text::one_line;
 use crate::core::tool_call::Status;
@@ -24,9 +26,17 @@ pub struct Style {
     pub icons: bool,
     /// The width of the window in cells; titles are cut to it.
     pub width: usize,
+    /// Minutes that the clock on the wall is ahead of UTC, where times are to be shown.
+    pub clock: Option<i64>,
 }
 
 impl Style {
+    /// `14:02`, for a moment in milliseconds since 1970.
+    fn clock(&self, at: u64) -> Option<String> {
+        let minutes = i64::try_from(at / 60_000).ok()? + self.clock?;
+        Some(format!("{:02}:{:02}", minutes.rem_euclid(24 * 60) / 60, minutes.rem_euclid(60)))
+    }
+
     fn narrower(&self, cells: usize) -> Self {
         Self { width: self.width.saturating_sub(cells), ..self.clone() }
     }
@@ -52,8 +62,22 @@ pub struct Drawing {
     pub marks: Vec<Mark>,
     /// Virtual text at the right edge.
     pub right: Vec<(usize, String)>,
+    /// Where rows lead to.
+    pub targets: Vec<Target>,
     /// The rows that are Markdown.
     pub markdown: Option<Range<usize>>,
+}
+
+/// The place in a file that a row is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    pub row: usize,
+    pub path: PathBuf,
+    /// 1-based.
+    pub line: Option<u32>,
+    /// What stands there. An agent may have told a part of the file only, so the line's number may count
+    /// from somewhere else.
+    pub text: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +106,8 @@ impl Drawing {
         self.lines.extend(other.lines);
         self.marks.extend(other.marks.into_iter().map(|mark| Mark { row: mark.row + rows, ..mark }));
         self.right.extend(other.right.into_iter().map(|(row, text)| (row + rows, text)));
+        self.targets
+            .extend(other.targets.into_iter().map(|target| Target { row: target.row + rows, ..target }));
     }
 
     fn indented(&mut self, text: &str, indent: &str, group: Option<&'static str>) {
@@ -175,8 +201,10 @@ pub fn draw(
     match &entry.body {
         Body::Greeting(greeting) => greeting::draw(&mut drawing, greeting),
         Body::User { text, attachments } => {
-            if entry.refused {
-                drawing.right.push((drawing.lines.len(), "refused, no longer in the context".to_owned()));
+            let refused = entry.refused.then(|| "refused, no longer in the context".to_owned());
+            let facts: Vec<String> = refused.into_iter().chain(style.clock(entry.at.0)).collect();
+            if !facts.is_empty() {
+                drawing.right.push((drawing.lines.len(), facts.join(" · ")));
             }
             drawing.line("You", Some("AcpUser"));
             drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
@@ -224,8 +252,11 @@ pub fn draw(
                 drawing.indented(summary, "  ", Some("AcpThought"));
             }
         }
-        Body::Stop { reason, silent, took, usage } => {
-            draw_stop(&mut drawing, reason, *silent, *took, usage.as_ref());
+        Body::Stop { reason, silent, took, usage, cost } => {
+            if let Some(clock) = style.clock(entry.at.0) {
+                drawing.right.push((drawing.lines.len(), clock));
+            }
+            draw_stop(&mut drawing, reason, *silent, *took, usage.as_ref(), cost.as_ref());
         }
         Body::TurnFailed(failure) => {
             drawing.line(format!("The turn failed: {}", readable(&failure.message)), Some("AcpError"));
@@ -276,9 +307,21 @@ pub fn status_mark(status: Status, icons: bool) -> (&'static str, &'static str) 
     (if icons { icon } else { word }, group)
 }
 
-fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
+/// A plan by itself.
+pub fn plan(items: &[PlanItem], style: &Style) -> Drawing {
+    let mut drawing = Drawing::default();
+    draw_plan(&mut drawing, items, style);
+    drawing
+}
+
+/// How many items of a plan are done: `2/5`.
+pub fn progress(items: &[PlanItem]) -> String {
     let done = items.iter().filter(|item| item.status == PlanStatus::Completed).count();
-    drawing.line(format!("Plan {done}/{}", items.len()), Some("AcpPlan"));
+    format!("{done}/{}", items.len())
+}
+
+fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
+    drawing.line(format!("Plan {}", progress(items)), Some("AcpPlan"));
     for item in items {
         let (icon, word, group) = match item.status {
             PlanStatus::Pending => ("○", "[ ]", "AcpToolPending"),
@@ -292,13 +335,21 @@ fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
     }
 }
 
-fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, took: u64, usage: Option<&TurnUsage>) {
+fn draw_stop(
+    drawing: &mut Drawing,
+    reason: &StopReason,
+    silent: bool,
+    took: u64,
+    usage: Option<&TurnUsage>,
+    cost: Option<&Cost>,
+) {
     let mut facts = vec![seconds(took)];
     if let Some(usage) = usage
         && usage.total > 0
     {
         facts.push(format!("{} tokens", grouped(usage.total)));
     }
+    facts.extend(cost.map(price));
     let facts = facts.join(" · ");
     let (text, group) = match reason {
         StopReason::EndTurn if silent => ("The agent ended without an answer".to_owned(), "AcpToolWaiting"),
@@ -319,6 +370,15 @@ fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, took: u64
         StopReason::Other(word) => (format!("Ended: {}", one_line(word)), "AcpToolWaiting"),
     };
     drawing.line(format!("{text} · {facts}"), Some(group));
+}
+
+/// `$0.12`, `0.12 EUR`; less than a cent is not rounded away.
+pub fn price(cost: &Cost) -> String {
+    let digits = if cost.amount > 0.0 && cost.amount < 0.01 { 4 } else { 2 };
+    match cost.currency.as_str() {
+        "USD" => format!("${:.digits$}", cost.amount),
+        currency => format!("{:.digits$} {}", cost.amount, one_line(currency)),
+    }
 }
 
 /// A failure's message on one line. Many agents pass on the JSON that a model's service answered; what

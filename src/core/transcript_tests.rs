@@ -10,7 +10,7 @@ use crate::core::message::{
 use crate::core::session::{Moment, Session};
 
 fn style(icons: bool) -> Style {
-    Style { icons, width: 80 }
+    Style { icons, width: 80, clock: None }
 }
 
 /// A session's whole transcript as text, with what stands at the right edge behind a bar.
@@ -245,7 +245,7 @@ fn long_titles_are_cut_in_the_middle_and_times_are_short() {
 fn each_stop_reason_has_a_sentence_of_its_own() {
     let line = |reason: StopReason, silent| {
         let mut drawing = Drawing::default();
-        draw_stop(&mut drawing, &reason, silent, 1000, None);
+        draw_stop(&mut drawing, &reason, silent, 1000, None, None);
         drawing.lines.remove(0)
     };
     let all = [

@@ -5,16 +5,21 @@
 mod changes;
 mod chats;
 mod choices;
+mod export;
+mod follow;
 mod prompts;
+mod reading;
+mod review;
 mod sessions;
 mod transcript;
 mod views;
 
 pub use sessions::session_status;
+use transcript::{has_change, is_call};
 
 use std::path::PathBuf;
 
-use mlua::{Lua, LuaSerdeExt as _, Result, Table, Value};
+use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::Config;
@@ -26,16 +31,32 @@ use crate::nvim::{enter, picker, run, to_lua};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
+    let (options, choose) = without_function(lua, options)?;
     let options: serde_json::Value = lua.from_value(options)?;
     let config = Config::from_value(&options).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         mlua::Error::runtime(lines.join("\n"))
     })?;
     enter(|app| {
-        app.follow.on |= config.follow;
+        (app.follow.choose, app.follow.told) = (choose, false);
         app.config = config;
-        Ok(())
+        app.tell_outside_rules()
     })
+}
+
+/// The options without the one function that may be in them, which is no plain data, and that function.
+fn without_function(lua: &Lua, options: Value) -> Result<(Value, Option<Function>)> {
+    let Value::Table(all) = &options else { return Ok((options, None)) };
+    let Value::Table(follow) = all.get("follow")? else { return Ok((options, None)) };
+    let Value::Function(choose) = follow.get("window")? else { return Ok((options, None)) };
+    let copy = |table: &Table| -> Result<Table> {
+        let pairs = table.pairs::<Value, Value>().collect::<Result<Vec<_>>>()?;
+        lua.create_table_from(pairs)
+    };
+    let (all, follow) = (copy(all)?, copy(&follow)?);
+    follow.set("window", Value::Nil)?;
+    all.set("follow", follow)?;
+    Ok((Value::Table(all), Some(choose)))
 }
 
 /// What a command was given.
@@ -45,6 +66,10 @@ struct Args {
     text: String,
     bang: bool,
     range: Option<Range>,
+    /// The session that is meant, whichever the user is in.
+    session: Option<SessionKey>,
+    /// Who gets what is not known at once.
+    then: Option<mlua::Function>,
 }
 
 /// 1-based lines, the last one included.
@@ -75,6 +100,8 @@ impl Args {
             words,
             bang: table.get::<Option<bool>>("bang")?.unwrap_or(false),
             range,
+            session: table.get::<Option<u32>>("session")?.map(SessionKey),
+            then: table.get("then")?,
         })
     }
 
@@ -95,7 +122,22 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "commands" {
         return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
     }
-    enter(|app| app.act(&name, args)).map(|()| Value::Nil)
+    if name == "find" {
+        return to_lua(lua, &enter(|app| app.find(args.text))?);
+    }
+    let result = enter(|app| {
+        if let Some(key) = args.session.filter(|key| !app.sessions.contains_key(key)) {
+            return fail(format!("there is no session {}", key.0));
+        }
+        app.meant = args.session;
+        let done = match name.as_str() {
+            "send_for_answer" => app.send_for_answer(args),
+            _ => app.act(&name, args).map(|()| serde_json::Value::Null),
+        };
+        app.meant = None;
+        done
+    })?;
+    if result.is_null() { Ok(Value::Nil) } else { to_lua(lua, &result) }
 }
 
 /// A key of the chat's was pressed.
@@ -104,7 +146,10 @@ pub fn key(_: &Lua, name: &str) -> Result<()> {
 }
 
 pub fn status(lua: &Lua, session: Option<u32>) -> Result<Value> {
-    let status = enter(|app| Ok(app.status(session.map(SessionKey))))?;
+    let mut status = crate::nvim::status();
+    if let (Some(session), Some(all)) = (session, status["sessions"].as_array_mut()) {
+        all.retain(|each| each["session"] == session);
+    }
     to_lua(lua, &status)
 }
 
@@ -127,6 +172,13 @@ impl App {
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
+            "ask" => self.ask(args),
+            "history" => self.choose_past_prompt(),
+            "queue" => self.choose_queued(),
+            "paste" => match self.session_here() {
+                Some(key) => self.paste_image(key),
+                None => fail(NO_SESSION),
+            },
             "cancel" => match self.session_here() {
                 Some(key) => self.cancel(key).map(drop),
                 None => fail(NO_SESSION),
@@ -138,17 +190,26 @@ impl App {
             "answer" => self.answer_question(args.first()),
             "changes" => self.show_changes(&args),
             "follow" => self.set_follow(args.first()),
+            "locations" => self.list_locations(&args.words),
             "mode" => self.choose_mode(args.first()),
             "model" => self.choose_model(args.first()),
             "config" => self.choose_option(&args.words),
-            "sessions" => self.choose_session(args.first()),
+            "sessions" => self.choose_session(args.words),
             "terminals" => self.choose_terminal(),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
+            "plan" => match self.session_here() {
+                Some(key) => self.toggle_plan(key),
+                None => fail(NO_SESSION),
+            },
             "close" => match self.session_here() {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),
             },
+            "export" => self.export(args),
+            "rename" => self.rename(&args.text),
+            "resume" => self.resume(args.first()),
+            "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
             "restart" => match self.session_here() {
                 Some(key) => self.restart(key),
@@ -158,6 +219,10 @@ impl App {
                 Some(key) => self.stop(key),
                 None => fail(NO_SESSION),
             },
+            "paths" => self.list_allowed(),
+            "keep" => self.decide_hunks(review::Verdict::Keep, &args),
+            "undo" => self.decide_hunks(review::Verdict::Undo, &args),
+            "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -165,6 +230,9 @@ impl App {
     }
 
     pub fn key(&mut self, name: &str) -> Result<()> {
+        if let "next_hunk" | "previous_hunk" = name {
+            return self.step_hunk(name == "next_hunk");
+        }
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
@@ -176,11 +244,21 @@ impl App {
                 Ok(())
             }
             "prompt" => self.show(key),
-            "next_entry" => self.step(key, true),
-            "previous_entry" => self.step(key, false),
+            "next_entry" => self.step(key, true, |_| true),
+            "previous_entry" => self.step(key, false, |_| true),
+            "next_call" => self.step(key, true, is_call),
+            "previous_call" => self.step(key, false, is_call),
+            "next_change" => self.step(key, true, has_change),
+            "previous_change" => self.step(key, false, has_change),
+            "details" => self.show_details(key),
+            "yank_code" => self.yank_code(key),
+            "outline" => self.show_outline(key),
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
             "next_mode" => self.next_mode(),
+            "older_prompt" => self.browse(key, true),
+            "newer_prompt" => self.browse(key, false),
+            "take_back" => self.take_back_or_up(key),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {
@@ -189,6 +267,8 @@ impl App {
                     fail("the agent is running; :Acp restart starts it again all the same")
                 }
             }
+            "follow" => self.set_follow(None),
+            "locations" => self.list_locations(&["pick".to_owned()]),
             "hide" => self.toggle_chat(),
             "help" => self.show_keys(),
             _ => fail(format!("there is no key {name:?}")),
@@ -230,6 +310,7 @@ impl App {
                 .and_then(|session| session.permission())
                 .map(|open| open.options().iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),
+            "locations" => ["turn", "session", "quickfix", "loclist", "pick"].map(str::to_owned).to_vec(),
             "sessions" => self.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
                 .and_then(|session| session.info.as_ref())
@@ -240,7 +321,7 @@ impl App {
     }
 
     /// A picker whose choice is acted on; without a choice nothing happens.
-    fn offer(
+    pub fn offer(
         &mut self,
         prompt: &str,
         kind: &'static str,
@@ -275,20 +356,5 @@ impl App {
             root.call((from, vec![".git", ".hg", ".jj"]))
         };
         find().ok().flatten().map_or_else(|| self.editor.cwd(), PathBuf::from)
-    }
-
-    fn set_follow(&mut self, word: Option<&str>) -> Result<()> {
-        self.follow.on = match word {
-            Some("on") => true,
-            Some("off") => false,
-            None | Some("toggle") => !self.follow.on,
-            Some(other) => return fail(format!("follow takes on, off or toggle, not {other:?}")),
-        };
-        if !self.follow.on {
-            self.follow.clear(&self.editor)?;
-        }
-        let text = if self.follow.on { "following the agent" } else { "no longer following the agent" };
-        self.effects.push_back(Box::new(move |editor| editor.notify(text, Level::Info)));
-        Ok(())
     }
 }

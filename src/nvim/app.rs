@@ -4,14 +4,22 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+mod chips;
 mod conflicts;
 mod diffs;
 mod drawing;
 mod edits;
 mod events;
 mod landing;
+pub mod locations;
 mod mentions;
+mod prompts;
+mod queue;
+mod record;
+mod reviews;
+mod sending;
 mod sessions;
+mod signals;
 mod tally;
 mod terminals;
 mod tools;
@@ -29,8 +37,11 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
+use crate::core::locations::{History, Visit};
 use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
+use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
@@ -42,7 +53,10 @@ use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
-use crate::nvim::review::Review;
+use crate::nvim::plan::Pinned;
+use crate::nvim::prompt::Prompts;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
@@ -59,12 +73,26 @@ pub struct App {
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     pub follow: Follow,
+    /// Where the agents have been.
+    pub places: History,
     pub terminals: Terminals,
     pub asking: Asking,
+    pub plan: Option<Pinned>,
+    pub signals: signals::Signals,
+    /// The session that the call under way is about, where it says so.
+    pub meant: Option<SessionKey>,
     pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
+    pub prompts: Prompts,
     pub bundled: Option<PathBuf>,
     log_path: PathBuf,
+    record_folder: PathBuf,
+    /// What waits for the record to be read.
+    recalls: HashMap<JobId, record::WithRecord>,
+    /// The sessions that the record knows of.
+    recorded: BTreeSet<SessionKey>,
+    /// The sessions being taken up, as the record knows them.
+    taken_up: HashMap<SessionKey, Kept>,
     launches: HashMap<AgentId, Launch>,
     /// The agents that were started and have not ended.
     alive: BTreeSet<AgentId>,
@@ -77,13 +105,14 @@ pub struct App {
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
-    files: Files,
+    pub files: Files,
     pub conflicts: conflicts::Conflicts,
     pub tally: tally::Tally,
     mentions: mentions::Mentions,
-    review: Review,
-    highlight: Highlight,
+    review: Proposals,
+    pub reviews: Reviews,
     watching: Watching,
+    pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
     tick: Timer,
@@ -100,11 +129,54 @@ struct Numbers {
 }
 
 /// What a computation in the background is for.
-enum Job {
+pub enum Job {
     File(Box<FileJob>),
     Mention(mentions::Mention),
-    Stamp { path: PathBuf, buf: Buf, tick: u64 },
-    Diff { session: SessionKey, call: EntryId, buf: Buf, tick: u64, diffs: Vec<FileDiff> },
+    Stamp {
+        path: PathBuf,
+        buf: Buf,
+        tick: u64,
+    },
+    Diff {
+        session: SessionKey,
+        call: EntryId,
+        buf: Buf,
+        tick: u64,
+        diffs: Vec<FileDiff>,
+    },
+    /// What an agent wrote, to be taken into a review.
+    Review {
+        path: PathBuf,
+    },
+    /// What a file was before diffs that are in it.
+    Recall {
+        path: PathBuf,
+        buf: Buf,
+        origin: OriginId,
+        text: String,
+    },
+    /// A file on the disk is to be put back; what to say when that is done.
+    PutBack {
+        path: PathBuf,
+        was: Box<FileReview>,
+    },
+    /// What a prompt that was sent refers to.
+    Prompt {
+        session: SessionKey,
+    },
+    /// Which files that a prompt refers to are there.
+    Exists {
+        session: SessionKey,
+        paths: Vec<PathBuf>,
+    },
+    /// The clipboard's image for a prompt.
+    Paste {
+        session: SessionKey,
+    },
+    Look {
+        visit: Visit,
+        number: u64,
+    },
 }
 
 impl App {
@@ -117,6 +189,8 @@ impl App {
         bundled: Option<PathBuf>,
     ) -> Result<Self> {
         let state: String = editor.func("stdpath", "log")?;
+        let records: String = editor.func("stdpath", "state")?;
+        let prompts = Prompts::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -126,12 +200,21 @@ impl App {
             windows: Windows::default(),
             current: None,
             follow: Follow::default(),
+            places: History::default(),
             terminals: Terminals::default(),
             asking: Asking::default(),
+            plan: None,
+            signals: signals::Signals::default(),
+            meant: None,
             effects: VecDeque::new(),
             extensions: Extensions::default(),
+            prompts,
             bundled,
             log_path: Path::new(&state).join("acp.log"),
+            record_folder: Path::new(&records).join("acp/sessions"),
+            recalls: HashMap::new(),
+            recorded: BTreeSet::new(),
+            taken_up: HashMap::new(),
             launches: HashMap::new(),
             alive: BTreeSet::new(),
             infos: HashMap::new(),
@@ -145,8 +228,9 @@ impl App {
             conflicts: conflicts::Conflicts::default(),
             tally: tally::Tally::default(),
             mentions: mentions::Mentions::default(),
-            review: Review::default(),
             watching: Watching::default(),
+            review: Proposals::default(),
+            reviews: Reviews::default(),
             jobs: HashMap::new(),
             frames,
             tick,
@@ -181,10 +265,20 @@ impl App {
         if self.background.is_none() {
             self.start_background()?;
         }
+        if let Command::Prompt { session, .. } = &command {
+            self.turn_began(*session)?;
+        }
+        let sent = match &command {
+            Command::Prompt { session, content } => Some((*session, content.clone())),
+            _ => None,
+        };
         if let Some(background) = &self.background {
             background.send(command);
         }
-        Ok(())
+        match sent {
+            Some((key, content)) => self.turn_started(key, &content),
+            None => Ok(()),
+        }
     }
 
     pub fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {
@@ -195,12 +289,17 @@ impl App {
         let background = (self.start)(self.mailbox.clone(), &self.config, self.log());
         self.background = Some(background);
         self.tell_extensions()?;
+        self.tell_outside_rules()?;
         for buf in self.editor.list_bufs()? {
             if self.editor.buf_is_loaded(buf) {
                 self.buffer_loaded(buf)?;
             }
         }
         Ok(())
+    }
+
+    pub fn has_background(&self) -> bool {
+        self.background.is_some()
     }
 
     /// Tells the background, if there is one, which methods the user serves.
@@ -212,15 +311,6 @@ impl App {
     pub fn shut_down(&mut self) {
         if let Some(background) = self.background.take() {
             background.shut_down(Duration::from_millis(400));
-        }
-    }
-
-    /// Says something outside the chat when no window of the tab page shows it.
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        let hidden = self.chats.get(&key).is_some_and(|chat| chat.window(&self.editor).is_none());
-        if hidden && self.config.notify {
-            let text = text.to_owned();
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
         }
     }
 
@@ -266,7 +356,7 @@ impl App {
                 json!({ "agent": launch.name, "pid": pid, "state": state })
             })
             .collect();
-        json!({ "sessions": sessions, "agents": agents, "log": self.log(), "following": self.follow.on })
+        json!({ "sessions": sessions, "agents": agents, "log": self.log(), "following": self.is_following() })
     }
 
     /// Where the messages are written down, if they are.

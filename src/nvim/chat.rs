@@ -9,7 +9,6 @@ use mlua::{Result, Value};
 use self::drawing::Canvas;
 pub use self::drawing::Fold;
 use crate::core::message::SessionKey;
-use crate::core::transcript::clean_lines;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 pub struct Chat {
@@ -60,12 +59,6 @@ impl Chat {
 
     pub fn prompt_text(&self, editor: &Editor) -> Result<String> {
         Ok(editor.lines(self.prompt, 0, -1)?.join("\n"))
-    }
-
-    pub fn set_prompt_text(&self, editor: &Editor, text: &str) -> Result<()> {
-        let lines: Vec<&str> = clean_lines(text).collect();
-        let lines = editor.lua.create_sequence_from(lines)?;
-        editor.api("nvim_buf_set_lines", (self.prompt, 0, -1, false, lines))
     }
 }
 

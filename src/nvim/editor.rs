@@ -220,6 +220,10 @@ impl Editor {
         self.api("nvim_set_option_value", (name, value, scope))
     }
 
+    pub fn global_option<R: FromLua>(&self, name: &str) -> Result<R> {
+        self.api("nvim_get_option_value", (name, self.lua.create_table()?))
+    }
+
     pub fn list_bufs(&self) -> Result<Vec<Buf>> {
         self.api("nvim_list_bufs", ())
     }

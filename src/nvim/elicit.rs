@@ -70,7 +70,10 @@ impl App {
             Question::Url { message, url, elicitation: _ } => {
                 (session.asked_to_open(ask, message.clone(), &url, now), "url", message)
             }
-            Question::Permission { .. } | Question::Read { .. } | Question::Write { .. } => return Ok(()),
+            Question::Permission { .. }
+            | Question::Read { .. }
+            | Question::Write { .. }
+            | Question::Outside { .. } => return Ok(()),
         };
         let waits = commands.is_empty();
         let name = session.name();

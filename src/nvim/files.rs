@@ -12,6 +12,7 @@ use std::rc::Rc;
 use mlua::{Result, Value};
 
 use self::reading::Snapshot;
+use crate::core::changes::TextEdit;
 use crate::core::entry::EntryId;
 use crate::core::message::{AskId, OnDisk, SessionKey, Stamp};
 use crate::core::reconcile::Pick;
@@ -185,6 +186,27 @@ impl Files {
         editor.buf_is_loaded(held.buf).then_some(held.buf)
     }
 
+    /// Applies edits of the user's own making at once, and saves where nothing was unsaved before.
+    pub fn write(
+        &self,
+        editor: &Editor,
+        buf: Buf,
+        edits: &[TextEdit],
+        content: &Content,
+    ) -> std::result::Result<(), String> {
+        let was_modified = is_modified(editor, buf);
+        let apply = || -> Result<()> {
+            edits.iter().try_for_each(|edit| applying::apply(editor, buf, edit))?;
+            if editor.buf_option::<bool>(buf, "endofline")? != content.ends_with_newline {
+                editor.set_buf_option(buf, "endofline", content.ends_with_newline)?;
+                editor.set_buf_option(buf, "fixendofline", content.ends_with_newline)?;
+            }
+            Ok(())
+        };
+        apply().map_err(|error| brief(&error))?;
+        if was_modified { Ok(()) } else { save(editor, buf, false) }
+    }
+
     // What is to be done.
 
     /// Puts a task behind those that wait. Says whether it can begin now.
@@ -243,6 +265,11 @@ impl Files {
     pub fn forget(&mut self, session: SessionKey) {
         self.seen.retain(|(key, _), _| *key != session);
     }
+}
+
+/// A text that is to be in a buffer, as to its end.
+pub struct Content {
+    pub ends_with_newline: bool,
 }
 
 fn same_kind(a: &Task, b: &Task) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mlua::{Function, LuaString, Result, Table, Value};
 
-use crate::config::{Keys, Pane};
+use crate::config::{KEYS, Keys, Pane};
 use crate::core::session::Session;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor};
@@ -19,6 +19,13 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
     let keymap: Table = editor.module("keymap")?;
     let set: Function = keymap.get("set")?;
     for (pane, buf) in [(Pane::Transcript, transcript), (Pane::Prompt, prompt)] {
+        // For whoever would rather map what the keys do than name keys in the options.
+        for key in KEYS.iter().filter(|key| key.panes.contains(&pane)) {
+            let action = crate::nvim::key_action(&editor.lua, key.name)?;
+            let options = editor.table([("buffer", mlua::Value::Integer(buf.0))])?;
+            let plug = format!("<Plug>(acp-{})", key.name.replace('_', "-"));
+            set.call::<()>((key.modes.to_vec(), plug, action, options))?;
+        }
         for (key, lhs) in keys.of(pane) {
             let action = crate::nvim::key_action(&editor.lua, key.name)?;
             let options = editor.table([

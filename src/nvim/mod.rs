@@ -15,8 +15,11 @@ mod frames;
 mod groups;
 mod highlight;
 mod keys;
+mod outside;
 mod permission;
 mod picker;
+mod plan;
+mod prompt;
 mod review;
 mod terminal;
 mod timer;
@@ -69,6 +72,10 @@ thread_local! {
     static LATE: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     /// The drain or a frame was due while the app was busy.
     static OVERDUE: Cell<bool> = const { Cell::new(false) };
+    /// What `status()` last gave, for those who ask while the app is busy: status lines that are drawn
+    /// because of it. And whether anybody has asked yet.
+    static STATUS: RefCell<serde_json::Value> = const { RefCell::new(serde_json::Value::Null) };
+    static STATUS_ASKED: Cell<bool> = const { Cell::new(false) };
     static EDITOR: RefCell<Option<Rc<Editor>>> = const { RefCell::new(None) };
 }
 
@@ -155,7 +162,17 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["BufModifiedSet"], App::buffer_modified)?;
     on(&["BufWritePost"], App::buffer_saved)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
+    on(&["BufEnter"], App::buffer_entered)?;
+    on(&["BufEnter"], App::buffer_visited)?;
     on(&["WinResized", "VimResized"], |app, _| app.resized())?;
+    on(&["FocusLost"], |app, _| {
+        app.signals.away = true;
+        Ok(())
+    })?;
+    on(&["FocusGained"], |app, _| {
+        app.signals.away = false;
+        Ok(())
+    })?;
     on(&["QuitPre"], |app, _| app.quitting())?;
     on_window_closed(editor, group)?;
     on(&["ColorScheme"], |app, _| groups::define(&app.editor))
@@ -173,6 +190,29 @@ fn on_window_closed(editor: &Editor, group: i64) -> Result<()> {
     let options = editor
         .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
     editor.api::<mlua::Value>("nvim_create_autocmd", ("WinClosed", options)).map(drop)
+}
+
+/// Has the app told of what the user does, once there is somebody to follow.
+fn watch_user(editor: &Editor) -> Result<()> {
+    let group: i64 = editor
+        .api("nvim_create_augroup", ("acp.follow", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
+    let callback = editor.lua.create_function(|_, _: mlua::Value| {
+        run(App::user_acted);
+        Ok(())
+    })?;
+    let options = editor
+        .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
+    let events = vec!["CursorMoved", "CursorMovedI", "ModeChanged", "WinEnter", "CmdwinLeave"];
+    editor.api::<mlua::Value>("nvim_create_autocmd", (events, options)).map(drop)
+}
+
+/// A timer for when there is more to show of where the agents are.
+fn follow_timer(lua: &Lua) -> Result<Timer> {
+    let due = lua.create_function(|_, ()| {
+        run(App::follow_due);
+        Ok(())
+    })?;
+    Timer::new(lua, due)
 }
 
 /// Takes what the background posted, for a few milliseconds, then has it drawn.
@@ -242,6 +282,29 @@ fn look<R>(at: impl FnOnce(&App) -> R) -> Option<R> {
     APP.with(|cell| cell.try_borrow().ok()?.as_ref().map(at))
 }
 
+fn keep_status(status: serde_json::Value) {
+    STATUS.set(status);
+}
+
+fn status_was_asked() -> bool {
+    STATUS_ASKED.get()
+}
+
+/// What the sessions are doing, as it is known when the app is busy.
+fn status() -> serde_json::Value {
+    STATUS_ASKED.set(true);
+    if let Some(status) = look(|app| app.status(None)) {
+        keep_status(status);
+    }
+    STATUS.with_borrow(Clone::clone)
+}
+
+/// Has the app take note of something in the midst of an edit, when nothing else may be run; `None` while
+/// it is busy.
+fn note<R>(work: impl FnOnce(&mut App) -> R) -> Option<R> {
+    APP.with(|cell| cell.try_borrow_mut().ok()?.as_mut().map(work))
+}
+
 /// Runs `work` now, or as soon as the app is free.
 fn run(work: impl FnOnce(&mut App) -> Result<()> + 'static) {
     if is_busy() {
@@ -304,7 +367,11 @@ fn to_lua(lua: &Lua, data: &impl serde::Serialize) -> Result<mlua::Value> {
 
 /// A function for Lua that runs a key's action.
 fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
-    lua.create_function(move |lua, ()| actions::key(lua, name))
+    lua.create_function(move |lua, ()| {
+        // A mapping's error would be shown without its words (E5108).
+        guarded(|| actions::key(lua, name));
+        Ok(())
+    })
 }
 
 /// A function for `nvim_open_term()` that hands on what the user types.

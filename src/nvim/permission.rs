@@ -3,7 +3,7 @@
 use mlua::Result;
 
 use crate::core::message::{AskId, PermissionKind, SessionKey};
-use crate::core::transcript::count_lines;
+use crate::core::tool_call::count_lines;
 use crate::nvim::app::App;
 
 impl App {
@@ -22,7 +22,8 @@ impl App {
                 _ => format!(" ({files} files, +{added} -{removed})"),
             }
         });
-        let prompt = format!("{} asks: {title}{}", session.name(), counts.unwrap_or_default());
+        let prompt = App::outside_prompt(session, ask)
+            .unwrap_or_else(|| format!("{} asks: {title}{}", session.name(), counts.unwrap_or_default()));
         let ids: Vec<String> = open.options().iter().map(|option| option.id.clone()).collect();
         let items = open.options().iter().map(|option| option.name.clone()).collect();
         self.ask_to_choose(ask, "acp_permission", prompt, items, move |app, index| {

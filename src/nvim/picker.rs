@@ -33,6 +33,16 @@ pub fn select(
     Ok(())
 }
 
+/// Whether `vim.ui.select` is Neovim's own, which shows each item in full.
+pub fn is_builtin(editor: &Editor) -> bool {
+    let read = || -> Result<bool> {
+        let ui: Table = editor.module("ui")?;
+        let info = ui.get::<Function>("select")?.info();
+        Ok(info.source.is_some_and(|source| source.ends_with("vim/ui.lua") || source.ends_with("vim/ui")))
+    };
+    read().unwrap_or(true)
+}
+
 /// Lets the user type a line, beginning with `text`; `then` gets it, or nothing.
 pub fn input(
     editor: &Editor,

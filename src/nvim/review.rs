@@ -1,174 +1,164 @@
-//! The changes that a tool call proposes or has made, as virtual text in the file itself: removed
-//! lines stand above, added ones are marked. They go when the call is over. Where they belong is
-//! worked out in the background (`core::diff`).
+//! What agents changed, as the editor holds it: each file's review with the buffer it is in, what is
+//! still to be taken into it, and what is drawn. Whole texts of large files are compared in the
+//! background, which then has the review for a while; what comes in between waits for it here.
 
-use std::collections::HashMap;
+pub mod hunks;
+pub mod marks;
+pub mod proposals;
 
-use mlua::{Result, Table, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
 
-use crate::core::diff::{Hunk, Placed, PlacedState};
+use mlua::Result;
+
+use self::hunks::Drawn;
+use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::EntryId;
-use crate::core::message::SessionKey;
-use crate::nvim::editor::{Buf, Editor};
+use crate::core::message::{FileDiff, SessionKey};
+use crate::core::review::Splice;
+use crate::core::session::Moment;
+use crate::nvim::app::App;
+use crate::nvim::editor::Buf;
 
-/// At most this many virtual lines for one hunk; the rest is said in a line.
-const SHOWN: usize = 200;
+/// What was behind a change of an agent's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    pub session: SessionKey,
+    pub agent: String,
+    /// The prompt that the turn began with, and which one it was.
+    pub prompt: EntryId,
+    pub turn: usize,
+    pub asked: String,
+    pub call: Option<EntryId>,
+    /// What the call was about.
+    pub title: String,
+    pub at: Moment,
+}
 
 #[derive(Default)]
-pub struct Review {
-    /// The buffers in which a call's changes are drawn, each in a namespace of the call's own.
-    drawn: HashMap<(SessionKey, EntryId), Vec<Buf>>,
+pub struct Reviews {
+    pub files: BTreeMap<PathBuf, Reviewed>,
+    origins: Vec<Origin>,
+    /// What calls said they did to files that nobody has looked at yet, oldest first.
+    told: VecDeque<(PathBuf, OriginId, FileDiff)>,
+    by_buf: HashMap<Buf, PathBuf>,
+    /// The buffers whose changes are listened to, and how many listeners there have been.
+    pub listening: BTreeSet<Buf>,
+    pub listeners: u64,
+    /// A redraw is on its way.
+    pub drawing: bool,
 }
 
-impl Review {
-    pub fn is_drawn(&self, call: (SessionKey, EntryId)) -> bool {
-        self.drawn.contains_key(&call)
-    }
+/// At most this many diffs of files without a buffer are kept.
+const TOLD: usize = 500;
 
-    pub fn draw(
-        &mut self,
-        editor: &Editor,
-        call: (SessionKey, EntryId),
-        buf: Buf,
-        placed: &[Placed],
-    ) -> Result<()> {
-        let ns = namespace(editor, call)?;
-        editor.clear_namespace(buf, ns, 0, -1)?;
-        let marks = editor.lua.create_table()?;
-        let lines = editor.line_count(buf)?;
-        for placed in placed {
-            for hunk in &placed.hunks {
-                match placed.state {
-                    PlacedState::Proposed => proposed(editor, &marks, hunk, lines)?,
-                    PlacedState::Applied => applied(editor, &marks, hunk, lines)?,
-                    PlacedState::Adrift => adrift(editor, &marks, hunk, lines)?,
-                }
-            }
+pub struct Reviewed {
+    /// `None` while the background has it.
+    pub file: Option<Box<FileReview>>,
+    pub waiting: VecDeque<Input>,
+    pub buf: Option<Buf>,
+    /// `b:changedtick` when the review and the buffer were last known to be the same.
+    pub tick: u64,
+    /// Which listener's word counts: a buffer that was read again may have kept an older one.
+    pub listener: u64,
+    pub drawn: Drawn,
+    /// What is drawn is not what it is now.
+    pub touched: bool,
+}
+
+/// What is to be taken into a review, in order.
+pub enum Input {
+    Agent {
+        before: Option<String>,
+        after: Option<String>,
+        origin: OriginId,
+    },
+    /// The user's lines.
+    Splice(Splice),
+    Text(String),
+    Then(Then),
+}
+
+type Then = Box<dyn FnOnce(&mut App) -> Result<()>>;
+
+impl Reviews {
+    pub fn origin(&mut self, origin: Origin) -> OriginId {
+        if let Some(at) = self.origins.iter().rposition(|known| {
+            known.session == origin.session && known.prompt == origin.prompt && known.call == origin.call
+        }) {
+            return OriginId(at as u32);
         }
-        editor.paint(buf, ns, marks)?;
-        let first = placed.iter().flat_map(|placed| &placed.hunks).map(|hunk| hunk.row).min();
-        if first == Some(0) {
-            show_above_first_line(editor, buf);
+        self.origins.push(origin);
+        OriginId((self.origins.len() - 1) as u32)
+    }
+
+    pub fn of(&self, id: OriginId) -> Option<&Origin> {
+        self.origins.get(id.0 as usize)
+    }
+
+    /// The latest origin of a session, or of any.
+    pub fn latest(&self, session: Option<SessionKey>) -> Option<&Origin> {
+        self.origins.iter().rev().find(|origin| session.is_none_or(|session| origin.session == session))
+    }
+
+    pub fn path_of(&self, buf: Buf) -> Option<&Path> {
+        self.by_buf.get(&buf).map(PathBuf::as_path)
+    }
+
+    pub fn of_buf(&mut self, buf: Buf) -> Option<&mut Reviewed> {
+        self.files.get_mut(self.by_buf.get(&buf)?)
+    }
+
+    /// The review of a file, made when there is none.
+    pub fn begin(&mut self, path: &Path, before: Option<&str>) -> &mut Reviewed {
+        self.files.entry(path.to_owned()).or_insert_with(|| Reviewed {
+            file: Some(Box::new(FileReview::new(before))),
+            waiting: VecDeque::new(),
+            buf: None,
+            tick: 0,
+            listener: 0,
+            drawn: Drawn::default(),
+            touched: true,
+        })
+    }
+
+    pub fn hold(&mut self, path: &Path, buf: Buf) {
+        if let Some(reviewed) = self.files.get_mut(path) {
+            reviewed.buf = Some(buf);
+            self.by_buf.insert(buf, path.to_owned());
         }
-        let bufs = self.drawn.entry(call).or_default();
-        if !bufs.contains(&buf) {
-            bufs.push(buf);
+    }
+
+    pub fn release(&mut self, buf: Buf) {
+        if let Some(reviewed) = self.by_buf.remove(&buf).and_then(|path| self.files.get_mut(&path)) {
+            reviewed.buf = None;
+            reviewed.drawn = Drawn::default();
+            reviewed.touched = true;
         }
-        Ok(())
+        self.listening.remove(&buf);
     }
 
-    pub fn clear(&mut self, editor: &Editor, call: (SessionKey, EntryId)) -> Result<()> {
-        let Some(bufs) = self.drawn.remove(&call) else { return Ok(()) };
-        let ns = namespace(editor, call)?;
-        for buf in bufs {
-            if editor.buf_is_valid(buf) {
-                editor.clear_namespace(buf, ns, 0, -1)?;
-            }
+    /// A call said what it did to a file that no buffer holds.
+    pub fn tell(&mut self, path: PathBuf, origin: OriginId, diff: FileDiff) {
+        self.told.push_back((path, origin, diff));
+        if self.told.len() > TOLD {
+            self.told.pop_front();
         }
-        Ok(())
     }
 
-    pub fn clear_session(&mut self, editor: &Editor, session: SessionKey) -> Result<()> {
-        let calls: Vec<_> = self.drawn.keys().filter(|call| call.0 == session).copied().collect();
-        for call in calls {
-            self.clear(editor, call)?;
-        }
-        Ok(())
+    /// What was told of a file; it is told once.
+    pub fn take_told(&mut self, path: &Path) -> Vec<(OriginId, FileDiff)> {
+        let (taken, left): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.told).into_iter().partition(|(of, ..)| of == path);
+        self.told = left;
+        taken.into_iter().map(|(_, origin, diff)| (origin, diff)).collect()
     }
-}
 
-fn namespace(editor: &Editor, call: (SessionKey, EntryId)) -> Result<i64> {
-    editor.namespace(&format!("acp.diff.{}.{}", call.0.0, call.1.0))
-}
-
-/// The buffer holds the old lines: they are marked as going, the new ones stand below them.
-fn proposed(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
-    for row in hunk.row..(hunk.row + hunk.removed.len()).min(lines) {
-        push(marks, row, line(editor, "AcpDiffDelete", "-")?)?;
-    }
-    if hunk.added.is_empty() {
-        return Ok(());
-    }
-    let after = hunk.row + hunk.removed.len();
-    let (row, above) = if after == 0 { (0, true) } else { ((after - 1).min(lines - 1), false) };
-    push(marks, row, virtual_lines(editor, &hunk.added, "+", "AcpDiffAdd", above)?)
-}
-
-/// The buffer holds the new lines: they are marked, the old ones stand above them.
-fn applied(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
-    for row in hunk.row..(hunk.row + hunk.added.len()).min(lines) {
-        push(marks, row, line(editor, "AcpDiffAdd", "+")?)?;
-    }
-    if hunk.removed.is_empty() {
-        return Ok(());
-    }
-    let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
-    push(marks, row, virtual_lines(editor, &hunk.removed, "-", "AcpDiffDelete", above)?)
-}
-
-/// The text has moved on: the agent's own view of it, above the best guess of a line.
-fn adrift(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
-    let row = hunk.row.min(lines - 1);
-    let note = vec!["the file has changed since the agent read it; its own view of the change:".to_owned()];
-    push(marks, row, virtual_lines(editor, &note, "?", "AcpMeta", true)?)?;
-    if !hunk.removed.is_empty() {
-        push(marks, row, virtual_lines(editor, &hunk.removed, "-", "AcpDiffDelete", true)?)?;
-    }
-    if !hunk.added.is_empty() {
-        push(marks, row, virtual_lines(editor, &hunk.added, "+", "AcpDiffAdd", true)?)?;
-    }
-    Ok(())
-}
-
-fn push(marks: &Table, row: usize, options: Table) -> Result<()> {
-    marks.raw_push(row)?;
-    marks.raw_push(0)?;
-    marks.raw_push(options)
-}
-
-fn line(editor: &Editor, group: &str, sign: &str) -> Result<Table> {
-    editor.table([
-        ("line_hl_group", editor.string(group)?),
-        ("sign_text", editor.string(sign)?),
-        ("sign_hl_group", editor.string(group)?),
-    ])
-}
-
-fn virtual_lines(editor: &Editor, lines: &[String], sign: &str, group: &str, above: bool) -> Result<Table> {
-    let all = editor.lua.create_table()?;
-    let chunk = |text: String, group: &str| -> Result<Table> {
-        let text = editor.lua.create_string(text)?;
-        let chunk = editor.lua.create_sequence_from([text, editor.lua.create_string(group)?])?;
-        editor.lua.create_sequence_from([chunk])
-    };
-    for text in lines.iter().take(SHOWN) {
-        // Padded, so that the colour reaches across the window.
-        all.raw_push(chunk(format!("{sign} {:<200}", text.replace('\t', "    ")), group)?)?;
-    }
-    if lines.len() > SHOWN {
-        all.raw_push(chunk(format!("{sign} … {} more lines", lines.len() - SHOWN), "AcpMeta")?)?;
-    }
-    editor.table([("virt_lines", Value::Table(all)), ("virt_lines_above", Value::Boolean(above))])
-}
-
-/// Neovim does not show virtual lines above the first line until the window is told to make room
-/// (`:help winrestview()`, topfill).
-fn show_above_first_line(editor: &Editor, buf: Buf) {
-    for win in editor.wins_of(buf) {
-        let fill = || -> Result<()> {
-            let height: mlua::Table =
-                editor.api("nvim_win_text_height", (win, editor.table([("end_row", Value::Integer(0))])?))?;
-            let fill: i64 = height.get("fill")?;
-            let top: i64 = editor.func("line", ("w0", win))?;
-            if top == 1 && fill > 0 {
-                editor.func::<Value>(
-                    "win_execute",
-                    (win, format!("call winrestview({{'topfill': {fill}}})")),
-                )?;
-            }
-            Ok(())
-        };
-        // Without it the lines show once the window scrolls.
-        let _ = fill();
+    /// The files with something to decide, in the order of their paths.
+    pub fn open(&self) -> impl Iterator<Item = (&Path, &Reviewed, &FileReview)> {
+        self.files.iter().filter_map(|(path, reviewed)| {
+            let file = reviewed.file.as_deref()?;
+            (!file.is_settled()).then_some((path.as_path(), reviewed, file))
+        })
     }
 }

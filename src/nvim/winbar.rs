@@ -3,7 +3,7 @@
 
 use crate::core::message::OptionKind;
 use crate::core::session::{Moment, Phase, Session};
-use crate::core::transcript::{cut_middle, seconds};
+use crate::core::transcript::{cut_middle, price, progress, seconds};
 
 /// `starting`, `idle`, `working`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
@@ -19,8 +19,9 @@ pub fn state(session: &Session) -> &'static str {
 }
 
 /// The transcript's bar, in the format of 'winbar', for a window of `width` cells. Where that is
-/// narrow the title is cut in its middle first, then facts go, the least important one first.
-pub fn transcript(session: &Session, now: Moment, width: usize) -> String {
+/// narrow the title is cut in its middle first, then facts go, the least important one first. `place` is
+/// where the agent is, if that is to be told.
+pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&str>) -> String {
     let (state, group) = match &session.phase {
         _ if !session.asks().is_empty() => ("waiting for you".to_owned(), "AcpToolWaiting"),
         Phase::Opening { since } => (format!("starting {}", clock(now.since(*since))), "AcpToolRunning"),
@@ -37,6 +38,10 @@ pub fn transcript(session: &Session, now: Moment, width: usize) -> String {
     let cells = |text: &str| text.chars().count();
     // What is always there: a blank at both ends, the name, two blanks, the state.
     let fixed = 4 + cells(&name) + cells(&state);
+    let room = width.saturating_sub(fixed + 3);
+    if let Some(place) = place.filter(|_| room >= SHORTEST_TITLE) {
+        facts.insert(0, cut_middle(place, room.min(LONGEST_PLACE)));
+    }
     let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
     while !facts.is_empty() && fixed + of_facts(&facts) > width {
         facts.pop();
@@ -52,6 +57,9 @@ pub fn transcript(session: &Session, now: Moment, width: usize) -> String {
     )
 }
 
+/// Where the agent is needs no more to be found.
+const LONGEST_PLACE: usize = 48;
+
 /// A title of fewer characters says nothing.
 const SHORTEST_TITLE: usize = 8;
 
@@ -59,6 +67,11 @@ const SHORTEST_TITLE: usize = 8;
 fn facts(session: &Session) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend(mode(session));
+    if session.is_working()
+        && let Some(plan) = session.present_plan().filter(|plan| !plan.is_empty())
+    {
+        facts.push(format!("plan {}", progress(plan)));
+    }
     if let Some((used, size)) = session.usage
         && size > 0
     {
@@ -66,10 +79,7 @@ fn facts(session: &Session) -> Vec<String> {
     }
     facts.extend(model(session));
     if let Some(cost) = &session.cost {
-        facts.push(match cost.currency.as_str() {
-            "USD" => format!("${:.2}", cost.amount),
-            currency => format!("{:.2} {currency}", cost.amount),
-        });
+        facts.push(price(cost));
     }
     facts.iter().map(|fact| cut_middle(fact, 24)).collect()
 }
@@ -149,7 +159,7 @@ mod tests {
 
     /// The bar without its colours.
     fn plain(session: &Session, now: u64, width: usize) -> String {
-        let bar = transcript(session, Moment(now), width);
+        let bar = transcript(session, Moment(now), width, None);
         bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
     }
 

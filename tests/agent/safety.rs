@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use acp_nvim::acp::Settings;
 use acp_nvim::core::message::*;
+use acp_nvim::core::outside::Rules;
 use serde_json::{Value, json};
 
 use super::support::*;
@@ -177,8 +178,11 @@ fn whatever_happens_each_request_has_one_answer() {
             request(99, "terminal/create", &json!({"sessionId": "s1", "command": "sleep 600"})),
             json!({"answer": 99}),
         ];
+        let outside = test.folder.join("outside.txt");
+        std::fs::write(&outside, "text").unwrap();
+        test.send(Command::Outside { rules: Rules { ask: true, ..Rules::default() } });
         for id in 100..120 {
-            steps.push(match draw.below(6) {
+            steps.push(match draw.below(8) {
                 0 => permission(id, "c"),
                 1 => request(id, "fs/read_text_file", &json!({"sessionId": "s1", "path": path})),
                 2 => request(
@@ -191,6 +195,12 @@ fn whatever_happens_each_request_has_one_answer() {
                     id,
                     "elicitation/create",
                     &json!({"sessionId": "s1", "mode": "form", "message": "m", "requestedSchema": {}}),
+                ),
+                5 => request(id, "fs/read_text_file", &json!({"sessionId": "s1", "path": outside})),
+                6 => request(
+                    id,
+                    "fs/write_text_file",
+                    &json!({"sessionId": "s1", "path": outside, "content": "new"}),
                 ),
                 _ => request(id, "_vendor/x", &json!({})),
             });
@@ -221,6 +231,9 @@ fn whatever_happens_each_request_has_one_answer() {
                 Question::Permission { .. } => Answer::Selected("yes".into()),
                 Question::Read { .. } => Answer::Text("text".into()),
                 Question::Write { .. } => Answer::Refused("no".into()),
+                Question::Outside { .. } => {
+                    Answer::Selected(["once", "session", "no", "never"][draw.below(4) as usize].into())
+                }
                 Question::Form { .. } | Question::Url { .. } => Answer::Declined,
             };
             match draw.below(8) {

@@ -34,14 +34,18 @@ pub struct Played {
     pub differences: Vec<String>,
     /// Notes in the log of messages.
     pub notes: Vec<String>,
+    /// Where the agent said it was, and what it did there.
+    pub places: Vec<String>,
+    /// The files that were not opened by the user, and that are in the list of buffers all the same.
+    pub listed: Vec<String>,
 }
 
 /// Runs an agent and keeps its exit code, which the plugin has no use for once it stopped the agent.
 const KEEP_EXIT: &str = r#""$@"; echo $? >"$0""#;
 
 const PREPARE: &str = r"
-    local agent, log, answers, filled, stored = unpack(vim.json.decode(...))
-    _G.seen = { ended = vim.empty_dict(), questions = {}, notifications = {} }
+    local agent, log, answers, filled, stored, follow = unpack(vim.json.decode(...))
+    _G.seen = { ended = vim.empty_dict(), questions = {}, notifications = {}, places = {} }
     vim.notify = function(text, level)
       local names = { 'debug', 'info', 'warning', 'error' }
       table.insert(_G.seen.notifications, (names[level or 2] or 'trace') .. ': ' .. text)
@@ -73,7 +77,11 @@ const PREPARE: &str = r"
       local session = event.data.session
       _G.seen.ended[session] = (_G.seen.ended[session] or 0) + 1
     end })
-    require('acp').setup({ agents = { agent = agent }, log = log })";
+    vim.api.nvim_create_autocmd('User', { pattern = 'AcpLocation', callback = function(event)
+      local place = event.data
+      table.insert(_G.seen.places, ('%s %s%s'):format(place.verb, place.path, place.line and ':' .. place.line or ''))
+    end })
+    require('acp').setup({ agents = { agent = agent }, log = log, follow = follow })";
 
 /// What stands at the right edge is part of what a user sees.
 const TRANSCRIPT: &str = r"
@@ -96,13 +104,29 @@ const UNSAVED: &str = r"
     end
     return vim.json.encode(texts)";
 
+const LISTED: &str = r"
+    local names = {}
+    for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1 })) do
+      if info.name ~= '' then table.insert(names, info.name) end
+    end
+    return vim.json.encode(names)";
+
 /// How a chat ends whose agent the user stopped, and all of one that had not been opened.
 const ENDED: &str = "R starts it again with a new session; what stands here stays";
 const NEVER_BEGAN: &str = "R starts it again";
 
 /// Plays all of a recording that a user of this client can do.
 pub fn play(recording: &Recording) -> Played {
-    let mut player = Player::start(recording);
+    play_through(Player::start(recording, false))
+}
+
+/// The same for a user who follows the agents.
+pub fn play_followed(recording: &Recording) -> Played {
+    play_through(Player::start(recording, true))
+}
+
+fn play_through(mut player: Player<'_>) -> Played {
+    let recording = player.recording;
     for session in 0..recording.sessions.len() {
         player.open(session);
     }
@@ -127,7 +151,7 @@ struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn start(recording: &'a Recording) -> Self {
+    fn start(recording: &'a Recording, follow: bool) -> Self {
         let project = TempProject::new(&recording.files_before());
         project.write(".agent/log.jsonl", "");
         let nvim = Nvim::start(Options {
@@ -142,7 +166,8 @@ impl<'a> Player<'a> {
         let mut player = Self { recording, project, nvim, prompts };
         let Recording { answers, filled, sessions, .. } = recording;
         let stored = sessions.iter().find_map(|session| session.stored);
-        let options = json!([player.agent(), player.file("log.jsonl"), answers, filled, stored.unwrap_or(0)]);
+        let log = player.file("log.jsonl");
+        let options = json!([player.agent(), log, answers, filled, stored.unwrap_or(0), follow]);
         player.nvim.exec_lua(PREPARE, [options.to_string().into()]);
         if recording.is("unsaved") {
             player.nvim.command("edit notes.txt");
@@ -277,6 +302,8 @@ impl<'a> Player<'a> {
         let seen = self.nvim.exec_lua("return vim.json.encode(_G.seen)", []);
         let seen: Value = serde_json::from_str(seen.as_str().expect("a text")).expect("JSON");
         let messages = self.nvim.messages();
+        let listed = self.nvim.exec_lua(LISTED, []);
+        let listed = texts(&serde_json::from_str(listed.as_str().expect("a text")).expect("JSON"));
         let (files, unsaved) = (self.files(), self.unsaved());
         let status = self.nvim.quit();
         assert!(status.success(), "neovim ended with {status}");
@@ -293,6 +320,8 @@ impl<'a> Player<'a> {
             complaints,
             differences,
             notes: self.notes(),
+            places: texts(&seen["places"]).iter().map(|text| self.scrub(text)).collect(),
+            listed: listed.iter().map(|text| self.scrub(text)).collect(),
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Grid {
     /// What is being drawn since.
     draft: Vec<Vec<Cell>>,
     draft_cursor: (usize, usize),
+    /// How often it rang.
+    pub bells: usize,
     /// The names of the groups that are combined in a highlight, lowest first.
     groups: HashMap<u64, Vec<String>>,
 }
@@ -91,6 +93,7 @@ impl Grid {
                     "grid_line" => self.line(args),
                     "grid_scroll" => self.scroll(args),
                     "grid_cursor_goto" => self.draft_cursor = (number(&args[1]), number(&args[2])),
+                    "bell" | "visual_bell" => self.bells += 1,
                     "hl_attr_define" => self.define(args),
                     _ => {}
                 }

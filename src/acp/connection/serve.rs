@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use super::wishes::Call;
 use super::{Connection, State};
 use crate::acp::asks::{During, Over};
-use crate::acp::files::{FileRequest, FileWork, ForEditor};
+use crate::acp::files::{FileRequest, FileWork, ForEditor, Passed};
 use crate::acp::from_acp::{self, AgentRequest, Scope};
 use crate::acp::quirks::{self, Special};
 use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, Reply, RequestId, RpcError};
@@ -256,15 +256,29 @@ impl Connection {
     fn file(&mut self, session: SessionKey, work: FileWork, reply: Reply) {
         let Some(known) = self.sessions.get_mut(session) else { return };
         let request = FileRequest { session, place: known.place.clone(), reply, work };
-        // It ends after this connection only; a request that comes too late is answered by its reply.
-        let _ = self.files.send(request);
+        self.files.serve(request);
     }
 
-    /// Passes a request on for a file that a buffer holds.
-    pub(super) fn ask_editor(&mut self, request: ForEditor) {
-        let ForEditor { session, reply, question } = request;
-        if self.sessions.get_mut(session).is_some() {
-            self.ask(session, question, reply);
+    /// Passes a request on for a file that a buffer holds, or that the user has to be asked about. One
+    /// that nobody waits for any more is answered by its reply.
+    pub(super) fn ask_editor(&mut self, passed: Passed) {
+        match passed {
+            Passed::Buffer(ForEditor { session, reply, question }) => {
+                if self.sessions.get_mut(session).is_some() {
+                    self.ask(session, question, reply);
+                }
+            }
+            Passed::Outside { reply, question, held } => {
+                let session = held.session;
+                let Some(known) = self.sessions.get_mut(session) else { return };
+                let during = match &known.turn {
+                    Some(turn) if turn.cancelled => return,
+                    Some(_) => During::Turn,
+                    None => During::Nothing,
+                };
+                let ask = self.asks.open_outside(during, held, reply);
+                self.post(Event::Asked { session, ask, question });
+            }
         }
     }
 

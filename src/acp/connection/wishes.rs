@@ -128,9 +128,16 @@ impl Connection {
             | Command::FileLoaded { .. }
             | Command::FileUnloaded { .. }
             | Command::Watch { .. }
+            | Command::Outside { .. }
+            | Command::ListAllowed
+            | Command::Revoke { .. }
             | Command::Unwatch { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
+            | Command::Record { .. }
+            | Command::PutBack { .. }
+            | Command::Find { .. }
+            | Command::Keep(_)
             | Command::Shutdown => {}
         }
     }
@@ -214,6 +221,7 @@ impl Connection {
         self.withdraw(&Over::Session(session));
         self.shared.terminals.end_session(session);
         self.shared.watch.ended(session);
+        self.shared.outside.ended(session);
         self.end_foreign(session);
         if self.give_up_opening(session) {
             return;

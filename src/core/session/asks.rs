@@ -11,6 +11,7 @@ use crate::core::form::{Filling, Form};
 use crate::core::message::{
     Answer, AskId, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch,
 };
+use crate::core::outside::Choice;
 use crate::core::tool_call::Cause;
 
 /// A question that waits for the user.
@@ -103,6 +104,9 @@ impl Session {
             PermissionKind::Other(_) => Cause::Withdrawn,
         };
         self.advance(open.entry, &cause, now);
+        if let Some(choice) = Choice::of_id(option) {
+            self.judge(open.entry, Verdict::Chosen(choice));
+        }
         vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
     }
 

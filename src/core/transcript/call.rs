@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Drawing, Mark, Style, Tail, clean_lines, cut_middle, seconds, status_mark};
+use super::{Drawing, Mark, Style, Tail, Target, clean_lines, cut_middle, seconds, status_mark};
 use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent, ToolKind};
 use crate::core::output::Output;
 use crate::core::session::as_markdown;
@@ -48,7 +48,13 @@ pub fn draw(
             ToolKind::Delete => "Allow this deletion?",
             _ => "Allow this?",
         };
-        drawing.line(format!("    {what}   :Acp allow   :Acp reject"), Some("AcpToolWaiting"));
+        let keys = ":Acp allow   :Acp reject";
+        if what.len() + keys.len() + 9 > style.width {
+            drawing.line(format!("    {what}"), Some("AcpToolWaiting"));
+            drawing.line(format!("    {keys}"), Some("AcpToolWaiting"));
+        } else {
+            drawing.line(format!("    {what}   {keys}"), Some("AcpToolWaiting"));
+        }
     }
     let failed = call.status == Status::Failed;
     // Agents that run commands without a terminal show what they put out as the call's text.
@@ -90,11 +96,17 @@ pub fn draw(
     }
     if open {
         if !any && let Some(input) = &call.raw_input {
-            drawing.indented(&pretty(input), "    ", Some("AcpMeta"));
+            draw_lines(drawing, &pretty(input), SHOWN, "K shows all of it");
         }
         for location in &call.locations {
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
             let path = call.relative(&location.path).display();
+            drawing.targets.push(Target {
+                row: drawing.lines.len(),
+                path: location.path.clone(),
+                line: location.line,
+                text: None,
+            });
             drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
         }
     }
@@ -103,14 +115,19 @@ pub fn draw(
 /// What a call put out as text: its beginning, unless the user opened it.
 fn draw_output(drawing: &mut Drawing, text: &str, open: bool) {
     let text = without_fence(text.trim_end().trim_start_matches(['\r', '\n']));
-    let lines: Vec<&str> = clean_lines(text).collect();
+    let (limit, more) = if open { (SHOWN, "K shows all of it") } else { (5, "<Tab>") };
+    draw_lines(drawing, text, limit, more);
+}
+
+fn draw_lines(drawing: &mut Drawing, text: &str, limit: usize, more: &str) {
+    let count = clean_lines(text).count();
     // One line is not hidden behind another that says so.
-    let limit = if open || lines.len() == 6 { usize::MAX } else { 5 };
-    for line in lines.iter().take(limit) {
+    let limit = if count == limit + 1 { count } else { limit };
+    for line in clean_lines(text).take(limit) {
         drawing.line(format!("    {line}"), Some("AcpMeta"));
     }
-    if lines.len() > limit {
-        drawing.line(format!("    ({} more lines, <Tab>)", lines.len() - limit), Some("AcpMeta"));
+    if count > limit {
+        drawing.line(format!("    ({} more lines, {more})", count - limit), Some("AcpMeta"));
     }
 }
 
@@ -167,21 +184,48 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
     }
 }
 
+/// Bigger files are not compared on the editor's thread, which is in the middle of drawing.
+pub(super) const COMPARED: usize = crate::core::tool_call::COMPARED;
+/// More lines of one thing are not put under a call; `K` shows all of it.
+const SHOWN: usize = 1000;
+
 fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
+    let target = |row, line: usize, text: Option<&str>| Target {
+        row,
+        path: diff.path.clone(),
+        line: u32::try_from(line + 1).ok(),
+        text: text.map(str::to_owned),
+    };
+    drawing.targets.push(target(drawing.lines.len(), 0, None));
     drawing.line(format!("    {}", path.display()), Some("AcpMeta"));
     let old = diff.old_text.as_deref().unwrap_or_default();
+    if old.len() + diff.new_text.len() > COMPARED {
+        drawing.line("    (too big to compare in here; K shows it)", Some("AcpMeta"));
+        return;
+    }
+    let first = drawing.lines.len();
     let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
-    for group in changes.grouped_ops(1) {
-        for op in group {
-            for change in changes.iter_changes(&op) {
-                let (sign, group) = match change.tag() {
-                    similar::ChangeTag::Delete => ("-", "AcpDiffDelete"),
-                    similar::ChangeTag::Insert => ("+", "AcpDiffAdd"),
-                    similar::ChangeTag::Equal => (" ", "AcpMeta"),
-                };
-                let line = change.value().trim_end_matches(['\n', '\r']);
-                drawing.line(format!("    {sign} {line}"), Some(group));
+    let groups = changes.grouped_ops(1);
+    for (number, group) in groups.iter().enumerate() {
+        if number > 0 {
+            drawing.line("      …", Some("AcpMeta"));
+        }
+        let mut new = 0;
+        for change in group.iter().flat_map(|op| changes.iter_changes(op)) {
+            let (sign, group) = match change.tag() {
+                similar::ChangeTag::Delete => ("-", "AcpDiffDelete"),
+                similar::ChangeTag::Insert => ("+", "AcpDiffAdd"),
+                similar::ChangeTag::Equal => (" ", "AcpMeta"),
+            };
+            if drawing.lines.len() - first >= SHOWN {
+                drawing.line("    (more than can be shown in here; K shows all of it)", Some("AcpMeta"));
+                return;
             }
+            new = change.new_index().map_or(new, |index| index + 1);
+            let line = change.value().trim_end_matches(['\n', '\r']);
+            let at = change.new_index().unwrap_or(new);
+            drawing.targets.push(target(drawing.lines.len(), at, Some(line)));
+            drawing.line(format!("    {sign} {line}"), Some(group));
         }
     }
 }
@@ -189,7 +233,7 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
 /// Counts and time, at the right edge.
 fn tool_facts(call: &ToolCall) -> Option<String> {
     let mut facts = Vec::new();
-    let (added, removed) = call.diffs().map(count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y));
+    let (added, removed) = call.counted;
     if added + removed > 0 {
         facts.push(format!("+{added} -{removed}"));
     }
@@ -205,21 +249,6 @@ fn tool_facts(call: &ToolCall) -> Option<String> {
         facts.push(seconds(ended.since(call.started)));
     }
     (!facts.is_empty()).then(|| facts.join(" · "))
-}
-
-/// Lines that come and lines that go.
-pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
-    let old = diff.old_text.as_deref().unwrap_or_default();
-    if old.len() + diff.new_text.len() > 200_000 {
-        // Counting is a courtesy; a big file is not compared on the editor's thread for it.
-        return (0, 0);
-    }
-    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
-    changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
-        similar::ChangeTag::Insert => (added + 1, removed),
-        similar::ChangeTag::Delete => (added, removed + 1),
-        similar::ChangeTag::Equal => (added, removed),
-    })
 }
 
 /// Verb first: agents' titles may be a bare path or a bare command.

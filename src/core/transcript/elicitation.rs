@@ -1,10 +1,11 @@
 //! How a form or a page that the agent asks about looks: loud and with all there is to know while it
 //! waits, a line or two afterwards. The values of a form are never part of it.
 
-use super::{Drawing, Mark, Style, clean_lines, cut_end, one_line, status_mark};
+use super::{Drawing, Mark, Style, clean_lines, cut_end, cut_middle, one_line, status_mark};
 use crate::core::address::Address;
 use crate::core::entry::{Elicitation, Subject, Verdict};
 use crate::core::form::{Control, Field};
+use crate::core::message::Access;
 use crate::core::tool_call::Status;
 
 pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Style) {
@@ -21,12 +22,22 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 }
             }
             Subject::Page(address) => draw_page(drawing, address),
+            Subject::Outside { folders, .. } => {
+                let folders: Vec<String> =
+                    folders.iter().map(|folder| folder.display().to_string()).collect();
+                let text = format!("outside of the session's folders ({})", folders.join(", "));
+                drawing.indented(&text, "    ", Some("AcpMeta"));
+            }
         }
     }
     match &asked.verdict {
+        Verdict::Open if matches!(asked.subject, Subject::Outside { .. }) => {
+            let how = ":Acp allow [once|session|always]   :Acp reject [no|never]";
+            drawing.line(format!("    Allow this?   {how}"), Some("AcpToolWaiting"));
+        }
         Verdict::Open => {
             let what = match &asked.subject {
-                Subject::Form(_) => "Answer?",
+                Subject::Form(_) | Subject::Outside { .. } => "Answer?",
                 Subject::Page(_) => "Open it?",
             };
             drawing.line(format!("    {what}   :Acp answer [decline|cancel]"), Some("AcpToolWaiting"));
@@ -43,7 +54,7 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 drawing.line(format!("    you agreed to open {}", address.host), Some("AcpMeta"));
             }
         }
-        Verdict::Declined | Verdict::Cancelled | Verdict::Withdrawn => {}
+        Verdict::Chosen(_) | Verdict::Declined | Verdict::Cancelled | Verdict::Withdrawn => {}
     }
 }
 
@@ -52,6 +63,8 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     let (status, fact) = match asked.verdict {
         Verdict::Open => (Status::Waiting, None),
         Verdict::Answered(_) | Verdict::Agreed => (Status::Done, None),
+        Verdict::Chosen(choice) if choice.allows() => (Status::Done, Some(choice.fact())),
+        Verdict::Chosen(choice) => (Status::Rejected, Some(choice.fact())),
         Verdict::Declined => (Status::Rejected, Some("declined")),
         Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
         Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
@@ -63,13 +76,20 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     let what = match &asked.subject {
         Subject::Form(_) => verb.to_owned(),
         Subject::Page(_) => format!("{verb} you to open a page"),
+        Subject::Outside { access: Access::Read, .. } => format!("{verb} to read"),
+        Subject::Outside { access: Access::Wrote, .. } => format!("{verb} to write"),
     };
     let mut lines = clean_lines(asked.message.trim());
     let mut head = match lines.next().filter(|first| !first.is_empty()) {
         Some(first) => format!("{} {what}: {first}", asked.asker),
         None => format!("{} {what}", asked.asker),
     };
-    if !full {
+    if !full && matches!(asked.subject, Subject::Outside { .. }) {
+        // Both ends of a path tell most.
+        let taken = asked.asker.chars().count() + what.len() + fact.map_or(0, str::len);
+        let room = style.width.saturating_sub(taken + 8).max(10);
+        head = format!("{} {what}: {}", asked.asker, cut_middle(&one_line(&asked.message), room));
+    } else if !full {
         head = cut_end(&head, style.width.saturating_sub(18).max(20));
     }
     let row = drawing.lines.len();

@@ -7,13 +7,13 @@ use super::groups::{Groups, Place, role};
 use super::*;
 use crate::core::entry::EntryId;
 use crate::core::message::{
-    AgentId, Content, FileDiff, Location, Opened, Place as Where, Role, SessionKey, ToolCallPatch,
-    ToolContent, ToolKind, Update, WireStatus,
+    AgentId, Content, Cost, FileDiff, Location, Opened, Place as Where, Role, SessionKey, StopReason,
+    ToolCallPatch, ToolContent, ToolKind, TurnEnd, Update, WireStatus,
 };
 use crate::core::session::{Moment, Session};
 
 fn style() -> Style {
-    Style { icons: true, width: 60 }
+    Style { icons: true, width: 60, clock: None }
 }
 
 fn working() -> Session {
@@ -189,6 +189,25 @@ fn a_thought_between_gathered_calls_goes_along_and_one_after_them_stays() {
     ✓ ran 2 commands
     ▸ thinking …
     ");
+}
+
+#[test]
+fn a_turn_tells_what_it_has_cost_and_when_on_request() {
+    let mut session = working();
+    let mut spend = |amount: f64, at: u64| {
+        let cost = Some(Cost { amount, currency: "USD".into() });
+        session.apply(Update::Usage { used: 1, size: 2, cost }, Moment(at));
+        session.turn_ended(TurnEnd::Stopped { reason: StopReason::EndTurn, usage: None }, Moment(at));
+        session.prompt(vec![Content::Text("more".into())], Moment(at));
+        let entries = session.entries();
+        draw(None, &entries[entries.len() - 2], &Style { clock: Some(90), ..style() }, &|_| None)
+    };
+    // A quarter past midnight, an hour and a half to the east.
+    assert_eq!(spend(0.5, 15 * 60_000).right, [(0, "01:45".to_owned())]);
+    assert_eq!(spend(0.75, 15 * 60_000 + 2000).lines, ["The agent ended without an answer · 2.0 s · $0.25"]);
+    assert_eq!(spend(0.75, 15 * 60_000 + 2000).lines, ["The agent ended without an answer · 0 ms"]);
+    let asked = draw(None, &session.entries()[1], &Style { clock: Some(-1), ..style() }, &|_| None);
+    assert_eq!(asked.right, [(0, "23:59".to_owned())]);
 }
 
 fn step() -> impl Strategy<Value = (u8, String, ToolKind, WireStatus, bool)> {

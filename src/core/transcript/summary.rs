@@ -60,6 +60,15 @@ fn said(deed: &Deed) -> String {
     let call = deed.first;
     match deed.kind {
         ToolKind::Read => match deed.paths.len() {
+            0 if deed.calls == 1 => {
+                // The title is all there is: a bare path, or a sentence that begins with the verb.
+                let title = call.headline();
+                let title = match title.split_once(' ') {
+                    Some((verb, rest)) if verb.eq_ignore_ascii_case("read") => rest,
+                    _ => &title,
+                };
+                format!("read {}", cut_middle(title, NAME))
+            }
             0 => format!("read {times}"),
             1 => {
                 let path = deed.paths.iter().next().map(|path| call.relative(path).display().to_string());
@@ -72,7 +81,10 @@ fn said(deed: &Deed) -> String {
             (1, None) => "ran a command".to_owned(),
             (calls, _) => format!("ran {calls} commands"),
         },
-        ToolKind::Search => format!("searched {times}"),
+        ToolKind::Search => match call.raw_input.as_ref().and_then(sought) {
+            Some(sought) if deed.calls == 1 => format!("searched {sought:?}"),
+            _ => format!("searched {times}"),
+        },
         ToolKind::Fetch => format!("fetched {times}"),
         ToolKind::Think => format!("thought {times}"),
         ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode | ToolKind::Other => {
@@ -82,6 +94,12 @@ fn said(deed: &Deed) -> String {
             }
         }
     }
+}
+
+/// What a search was for, where the agent tells it in the way that most do.
+fn sought(input: &serde_json::Value) -> Option<String> {
+    let text = input.get("pattern").or(input.get("query"))?.as_str()?;
+    Some(cut_end(&one_line(text), NAME)).filter(|text| !text.is_empty())
 }
 
 /// For how long any of them ran; those that ran at the same time count once.

@@ -38,8 +38,10 @@ impl App {
         if let Some(other) = args.first() {
             return fail(format!("changes takes quickfix or nothing, not {other:?}"));
         }
-        let items =
-            changed.iter().map(|(path, counts, _)| format!("{} {counts}", self.name_in(key, path))).collect();
+        let items = changed
+            .iter()
+            .map(|(path, counts, _)| format!("{} {counts}", self.short_name(Some(key), path)))
+            .collect();
         self.offer(&format!("Changed by {name}"), "acp_changes", items, move |app, index| {
             let Some((path, _, ranges)) = changed.get(index) else { return Ok(()) };
             let Some(win) = follow::code_window(&app.editor)? else { return Ok(()) };

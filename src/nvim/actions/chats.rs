@@ -2,7 +2,6 @@
 
 use mlua::Result;
 
-use super::prompts::quote;
 use super::{Args, fail};
 use crate::config::Choice;
 use crate::core::message::SessionKey;
@@ -10,7 +9,7 @@ use crate::nvim::app::App;
 
 impl App {
     pub(super) fn chat(&mut self, args: Args, new: bool) -> Result<()> {
-        let quote = args.range.map(|range| quote(&self.editor, range)).transpose()?;
+        let range = args.range;
         let wanted = args.first().map(str::to_owned);
         if !new && !args.bang {
             let fits = |key: &SessionKey| {
@@ -25,16 +24,29 @@ impl App {
             });
             if let Some(key) = found {
                 self.show(key)?;
-                return self.add_to_prompt(key, quote);
+                return self.add_to_prompt(key, range);
             }
         }
+        self.begin_with(wanted, move |app, key| app.add_to_prompt(key, range))
+    }
+
+    /// Begins a chat with the agent named, else the one that the user has chosen or chooses now.
+    pub(super) fn begin_with(
+        &mut self,
+        wanted: Option<String>,
+        then: impl FnOnce(&mut Self, SessionKey) -> Result<()> + 'static,
+    ) -> Result<()> {
         match wanted.or_else(|| self.config.default_agent.clone()) {
-            Some(name) => self.begin(&name, quote),
-            None => self.offer_agents(quote),
+            Some(name) => self.begin(&name, then),
+            None => self.offer_agents(then),
         }
     }
 
-    fn begin(&mut self, name: &str, quote: Option<String>) -> Result<()> {
+    fn begin(
+        &mut self,
+        name: &str,
+        then: impl FnOnce(&mut Self, SessionKey) -> Result<()> + 'static,
+    ) -> Result<()> {
         let root = self.root();
         let editor = self.editor.clone();
         let find = |program: &str| editor.program(program);
@@ -43,10 +55,13 @@ impl App {
             Err(error) => return fail(format!("couldn't start {name}: {error}")),
         };
         let key = self.open_chat(launch, root, None)?;
-        self.add_to_prompt(key, quote)
+        then(self, key)
     }
 
-    fn offer_agents(&mut self, quote: Option<String>) -> Result<()> {
+    fn offer_agents(
+        &mut self,
+        then: impl FnOnce(&mut Self, SessionKey) -> Result<()> + 'static,
+    ) -> Result<()> {
         let editor = self.editor.clone();
         let choices: Vec<Choice> =
             self.config.available(|program| editor.program(program), self.bundled.clone());
@@ -54,11 +69,11 @@ impl App {
             return fail("no agent was found on this machine; :checkhealth acp says what to install");
         }
         if let [only] = &choices[..] {
-            return self.begin(&only.name.clone(), quote);
+            return self.begin(&only.name.clone(), then);
         }
         let items = choices.iter().map(|choice| format!("{} — {}", choice.title, choice.detail)).collect();
         let names: Vec<String> = choices.into_iter().map(|choice| choice.name).collect();
-        self.offer("Work with", "acp_agent", items, move |app, index| app.begin(&names[index], quote))
+        self.offer("Work with", "acp_agent", items, move |app, index| app.begin(&names[index], then))
     }
 
     pub(super) fn toggle_chat(&mut self) -> Result<()> {

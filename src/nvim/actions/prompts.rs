@@ -3,39 +3,143 @@
 use mlua::Result;
 
 use super::{Args, NO_SESSION, Range, fail};
-use crate::core::message::{AskId, Content, PermissionKind, SessionKey};
+use crate::core::context::Lines;
+use crate::core::message::{AskId, PermissionKind, SessionKey};
+use crate::core::text::one_line;
+use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
-use crate::nvim::editor::Editor;
+use crate::nvim::prompt::How;
 
 impl App {
-    pub(super) fn add_to_prompt(&mut self, key: SessionKey, quote: Option<String>) -> Result<()> {
-        let (Some(quote), Some(chat)) = (quote, self.chats.get(&key)) else { return Ok(()) };
-        let before = chat.prompt_text(&self.editor)?;
-        let text = if before.trim().is_empty() { quote } else { format!("{}\n{quote}", before.trim_end()) };
-        chat.set_prompt_text(&self.editor, &format!("{text}\n"))?;
-        if let Some(win) = chat.prompt_window(&self.editor) {
-            let last = self.editor.line_count(chat.prompt)?;
-            self.editor.set_cursor(win, last, 0)?;
+    /// Has the prompt refer to the lines that a command was given.
+    pub(super) fn add_to_prompt(&mut self, key: SessionKey, range: Option<Range>) -> Result<()> {
+        match range.and_then(|range| Some((range.buf, Lines::new(range.first, range.last)?))) {
+            Some((buf, lines)) => self.refer_to(key, buf, lines),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn send_prompt(&mut self, key: SessionKey) -> Result<()> {
-        if let Some(content) = self.take_prompt(key)? {
-            self.prompt(key, content)?;
-        }
-        self.frame_due()
+        self.send_typed(key, How::InLine)
     }
 
     pub(super) fn steer_prompt(&mut self, key: SessionKey) -> Result<()> {
-        if let Some(content) = self.take_prompt(key)? {
-            self.steer(key, content)?;
+        self.send_typed(key, How::Steer)
+    }
+
+    /// Sends what stands in the prompt, which is empty from here on.
+    fn send_typed(&mut self, key: SessionKey, how: How) -> Result<()> {
+        if let Some(text) = self.take_prompt(key)? {
+            self.submit(key, &text, how)?;
         }
         self.frame_due()
     }
 
+    pub(super) fn send_text(&mut self, args: Args) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let how = if args.bang { How::Now } else { How::InLine };
+        if args.text.trim().is_empty() && args.range.is_none() {
+            return self.send_typed(key, how);
+        }
+        if self.is_dead(key) {
+            return fail("the agent is gone; :Acp restart starts it again");
+        }
+        let text = self.with_range(key, &args.text, args.range);
+        self.submit(key, &text, how)
+    }
+
+    /// A text that ends with a reference to the lines of a range.
+    fn with_range(&self, key: SessionKey, text: &str, range: Option<Range>) -> String {
+        let target =
+            range.and_then(|range| self.target_of(key, range.buf, Lines::new(range.first, range.last)?));
+        match target {
+            Some(target) => format!("{} {}", text.trim(), target.token()).trim().to_owned(),
+            None => text.trim().to_owned(),
+        }
+    }
+
+    /// Asks without leaving the window; begins a chat if there is none.
+    pub(super) fn ask(&mut self, args: Args) -> Result<()> {
+        if args.text.trim().is_empty() {
+            return fail("say what to ask: :Acp ask {text}");
+        }
+        let live = self.session_here().filter(|key| !self.is_dead(*key));
+        if let Some(key) = live {
+            let text = self.with_range(key, &args.text, args.range);
+            return self.submit(key, &text, How::InLine);
+        }
+        let win = self.editor.current_win()?;
+        self.begin_with(None, move |app, key| {
+            let text = app.with_range(key, &args.text, args.range);
+            if app.editor.win_is_valid(win) {
+                app.editor.command("stopinsert")?;
+                app.editor.set_current_win(win)?;
+            }
+            app.submit(key, &text, How::InLine)
+        })
+    }
+
+    /// Offers the prompts of before, newest first; the one chosen is put into the prompt.
+    pub(super) fn choose_past_prompt(&mut self) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let history =
+            self.prompts.open.get(&key).and_then(|prompt| self.prompts.histories.get(&prompt.folder));
+        let prompts: Vec<String> =
+            history.map(|history| history.prompts().iter().rev().cloned().collect()).unwrap_or_default();
+        if prompts.is_empty() {
+            return fail("no prompt was sent in this project yet");
+        }
+        let items = prompts.iter().map(|prompt| cut_middle(&one_line(prompt), 120)).collect();
+        self.offer("Prompts", "acp_prompt", items, move |app, index| {
+            app.show(key)?;
+            app.give_back(key, &prompts[index])
+        })
+    }
+
+    /// Offers the prompts that wait, then what may be done with the one chosen.
+    pub(super) fn choose_queued(&mut self) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
+        let texts: Vec<String> = session.queue().iter().map(|queued| queued.text()).collect();
+        if texts.is_empty() {
+            return fail("no prompt waits");
+        }
+        let items = texts.iter().map(|text| cut_middle(&one_line(text), 120)).collect();
+        self.offer("Waiting prompts", "acp_queue", items, move |app, index| {
+            app.choose_for_queued(key, &texts[index])
+        })
+    }
+
+    fn choose_for_queued(&mut self, key: SessionKey, text: &str) -> Result<()> {
+        let steers = self.sessions.get(&key).is_some_and(|session| session.can_be_steered());
+        let now = if steers { "send it into the turn now" } else { "stop the turn and send it now" };
+        let words = ["edit it", now, "move it up", "move it down", "remove it"];
+        let items = words.iter().map(|word| (*word).to_owned()).collect();
+        let text = text.to_owned();
+        let title = format!("With {:?}", cut_middle(&one_line(&text), 40));
+        self.offer(&title, "acp_queue_action", items, move |app, choice| {
+            // The line may have moved on while the picker was open.
+            let queue = app.sessions.get(&key).map(|session| session.queue().iter());
+            let Some(index) = queue.and_then(|mut queue| queue.position(|queued| queued.text() == text))
+            else {
+                return fail("that prompt does not wait any more");
+            };
+            match choice {
+                0 => {
+                    app.take_back(key, Some(index))?;
+                    app.show(key)
+                }
+                1 => app.send_queued(key, index),
+                2 => app.move_queued(key, index, index.saturating_sub(1)),
+                3 => app.move_queued(key, index, index + 1),
+                _ => app.remove_queued(key, index),
+            }
+        })
+    }
+
     /// What stands in the prompt, which is empty from here on.
-    fn take_prompt(&mut self, key: SessionKey) -> Result<Option<Vec<Content>>> {
+    fn take_prompt(&mut self, key: SessionKey) -> Result<Option<String>> {
+        self.follow_anchors(key)?;
         let Some(chat) = self.chats.get(&key) else { return Ok(None) };
         let text = chat.prompt_text(&self.editor)?;
         if text.trim().is_empty() {
@@ -44,31 +148,29 @@ impl App {
         if self.is_dead(key) {
             return fail("the agent is gone; R in the chat starts it again, and the prompt stays as it is");
         }
-        chat.set_prompt_text(&self.editor, "")?;
-        Ok(Some(vec![Content::Text(text.trim_end().to_owned())]))
+        if let Some(prompt) = self.prompts.open.get_mut(&key) {
+            prompt.browse = None;
+        }
+        self.set_prompt(key, "")?;
+        Ok(Some(text.trim_end().to_owned()))
     }
 
-    pub(super) fn send_text(&mut self, args: Args) -> Result<()> {
-        let quote = args.range.map(|range| quote(&self.editor, range)).transpose()?;
+    /// Sends a prompt, and says in which turn of which session it will be answered.
+    pub(super) fn send_for_answer(&mut self, args: Args) -> Result<serde_json::Value> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        if args.text.trim().is_empty() && quote.is_none() {
-            return if args.bang { self.steer_prompt(key) } else { self.send_prompt(key) };
-        }
-        if self.is_dead(key) {
-            return fail("the agent is gone; :Acp restart starts it again");
-        }
-        let text = match quote {
-            Some(quote) => format!("{}\n\n{quote}", args.text),
-            None => args.text,
-        };
-        let content = vec![Content::Text(text.trim().to_owned())];
-        if args.bang { self.steer(key, content) } else { self.prompt(key, content) }
+        self.send_text(Args { session: Some(key), ..args })?;
+        let waiting = self.sessions.get(&key).map_or(0, |session| session.queue().len());
+        // What it refers to may still be being read.
+        let sending = self.prompts.open.get(&key).map_or(0, |prompt| prompt.sending.len());
+        let waiting = (waiting + sending) as u64;
+        Ok(serde_json::json!({ "session": key.0, "turn": self.turn_of(key) + waiting }))
     }
 
     /// Answers the oldest open question with the option named, else with the first of these kinds.
     pub(super) fn decide(&mut self, named: Option<&str>, kinds: &[PermissionKind]) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let waiting = self.sessions.get(&key).into_iter().chain(self.sessions.values());
+        let others = self.sessions.values().filter(|_| self.meant.is_none());
+        let waiting = self.sessions.get(&key).into_iter().chain(others);
         let Some((key, open)) =
             waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {
@@ -90,17 +192,4 @@ impl App {
             }
         }
     }
-}
-
-/// Lines of a buffer as a prompt quotes them.
-pub(super) fn quote(editor: &Editor, range: Range) -> Result<String> {
-    let lines = editor.lines(range.buf, range.first as i64 - 1, range.last as i64)?;
-    let name = editor.buf_name(range.buf);
-    let name: String =
-        if name.is_empty() { "unnamed".into() } else { editor.func("fnamemodify", (name, ":."))? };
-    let filetype: String = editor.buf_option(range.buf, "filetype")?;
-    let fence = "`".repeat(
-        lines.iter().map(|line| line.chars().take_while(|c| *c == '`').count()).max().unwrap_or(0).max(2) + 1,
-    );
-    Ok(format!("{name}:{}-{}\n{fence}{filetype}\n{}\n{fence}", range.first, range.last, lines.join("\n")))
 }

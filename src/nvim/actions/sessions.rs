@@ -5,48 +5,153 @@ use serde_json::json;
 
 use super::{NO_SESSION, fail};
 use crate::core::message::{AgentId, AuthKind, AuthMethod, Command, SessionKey, StoredSession};
+use crate::core::record::{Kept, ago, holds};
+use crate::core::session::Session;
+use crate::core::text::one_line;
+use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
-use crate::nvim::run;
+use crate::nvim::{picker, run};
 
 impl App {
-    pub(super) fn choose_session(&mut self, word: Option<&str>) -> Result<()> {
-        if let Some(number) = word.and_then(|word| word.parse().ok()) {
+    /// Lets the user choose among the sessions of this Neovim and those that are remembered; with words
+    /// only among those in which they were said.
+    pub(super) fn choose_session(&mut self, words: Vec<String>) -> Result<()> {
+        if let [number] = &words[..]
+            && let Ok(number) = number.parse()
+        {
             let key = SessionKey(number);
             if !self.sessions.contains_key(&key) {
                 return fail(format!("there is no session {number}"));
             }
             return self.show(key);
         }
-        if self.sessions.is_empty() {
-            return fail(NO_SESSION);
+        self.recall(move |app, stored| app.offer_sessions(&words, stored))
+    }
+
+    fn offer_sessions(&mut self, words: &[String], mut stored: Vec<Kept>) -> Result<()> {
+        let live = self.sessions.values().filter(|session| {
+            words.is_empty() || holds(session.title.iter().chain(session.prompts()), words)
+        });
+        let live: Vec<SessionKey> = live.map(|session| session.key).collect();
+        stored.retain(|kept| kept.holds(words));
+        // Of this project first.
+        let root = self.root();
+        stored.sort_by_key(|kept| !kept.is_of(&root));
+        let lists = if words.is_empty() { self.agents() } else { Vec::new() };
+        let lists: Vec<AgentId> =
+            lists.into_iter().filter(|(_, info)| info.can.list).map(|(agent, _)| agent).collect();
+        if live.is_empty() && stored.is_empty() && lists.is_empty() {
+            return match words {
+                [] => fail(NO_SESSION),
+                words => fail(format!("there is no session with {:?} in it", words.join(" "))),
+            };
         }
-        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        let mut items: Vec<String> = self
-            .sessions
-            .values()
-            .map(|session| {
-                let title = session.title.clone().unwrap_or_else(|| "untitled".to_owned());
-                format!(
-                    "{} {}: {title} ({})",
-                    session.key.0,
-                    session.name(),
-                    crate::nvim::winbar::state(session)
-                )
-            })
-            .collect();
-        let stored: Vec<AgentId> =
-            self.agents().into_iter().filter(|(_, info)| info.can.list).map(|(agent, _)| agent).collect();
-        for agent in &stored {
-            items.push(format!("Earlier sessions of {} …", self.agent_name(*agent)));
+        let now = self.now().0;
+        let width = self.item_width();
+        let mut items: Vec<String> =
+            live.iter().filter_map(|key| self.sessions.get(key)).map(describe_live).collect();
+        items.extend(stored.iter().map(|kept| describe_kept(kept, &root, words, now)));
+        items.extend(lists.iter().map(|agent| format!("Earlier sessions of {} …", self.agent_name(*agent))));
+        let items = items.iter().map(|item| cut(item, width)).collect();
+        self.offer("Sessions", "acp_session", items, move |app, index| {
+            if let Some(key) = live.get(index) {
+                return app.show(*key);
+            }
+            let index = index - live.len();
+            if index < stored.len() {
+                return app.take_up_kept(stored.swap_remove(index));
+            }
+            let root = app.root();
+            app.list_stored(lists[index - stored.len()], root)
+        })
+    }
+
+    /// How long an item may be. Neovim's own picker lists all items at once, where a line each is enough;
+    /// others search in all of an item's text.
+    fn item_width(&self) -> usize {
+        match picker::is_builtin(&self.editor) {
+            true => usize::from(self.editor.size().0).saturating_sub(6).max(30),
+            false => 400,
         }
-        self.offer("Sessions", "acp_session", items, move |app, index| match keys.get(index) {
-            Some(key) => app.show(*key),
-            None => {
-                let root = app.root();
-                app.list_stored(stored[index - keys.len()], root)
+    }
+
+    /// Takes up the session of this project that was used last.
+    pub(super) fn resume(&mut self, agent: Option<&str>) -> Result<()> {
+        let root = self.root();
+        let agent = agent.map(str::to_owned);
+        self.recall(move |app, stored| {
+            let fits = |kept: &Kept| {
+                kept.is_of(&root) && agent.as_ref().is_none_or(|agent| *agent == kept.owner.agent)
+            };
+            match stored.into_iter().find(fits) {
+                Some(kept) => app.take_up_kept(kept),
+                None => {
+                    fail(format!("no earlier session is known in {}; :AcpChat begins one", root.display()))
+                }
             }
         })
+    }
+
+    /// Gives what is remembered to a function of the user's.
+    pub(super) fn tell_recalled(&mut self, args: super::Args) -> Result<()> {
+        let Some(then) = args.then else { return fail("a function that takes the sessions is missing") };
+        let words = args.words;
+        self.recall(move |app, stored| {
+            let list: Vec<serde_json::Value> = stored
+                .iter()
+                .filter(|kept| kept.holds(&words))
+                .map(|kept| {
+                    let prompts: Vec<&str> = kept.prompts.iter().map(|prompt| prompt.text.as_str()).collect();
+                    json!({
+                        "name": kept.owner.agent,
+                        "id": kept.owner.acp_id,
+                        "cwd": kept.owner.cwd,
+                        "title": kept.title,
+                        "prompts": prompts,
+                        "began": kept.began / 1000,
+                        "used": kept.used / 1000,
+                    })
+                })
+                .collect();
+            app.effects.push_back(Box::new(move |editor| {
+                let told = crate::nvim::to_lua(&editor.lua, &list).and_then(|list| then.call::<()>(list));
+                if let Err(error) = told {
+                    editor.notify(&format!("a function for sessions() failed: {error}"), Level::Error);
+                }
+            }));
+            Ok(())
+        })
+    }
+
+    /// The user calls the session this; asked for it where nothing is given.
+    pub(super) fn rename(&mut self, title: &str) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        if !title.trim().is_empty() {
+            return self.rename_to(key, title);
+        }
+        let before = self.sessions.get(&key).and_then(|session| session.title.clone()).unwrap_or_default();
+        self.effects.push_back(Box::new(move |editor| {
+            let shown = picker::input(editor, "Call the session", &before, move |title| {
+                if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
+                    run(move |app| app.rename_to(key, &title));
+                }
+            });
+            if let Err(error) = shown {
+                editor.notify(
+                    &format!("couldn't ask for a name: {error}; give it to :Acp rename"),
+                    Level::Error,
+                );
+            }
+        }));
+        Ok(())
+    }
+
+    fn rename_to(&mut self, key: SessionKey, title: &str) -> Result<()> {
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        session.rename(title);
+        self.keep_title(key)?;
+        self.after_change(key)
     }
 
     /// The stored sessions of an agent are known: the user takes one up.
@@ -62,7 +167,12 @@ impl App {
                 let question = format!("Delete {} for good?", describe_stored(&stored));
                 let items = vec!["No".to_owned(), "Yes, delete it".to_owned()];
                 app.offer(&question, "acp_confirm", items, move |app, answer| match answer {
-                    1 => app.send(Command::Delete { agent, acp_id: stored.acp_id }),
+                    1 => {
+                        if let Some(name) = app.configured_name(agent) {
+                            app.forget(name, stored.acp_id.clone())?;
+                        }
+                        app.send(Command::Delete { agent, acp_id: stored.acp_id })
+                    }
                     _ => Ok(()),
                 })
             });
@@ -77,16 +187,41 @@ impl App {
         })
     }
 
+    /// Deletes a stored session: the agent's own where it can, else what is remembered here.
     pub(super) fn choose_deletion(&mut self) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
-        let can = session.info.as_ref().map(|info| info.can).unwrap_or_default();
-        if !can.list || !can.delete {
-            return fail(format!("{} cannot delete stored sessions", session.name()));
+        let here = self.session_here().and_then(|key| self.sessions.get(&key));
+        let can = here.and_then(|session| session.info.as_ref()).map(|info| info.can).unwrap_or_default();
+        if let Some(session) = here.filter(|_| can.list && can.delete) {
+            let (agent, cwd) = (session.agent, session.place.cwd.clone());
+            self.deleting = true;
+            return self.list_stored(agent, cwd);
         }
-        let (agent, cwd) = (session.agent, session.place.cwd.clone());
-        self.deleting = true;
-        self.list_stored(agent, cwd)
+        let name = here.map(|session| session.name());
+        self.recall(move |app, stored| {
+            if stored.is_empty() {
+                return match name {
+                    Some(name) => {
+                        fail(format!("{name} cannot delete stored sessions, and none is remembered here"))
+                    }
+                    None => fail("no earlier session is remembered"),
+                };
+            }
+            let (now, root, width) = (app.now().0, app.root(), app.item_width());
+            let items = stored.iter().map(|kept| cut(&describe_kept(kept, &root, &[], now), width)).collect();
+            app.offer("Forget for good", "acp_session", items, move |app, index| {
+                let kept = stored[index].clone();
+                let question = format!(
+                    "Forget {}? What {} itself has stored of it stays.",
+                    crate::core::transcript::cut_middle(&kept.headline(), 60),
+                    kept.owner.agent
+                );
+                let items = vec!["No".to_owned(), "Yes, forget it".to_owned()];
+                app.offer(&question, "acp_confirm", items, move |app, answer| match answer {
+                    1 => app.forget(kept.owner.agent, kept.owner.acp_id),
+                    _ => Ok(()),
+                })
+            })
+        })
     }
 
     pub(super) fn log_out(&mut self) -> Result<()> {
@@ -164,6 +299,50 @@ impl App {
     }
 }
 
+/// One line of the picker: who, what about, and what it does.
+fn describe_live(session: &Session) -> String {
+    let title = session.title.as_deref().or(session.first_prompt()).unwrap_or("nothing said yet");
+    let title = cut_middle(&one_line(title), 60);
+    let state = match crate::nvim::winbar::state(session) {
+        "waiting" => "waiting for you",
+        state => state,
+    };
+    let mut item = format!("{}: {title} · {state}", session.name());
+    let last = session.prompts().last().map(|prompt| one_line(prompt)).filter(|last| *last != title);
+    if let Some(last) = last {
+        item.push_str(&format!(" · {last}"));
+    }
+    item
+}
+
+/// The same for one that is remembered: when it was used, where if not here, what was asked.
+fn describe_kept(kept: &Kept, root: &std::path::Path, words: &[String], now: u64) -> String {
+    let title = cut_middle(&kept.headline(), 60);
+    let mut item = format!("{}: {title} · {}", kept.owner.agent, ago(now.saturating_sub(kept.used)));
+    if !kept.is_of(root) {
+        item.push_str(&format!(" · {}", kept.owner.cwd.display()));
+    }
+    if let Some(excerpt) = kept.excerpt(words).filter(|excerpt| *excerpt != title) {
+        item.push_str(&format!(" · {excerpt}"));
+    }
+    // For pickers that search in it; nobody else sees that much of it.
+    for prompt in kept.prompts.iter().rev().skip(1) {
+        if item.len() > 2000 {
+            break;
+        }
+        item.push_str(&format!(" · {}", one_line(&prompt.text)));
+    }
+    item
+}
+
+/// A text of at most `width` characters.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
 fn describe_stored(stored: &StoredSession) -> String {
     let title = stored.title.as_deref().unwrap_or("untitled");
     let title = crate::core::text::one_line(title);
@@ -193,6 +372,7 @@ pub fn session_status(app: &App, key: SessionKey) -> Option<serde_json::Value> {
         "model": crate::nvim::winbar::model(session),
         "queued": session.queue().len(),
         "context": context,
+        "location": app.location_status(key),
         "cost": cost,
     }))
 }

@@ -1,10 +1,13 @@
 //! Moving through the transcript, and from it to what it is about.
 
+use std::path::PathBuf;
+
 use mlua::Result;
 
 use super::fail;
-use crate::core::entry::EntryId;
-use crate::core::message::SessionKey;
+use crate::core::entry::{Body, Entry, EntryId};
+use crate::core::message::{SessionKey, TerminalId};
+use crate::core::transcript::reading::{Reference, reference_at};
 use crate::nvim::app::App;
 use crate::nvim::chat::Fold;
 use crate::nvim::follow;
@@ -41,38 +44,74 @@ impl App {
         self.frame_due()
     }
 
-    /// To the next or previous entry, as `]]` and `[[` go through sections.
-    pub(super) fn step(&mut self, key: SessionKey, forward: bool) -> Result<()> {
+    /// To the next or previous of the entries that are meant, as `]]` and `[[` go through sections.
+    pub(super) fn step(&mut self, key: SessionKey, forward: bool, meant: fn(&Entry) -> bool) -> Result<()> {
         let count: usize = self.editor.module("v")?.get("count1")?;
-        let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
-        let Some(chat) = self.chats.get(&key) else { return Ok(()) };
+        let Some(here) = self.entry_under_cursor(key)? else { return Ok(()) };
+        let (Some(chat), Some(session)) = (self.chats.get(&key), self.sessions.get(&key)) else {
+            return Ok(());
+        };
         let Some(win) = chat.window(&self.editor) else { return Ok(()) };
         let shown = chat.shown();
-        let here = shown.partition_point(|index| *index < entry.0);
-        let target = if forward { (here + count).min(shown.len() - 1) } else { here.saturating_sub(count) };
-        let target = shown[target];
-        let row = chat.start_row(&self.editor, EntryId(target))?;
-        let lines = self.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
-        // The blank line that sets an entry off is not where one wants to be.
-        let row = if lines.first().is_some_and(String::is_empty) && target > 0 { row + 1 } else { row };
+        let fits = |index: &&usize| session.entry(EntryId(**index)).is_some_and(meant);
+        let found: Vec<usize> = if forward {
+            let from = shown.partition_point(|index| *index <= here.0);
+            shown[from..].iter().filter(fits).take(count).copied().collect()
+        } else {
+            let to = shown.partition_point(|index| *index < here.0);
+            shown[..to].iter().rev().filter(fits).take(count).copied().collect()
+        };
+        // Where there are fewer, the last one is as far as it goes.
+        let Some(target) = found.last() else { return Ok(()) };
+        let row = chat.head_row(&self.editor, EntryId(*target))?;
         let count = self.editor.line_count(chat.transcript)?;
         self.editor.set_cursor(win, (row + 1).min(count), 0)
     }
 
-    /// To the file or terminal that the entry is about.
+    /// To what is under the cursor: a question, the line of a change, a file that is named, else the file
+    /// or terminal that the entry is about.
     pub(super) fn go_to(&mut self, key: SessionKey) -> Result<()> {
-        let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
-        let waiting = session.asks().iter().find(|open| open.entry == entry).map(|open| open.ask);
-        if let Some(ask) = waiting {
+        let (Some(chat), Some(session)) = (self.chats.get(&key), self.sessions.get(&key)) else {
+            return Ok(());
+        };
+        let Some(win) = chat.window(&self.editor) else { return Ok(()) };
+        let (line, column) = self.editor.cursor(win)?;
+        let row = line - 1;
+        let Some(fold) = chat.fold_at(&self.editor, row)? else { return Ok(()) };
+        let Fold::Entry(entry) = fold else { return self.toggle_fold(key) };
+        if let Some(open) = session.asks().iter().find(|open| open.entry == entry) {
+            let ask = open.ask;
             self.put_up(key, ask);
             return Ok(());
         }
-        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else {
-            return fail("this entry is about no file");
-        };
+        let cwd = &session.place.cwd;
+        let terminals = &self.terminals;
+        let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
+        if let Some(target) = chat.target_at(&self.editor, session, &tail, row)? {
+            let place = Place { path: cwd.join(target.path), line: target.line, text: target.text };
+            return self.visit_place(&place);
+        }
+        let call = session.entry(entry).and_then(Entry::tool);
+        // What stands in a call's own line is told better by the call.
+        if call.is_none() || row > chat.head_row(&self.editor, entry)? {
+            let text = self.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
+            let named = text.first().and_then(|text| reference_at(text, column));
+            if let Some(Reference { path, line }) = named {
+                let path = cwd.join(path.strip_prefix("~/").map_or(path.clone(), |rest| {
+                    std::env::home_dir().unwrap_or_default().join(rest).to_string_lossy().into_owned()
+                }));
+                if path.is_file() {
+                    return self.visit_place(&Place { path, line, text: None });
+                }
+            }
+        }
+        let Some(call) = call else { return fail("nothing under the cursor leads to a file") };
+        let place = call.places().first().map(|place| Place {
+            path: cwd.join(&place.path),
+            line: place.line,
+            text: None,
+        });
         let terminal = call.terminals().next().cloned();
-        let place = call.places().first().map(|place| (session.place.cwd.join(&place.path), place.line));
         if let Some(terminal) = terminal {
             let terminal = (key, terminal);
             if self.terminals.get(&terminal).is_none() {
@@ -80,19 +119,55 @@ impl App {
             }
             return self.enter_terminal(&terminal);
         }
-        let Some((path, line)) = place else { return fail("this entry is about no file") };
+        match place {
+            Some(place) => self.visit_place(&place),
+            None => fail("this entry is about no file; K shows all there is to know of it"),
+        }
+    }
+
+    /// Shows a place in a window for code, and goes there.
+    fn visit_place(&mut self, place: &Place) -> Result<()> {
+        let path = &place.path;
         if !path.is_file() {
             return fail(format!("{} is no file that can be opened", path.display()));
         }
         let Some(win) = follow::code_window(&self.editor)? else { return Ok(()) };
-        let buf = follow::load(&self.editor, &path)?;
+        let buf = follow::load(&self.editor, path)?;
         self.editor.set_current_win(win)?;
         self.editor.command("normal! m'")?;
         self.editor.set_win_buf(win, buf)?;
-        if let Some(line) = line.filter(|line| *line > 0) {
-            let last = self.editor.line_count(buf)?;
-            self.editor.set_cursor(win, (line as usize).min(last), 0)?;
+        let last = self.editor.line_count(buf)?;
+        let hint = place.line.filter(|line| *line > 0).map(|line| (line as usize).min(last));
+        let line = match &place.text {
+            Some(text) => nearest(&self.editor.lines(buf, 0, -1)?, text, hint.unwrap_or(1)).or(hint),
+            None => hint,
+        };
+        if let Some(line) = line {
+            self.editor.set_cursor(win, line, 0)?;
+            // Folded lines are not where one wants to be.
+            self.editor.command("normal! zv")?;
         }
         Ok(())
     }
+}
+
+/// Somewhere in a file; see [`Target`](crate::core::transcript::Target).
+struct Place {
+    path: PathBuf,
+    line: Option<u32>,
+    text: Option<String>,
+}
+
+/// The 1-based line that holds a text and is nearest to another one.
+fn nearest(lines: &[String], text: &str, hint: usize) -> Option<usize> {
+    let same = lines.iter().enumerate().filter(|(_, line)| *line == text).map(|(row, _)| row + 1);
+    same.min_by_key(|line| line.abs_diff(hint))
+}
+
+pub(super) fn is_call(entry: &Entry) -> bool {
+    matches!(entry.body, Body::Tool(_) | Body::Elicitation(_))
+}
+
+pub(super) fn has_change(entry: &Entry) -> bool {
+    entry.tool().is_some_and(|call| call.diffs().next().is_some())
 }

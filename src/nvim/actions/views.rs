@@ -5,7 +5,7 @@ use mlua::{Result, Table, Value};
 use super::fail;
 use crate::config::Pane;
 use crate::nvim::app::App;
-use crate::nvim::editor::Editor;
+use crate::nvim::editor::{Editor, Win};
 use crate::nvim::terminal::Key;
 
 impl App {
@@ -55,7 +55,11 @@ impl App {
 
     pub(super) fn show_keys(&mut self) -> Result<()> {
         let mut lines = Vec::new();
-        for (pane, title) in [(Pane::Transcript, "In the transcript"), (Pane::Prompt, "In the prompt")] {
+        for (pane, title) in [
+            (Pane::Transcript, "In the transcript"),
+            (Pane::Prompt, "In the prompt"),
+            (Pane::File, "In a file that the agent changed"),
+        ] {
             lines.push(format!(" {title}"));
             let mut rows: Vec<(Vec<&str>, &str)> = Vec::new();
             for (key, lhs) in self.config.keys.of(pane) {
@@ -70,12 +74,12 @@ impl App {
             lines.push(String::new());
         }
         lines.push(" :Acp lists the commands · :help acp · q closes this".to_owned());
-        float(&self.editor, &lines)
+        float(&self.editor, &lines).map(drop)
     }
 }
 
 /// A small window in the middle that `q` and `<Esc>` close.
-fn float(editor: &Editor, lines: &[String]) -> Result<()> {
+pub(super) fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
     let buf = editor.create_buf(false, true)?;
     editor.set_text(buf, (0, 0), (0, 0), lines)?;
     editor.set_buf_option(buf, "modifiable", false)?;
@@ -94,12 +98,12 @@ fn float(editor: &Editor, lines: &[String]) -> Result<()> {
         ("style", editor.string("minimal")?),
     ])?;
     editor.command("stopinsert")?;
-    editor.open_win(buf, true, config)?;
+    let win = editor.open_win(buf, true, config)?;
     for key in ["q", "<Esc>", "g?"] {
         let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
         let keymap: Table = editor.module("keymap")?;
         let set: mlua::Function = keymap.get("set")?;
         set.call::<()>(("n", key, "<Cmd>close<CR>", options))?;
     }
-    Ok(())
+    Ok(win)
 }

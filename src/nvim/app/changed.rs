@@ -9,10 +9,10 @@ use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::SessionKey;
 use crate::nvim::editor::Buf;
+use crate::nvim::follow;
 
 /// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
 /// `\n`, without a last line break.
-#[expect(dead_code, reason = "the record of changes reads them, and is not there yet")]
 pub struct Change {
     pub session: SessionKey,
     /// The tool call behind it, where one can be told.
@@ -45,7 +45,11 @@ pub fn plain_lines(text: &str) -> String {
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
         self.tally.add(&change);
-        let Change { session, call, path, buf: _, before: _, after: _, ranges, saved } = change;
+        self.review_change(&change)?;
+        let Change { session, call, path, buf, ranges, saved, .. } = change;
+        if let Some(buf) = buf.or_else(|| self.files.buf_of(&self.editor, &path)) {
+            follow::list(&self.editor, buf)?;
+        }
         self.refresh_diffs(session, &path)?;
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();
         let call = call

@@ -180,7 +180,7 @@ impl App {
         self.asking.retry = true;
         self.clear_clashes(conflict.job.buf)?;
         (conflict.job.picks, conflict.job.rest) = (picks, rest);
-        self.stage(conflict.job, Self::look)
+        self.stage(conflict.job, Self::examine)
     }
 
     fn drop_conflict(&mut self, ask: AskId) -> Result<()> {

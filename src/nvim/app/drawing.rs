@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use mlua::Result;
+use mlua::{Function, Result, Table};
 
 use super::{App, Job};
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, TerminalId};
 use crate::core::session::Phase;
+use crate::core::transcript::Style;
 use crate::nvim::chat::Chat;
 use crate::nvim::winbar;
 
@@ -23,6 +24,8 @@ impl App {
     pub fn after_change(&mut self, key: SessionKey) -> Result<()> {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         let (entries, status) = session.take_touched();
+        self.signal(key, &entries, status);
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         if !entries.is_empty() {
             // A call that is over takes its virtual text along, however it ended.
             let over: BTreeSet<EntryId> = entries
@@ -45,7 +48,9 @@ impl App {
             }
         }
         if status {
+            self.show_queue(key)?;
             self.update_bar(key)?;
+            self.update_plan(key)?;
             self.asking.retry = true;
         }
         Ok(())
@@ -88,9 +93,31 @@ impl App {
         self.jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
     }
 
+    /// How the user wants things drawn.
+    pub fn style(&self) -> Style {
+        let ahead = || -> Result<i64> {
+            let os: Table = self.editor.lua.globals().get("os")?;
+            let zone: String = os.get::<Function>("date")?.call("%z")?;
+            let number: i64 = zone.parse().unwrap_or_default();
+            Ok(number / 100 * 60 + number % 100)
+        };
+        let clock = self.config.timestamps.then(|| ahead().unwrap_or_default());
+        Style { icons: self.config.icons, width: 80, clock }
+    }
+
+    /// Windows may have other sizes now.
+    pub(super) fn fit_chats(&mut self) {
+        for (key, chat) in &mut self.chats {
+            if let Some(session) = self.sessions.get(key) {
+                chat.fit(&self.editor, session);
+            }
+        }
+    }
+
     pub(super) fn draw(&mut self, budget: Duration) -> Result<()> {
         let until = Instant::now() + budget;
         let editor = self.editor.clone();
+        let style = self.style();
         for (key, chat) in &mut self.chats {
             if !chat.has_waiting() {
                 continue;
@@ -98,12 +125,12 @@ impl App {
             let Some(session) = self.sessions.get(key) else { continue };
             let terminals = &self.terminals;
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
-            chat.draw(&editor, &self.highlight, session, self.config.icons, &tail, until)?;
+            chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
         }
         self.frames.drawn()
     }
 
-    pub(super) fn update_bar(&mut self, key: SessionKey) -> Result<()> {
+    pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
         let now = self.now();
         let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
             return Ok(());
@@ -111,7 +138,8 @@ impl App {
         let wins = self.editor.wins_of(chat.transcript);
         let width =
             wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
-        let bar = winbar::transcript(session, now, width.map_or(80, usize::from));
+        let place = self.place_elsewhere(key);
+        let bar = winbar::transcript(session, now, width.map_or(80, usize::from), place.as_deref());
         let hints = winbar::prompt(session);
         let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {

@@ -37,13 +37,12 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 impl App {
     pub fn buffer_loaded(&mut self, buf: Buf) -> Result<()> {
-        if let Some(path) = self.files.loaded(&self.editor, buf)
-            && self.background.is_some()
-        {
-            self.send(Command::FileLoaded { path })?;
+        let Some(path) = self.files.loaded(&self.editor, buf) else { return Ok(()) };
+        if self.background.is_some() {
+            self.send(Command::FileLoaded { path: path.clone() })?;
             self.buffer_modified(buf)?;
         }
-        Ok(())
+        self.review_loaded(buf, &path)
     }
 
     /// A buffer was read from its file, or saved into it, just now.
@@ -63,6 +62,7 @@ impl App {
     }
 
     pub fn buffer_unloaded(&mut self, buf: Buf) -> Result<()> {
+        self.reviews.release(buf);
         if let Some(path) = self.files.unloaded(buf)
             && self.background.is_some()
         {
@@ -109,7 +109,7 @@ impl App {
             };
             let mut job = FileJob::new(path, buf, task);
             job.aside = true;
-            return self.stage(Box::new(job), Self::look);
+            return self.stage(Box::new(job), Self::examine);
         }
         if self.files.push(&path, task) { self.next_file_task(&path) } else { Ok(()) }
     }
@@ -119,7 +119,7 @@ impl App {
             match self.files.buf_of(&self.editor, path) {
                 Some(buf) => {
                     let job = FileJob::new(path.to_owned(), buf, task);
-                    return self.stage(Box::new(job), Self::look);
+                    return self.stage(Box::new(job), Self::examine);
                 }
                 None => {
                     self.files.ended(path);
@@ -187,7 +187,7 @@ impl App {
         self.send(Command::Answer { ask, answer: Answer::Refused(text) })
     }
 
-    pub(super) fn next_job(&mut self, job: Job) -> JobId {
+    pub fn next_job(&mut self, job: Job) -> JobId {
         self.numbers.job += 1;
         let id = JobId(self.numbers.job);
         self.jobs.insert(id, job);
@@ -197,7 +197,7 @@ impl App {
     pub(super) fn computed(&mut self, job: JobId, outcome: Outcome) -> Result<()> {
         match (self.jobs.remove(&job), outcome) {
             (Some(Job::File(job)), Outcome::Examined(disk)) => {
-                self.stage(job, |app, job| app.looked(job, disk))
+                self.stage(job, |app, job| app.examined(job, disk))
             }
             (Some(Job::File(job)), Outcome::Reconciled(outcome)) => {
                 self.stage(job, |app, job| app.reconciled(job, *outcome))
@@ -226,8 +226,22 @@ impl App {
                 if self.editor.changedtick(buf)? != tick {
                     return self.place_diffs(session, call, buf, diffs);
                 }
-                self.review.draw(&self.editor, (session, call), buf, &placed)
+                let made_shown = self.reviews.path_of(buf).is_some();
+                self.review.draw(&self.editor, (session, call), buf, &placed, made_shown)
             }
+            (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
+            (Some(Job::Recall { path, buf, origin, text }), Outcome::Placed(placed)) => {
+                self.reconstructed(&path, buf, origin, text, &placed)
+            }
+            (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
+            (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {
+                self.gathered(session, job, gathered)
+            }
+            (Some(Job::Exists { session, paths }), Outcome::Exists(there)) => {
+                self.told_which_exist(session, paths, &there)
+            }
+            (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
+            (Some(Job::Look { visit, number }), Outcome::Looked(look)) => self.looked(visit, number, look),
             _ => Ok(()),
         }
     }
@@ -235,7 +249,7 @@ impl App {
     // The stages.
 
     /// First, what is on the disk?
-    pub(super) fn look(&mut self, job: Box<FileJob>) -> Result<()> {
+    pub(super) fn examine(&mut self, job: Box<FileJob>) -> Result<()> {
         let modified = is_modified(&self.editor, job.buf);
         let kind: String = self.editor.buf_option(job.buf, "buftype")?;
         let known = self.files.held(&job.path).and_then(|held| held.stamp);
@@ -254,7 +268,7 @@ impl App {
         self.send(Command::Compute { job, work })
     }
 
-    fn looked(&mut self, mut job: Box<FileJob>, disk: OnDisk) -> Result<()> {
+    fn examined(&mut self, mut job: Box<FileJob>, disk: OnDisk) -> Result<()> {
         job.disk = disk;
         let modified = is_modified(&self.editor, job.buf);
         let buf = job.buf;
@@ -477,7 +491,7 @@ impl App {
                 if saves && !job.task.is_take() && self.is_stale(&job) {
                     // Written by somebody else just now.
                     job.tries += 1;
-                    return if job.tries < TRIES { self.look(job) } else { self.give_up(&job) };
+                    return if job.tries < TRIES { self.examine(job) } else { self.give_up(&job) };
                 }
                 let is_theirs = is_theirs && job.half.is_none();
                 let landing = Landing { ranges: ranges(&edits), text, is_theirs };

@@ -5,8 +5,10 @@ use serde_json::json;
 
 use super::App;
 use super::changed::{Change, plain_lines};
+use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
-    Access, AgentId, Answer, AskId, Command, Event, Question, SessionKey, Severity, Steering, TurnEnd, Update,
+    Access, AgentId, Answer, AskId, Command, Event, FailureKind, Question, SessionKey, Severity, Steering,
+    TurnEnd, Update,
 };
 use crate::core::session::{LoggedIn, Moment};
 use crate::core::transcript::readable;
@@ -32,14 +34,19 @@ impl App {
             Event::Opened { session: key, opened } => {
                 let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
                 let commands = session.opened(*opened, now);
+                self.opened_again(key);
                 self.send_all(commands)?;
                 self.emit("AcpOpened", key, json!({}));
                 self.after_change(key)?;
             }
             Event::OpenFailed { session: key, failure } => {
                 self.emit("AcpFailed", key, json!({ "message": failure.message }));
+                let (kind, why) = (failure.kind, failure.message.clone());
                 if let Some(session) = self.sessions.get_mut(&key) {
                     session.open_failed(failure);
+                }
+                if matches!(kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {
+                    self.not_opened_again(key, &why);
                 }
                 self.after_change(key)?;
             }
@@ -94,6 +101,15 @@ impl App {
             Event::LoggedOut { agent } => {
                 self.tell(agent, None, Severity::Info, "Logged out; :Acp login logs in again".into(), now)?;
             }
+            Event::Allowed { allowed, trouble } => self.offer_allowed(allowed, trouble)?,
+            Event::Advised { severity, text } => {
+                let level = match severity {
+                    Severity::Info => Level::Info,
+                    Severity::Warning => Level::Warn,
+                    Severity::Error => Level::Error,
+                };
+                self.advise(text, level);
+            }
             Event::Noted { agent, session, severity, text } => {
                 self.tell(agent, session, severity, text, now)?
             }
@@ -117,7 +133,8 @@ impl App {
             }
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
             Event::FileServed { session: key, path, access, before, after } => {
-                self.follow_to(key, &path, None, if access == Access::Wrote { "wrote" } else { "reading" })?;
+                let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
+                self.file_visited(key, &path, None, verb)?;
                 if access == Access::Wrote {
                     let path = canonical(&path);
                     self.changed(Change {
@@ -132,7 +149,15 @@ impl App {
                     })?;
                 }
             }
+            event @ (Event::Found { .. }
+            | Event::PastPrompts { .. }
+            | Event::Adopted { .. }
+            | Event::NotKept { .. }) => self.kept(event)?,
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
+            Event::Recalled { job, kept } => self.recalled(job, kept)?,
+            Event::RecordFailed { text } => {
+                self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+            }
             Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
             Event::Exited { agent, why } => {
                 self.pids.remove(&agent);
@@ -150,6 +175,7 @@ impl App {
                     }
                     self.drop_conflicts(key)?;
                     self.review.clear_session(&self.editor, key)?;
+                    self.no_longer_at_work(key)?;
                     self.after_change(key)?;
                     self.settle(key)?;
                 }
@@ -166,7 +192,12 @@ impl App {
             _ => None,
         };
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let titled = matches!(update, Update::Info { title: Some(_), .. });
         session.apply(update, now);
+        if titled {
+            self.keep_title(key)?;
+        }
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         if let Some((id, moved, content)) = call
             && let Some(entry) = session.call_entry(&id)
         {
@@ -205,11 +236,14 @@ impl App {
             Question::Read { path, line, limit } => {
                 let task = Task::Read { session: key, ask, line, limit, checked: false };
                 self.file_task(path.clone(), task)?;
-                self.follow_to(key, &path, line, "reading")?;
+                self.file_visited(key, &path, Lines::span(line, limit), Verb::Reading)?;
             }
             Question::Write { path, content } => {
                 let content = content.into();
                 self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
+            }
+            Question::Outside { path, target, access } => {
+                self.asked_outside(key, ask, (path, target), access, now)?;
             }
             Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
         }
@@ -222,15 +256,19 @@ impl App {
             TurnEnd::Failed(failure) => ("failed".to_owned(), Some(failure.message.clone())),
         };
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let text = session.answer_text();
         let commands = session.turn_ended(end, now);
         let name = session.name();
+        // Before what waited in line is sent, which begins the next one.
+        let turn = self.turn_of(key);
+        let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
+        self.emit("AcpTurnEnded", key, data);
         self.send_all(commands)?;
         self.drop_conflicts(key)?;
         self.review.clear_session(&self.editor, key)?;
-        self.follow.clear(&self.editor)?;
+        self.no_longer_at_work(key)?;
         self.after_change(key)?;
         self.settle(key)?;
-        self.emit("AcpTurnEnded", key, json!({ "stop_reason": reason, "error": failed }));
         match failed {
             Some(message) => self.announce(key, &format!("{name}: {}", readable(&message)), Level::Error),
             None => self.announce(key, &format!("{name} is done"), Level::Info),

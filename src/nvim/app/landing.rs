@@ -11,6 +11,7 @@ use super::changed::Change;
 use super::edits::{is_dos, stamp_of};
 use crate::config::Save;
 use crate::core::entry::EntryId;
+use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp};
 use crate::core::reconcile::body;
 use crate::nvim::editor::Buf;
@@ -93,6 +94,10 @@ impl App {
                 format!("{name} had unsaved edits: the agent's change is in the buffer, not saved yet");
             self.note(Some(key), Severity::Info, text)?;
         }
+        let lines = landing.ranges.first().and_then(|(first, end)| {
+            Lines::span(u32::try_from(first + 1).ok(), u32::try_from(end.saturating_sub(*first).max(1)).ok())
+        });
+        self.file_visited(key, &job.path, lines, Verb::Editing)?;
         let call = self.call_about(key, &job.path);
         self.changed(Change {
             session: key,
@@ -237,13 +242,8 @@ impl App {
         self.after_change(key)
     }
 
-    /// A path as a session's user would write it.
-    pub fn name_in(&self, key: SessionKey, path: &Path) -> String {
-        self.short_name(Some(key), path)
-    }
-
     /// A path as the session's user would write it.
-    pub(super) fn short_name(&self, key: Option<SessionKey>, path: &Path) -> String {
+    pub fn short_name(&self, key: Option<SessionKey>, path: &Path) -> String {
         let session = key.or(self.current).and_then(|key| self.sessions.get(&key));
         let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
         let short = path.strip_prefix(&cwd).or_else(|_| path.strip_prefix(canonical(&cwd)));

@@ -84,7 +84,8 @@ impl App {
             let chat = &self.chats[&key];
             (chat.transcript, chat.prompt)
         };
-        crate::nvim::keys::bind(&self.editor, &self.config.keys, transcript, prompt)
+        crate::nvim::keys::bind(&self.editor, &self.config.keys, transcript, prompt)?;
+        self.attach_prompt(key)
     }
 
     fn redraw_all(&mut self, key: SessionKey) {
@@ -119,6 +120,9 @@ impl App {
 
     /// The session whose chat the cursor is in, else the one used last.
     pub fn session_here(&self) -> Option<SessionKey> {
+        if let Some(key) = self.meant {
+            return Some(key).filter(|key| self.sessions.contains_key(key));
+        }
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf);
         here.map(|chat| chat.session).or(self.current.filter(|key| self.sessions.contains_key(key)))
@@ -220,11 +224,15 @@ impl App {
     pub fn close_session(&mut self, key: SessionKey) -> Result<()> {
         let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
         self.emit("AcpClosed", key, json!({}));
+        self.forget_prompt(key)?;
         self.send(Command::Close { session: key })?;
         if self.of_agent(agent).len() == 1 && self.alive.contains(&agent) {
             self.send(Command::Disconnect { agent })?;
         }
         self.review.clear_session(&self.editor, key)?;
+        let editor = self.editor.clone();
+        self.follow.forget(&editor, key)?;
+        self.places.forget(key);
         if let Some(chat) = self.chats.remove(&key) {
             if self.editor.current_buf()? == chat.prompt {
                 self.editor.command("stopinsert")?;
@@ -238,6 +246,9 @@ impl App {
         self.tally.forget(key);
         self.sessions.remove(&key);
         self.bars.remove(&key);
+        self.taken_up.remove(&key);
+        self.recorded.remove(&key);
+        self.forget_signals(key);
         if self.current == Some(key) {
             self.current = self.sessions.keys().next_back().copied();
         }
@@ -247,6 +258,11 @@ impl App {
     /// How a session's agent was started.
     pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
         self.launches.get(&self.sessions.get(&key)?.agent)
+    }
+
+    /// The name under which a running agent is configured.
+    pub fn configured_name(&self, agent: AgentId) -> Option<String> {
+        self.launches.get(&agent).map(|launch| launch.name.clone())
     }
 
     /// The agents that run and have said what they can do: one session of each, and its abilities.

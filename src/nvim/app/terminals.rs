@@ -66,6 +66,7 @@ impl App {
             self.send(Command::Resize { session, terminal, rows, columns })?;
         }
         self.windows.resized(&self.editor, &self.config.window)?;
+        self.fit_chats();
         // The bars are made to fit.
         self.ticked()
     }

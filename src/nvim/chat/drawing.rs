@@ -13,7 +13,7 @@ use crate::core::entry::{Body, Entry, EntryId};
 use crate::core::message::TerminalId;
 use crate::core::session::Session;
 use crate::core::transcript::groups::{Groups, Place, role};
-use crate::core::transcript::{Drawing, Standing, Style, Tail, clean_lines, draw, draw_standing};
+use crate::core::transcript::{Drawing, Standing, Style, Tail, Target, clean_lines, draw, draw_standing};
 use crate::nvim::editor::Editor;
 use crate::nvim::highlight::Highlight;
 
@@ -31,6 +31,8 @@ pub struct Canvas {
     groups: Groups,
     /// Touched entries that no frame had time for yet.
     waiting: BTreeSet<EntryId>,
+    /// The width that was drawn for.
+    width: Option<usize>,
 }
 
 /// What stands in the buffer for one entry.
@@ -64,6 +66,7 @@ impl Canvas {
             shown: Vec::new(),
             groups: Groups::default(),
             waiting: BTreeSet::new(),
+            width: None,
         })
     }
 }
@@ -90,13 +93,26 @@ impl Chat {
         }
     }
 
+    /// The window may have another width: what is cut to it is cut anew.
+    pub fn fit(&mut self, editor: &Editor, session: &Session) {
+        let win = self.window(editor);
+        let width = win.and_then(|win| editor.win_size(win).ok()).map(|(columns, _)| usize::from(columns));
+        if width.is_none() || self.canvas.width.is_none() || width == self.canvas.width {
+            return;
+        }
+        let cut = |body: &Body| matches!(body, Body::Tool(_) | Body::Elicitation(_));
+        let shown = self.canvas.shown.iter().copied().map(EntryId);
+        let cut = shown.filter(|id| session.entry(*id).is_some_and(|entry| cut(&entry.body)));
+        self.canvas.waiting.extend(cut);
+    }
+
     /// Draws what is waiting until `until`; what is left then stays waiting.
     pub fn draw(
         &mut self,
         editor: &Editor,
         highlight: &Highlight,
         session: &Session,
-        icons: bool,
+        style: &Style,
         tails: Tails,
         until: Instant,
     ) -> Result<()> {
@@ -108,7 +124,9 @@ impl Chat {
             self.canvas.waiting.clear();
             return Ok(());
         };
-        let style = Style { icons, width: unlocked.width.unwrap_or(80).into() };
+        let width = unlocked.width.unwrap_or(80).into();
+        self.canvas.width = Some(width);
+        let style = Style { width, ..style.clone() };
         let drawn = self.draw_waiting(editor, highlight, session, &style, tails, until);
         let locked = editor.lock(self.transcript, unlocked);
         drawn.and(locked)
@@ -452,6 +470,30 @@ impl Chat {
             Some(next) => self.start_row(editor, EntryId(*next)),
             None => editor.line_count(self.transcript),
         }
+    }
+
+    /// The first row of an entry that is not the blank line that sets it off.
+    pub fn head_row(&self, editor: &Editor, id: EntryId) -> Result<usize> {
+        let row = self.start_row(editor, id)?;
+        let lines = editor.lines(self.transcript, row as i64, row as i64 + 1)?;
+        Ok(row + usize::from(id.0 > 0 && lines.first().is_some_and(String::is_empty)))
+    }
+
+    /// The place in a file that a 0-based row is about.
+    pub fn target_at(
+        &self,
+        editor: &Editor,
+        session: &Session,
+        tails: Tails,
+        row: usize,
+    ) -> Result<Option<Target>> {
+        let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
+        let Some(entry) = session.entry(id).filter(|entry| entry.tool().is_some()) else { return Ok(None) };
+        let before = id.0.checked_sub(1).and_then(|before| session.entry(EntryId(before)));
+        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None };
+        let row = row - self.start_row(editor, id)?;
+        let drawing = self.look(session, id, before, entry, &style, tails);
+        Ok(drawing.targets.into_iter().find(|target| target.row == row))
     }
 
     /// The entries that have rows, in order.

@@ -85,7 +85,7 @@ impl Applying {
     }
 }
 
-fn apply(editor: &Editor, buf: Buf, edit: &TextEdit) -> Result<()> {
+pub fn apply(editor: &Editor, buf: Buf, edit: &TextEdit) -> Result<()> {
     let at = |(row, column): (usize, usize)| (row as i64, column as i64);
     match edit.whole_lines() {
         // Marks on the lines around stay where they are only so.

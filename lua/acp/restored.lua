@@ -1,0 +1,74 @@
+--- What `:mksession` brings back of a chat: windows with the names of its buffers, but nothing in them. They
+--- get a text that says how to go on; the library is not loaded for it.
+
+local M = {}
+
+local text = {
+  "This chat was saved with the session.",
+  "Nothing of it runs now.",
+  "",
+  ":Acp resume    the last one goes on",
+  ":Acp sessions  picks one that was",
+  ":AcpChat       begins another one",
+}
+
+--- A buffer that stands for one of a chat's.
+---@param filetype string
+---@param lines string[]
+---@return integer
+local function stand_in(filetype, lines)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].filetype = filetype
+  vim.bo[buf].modifiable = filetype ~= "acp"
+  return buf
+end
+
+--- Goes through the buffers after a session was restored.
+function M.loaded()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if vim.startswith(name, "acp://") and vim.bo[buf].filetype == "" then
+      local is_chat = name:find("acp://[%a/]*chat") ~= nil
+      for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+        if
+          is_chat
+          or vim.fn.tabpagewinnr(vim.api.nvim_tabpage_get_number(vim.api.nvim_win_get_tabpage(win)), "$")
+            == 1
+        then
+          vim.api.nvim_win_set_buf(win, stand_in("acp", text))
+        else
+          -- An empty prompt would look as if somebody read it.
+          vim.api.nvim_win_close(win, true)
+        end
+      end
+      if vim.api.nvim_buf_is_valid(buf) then
+        vim.api.nvim_buf_delete(buf, { force = true })
+      end
+    end
+  end
+end
+
+--- Gives the chats' buffers in a session's file names that no chat has: to name a buffer as another one is
+--- named is an error, which would end the restoring.
+function M.written()
+  local path = vim.v.this_session
+  local read, lines = pcall(vim.fn.readfile, path)
+  if path == "" or not read then
+    return
+  end
+  local changed = false
+  for number, line in ipairs(lines) do
+    local rest = line:match("^file acp://(.*)$")
+    if rest and not vim.startswith(rest, "saved/") then
+      lines[number] = "file acp://saved/" .. rest
+      changed = true
+    end
+  end
+  if changed then
+    vim.fn.writefile(lines, path)
+  end
+end
+
+return M

@@ -1,0 +1,134 @@
+//! Going through the prompts of before: which one stands in the prompt now, and what the user typed
+//! or changed on the way, of which nothing is lost. Keeping them on the disk is the background's.
+
+use std::collections::HashMap;
+
+/// At most this many prompts are kept of a project.
+pub const MOST: usize = 1000;
+
+/// The prompts of a project, oldest first, each once: the last time counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    prompts: Vec<String>,
+}
+
+impl History {
+    pub fn new(prompts: impl IntoIterator<Item = String>) -> Self {
+        let mut history = Self::default();
+        prompts.into_iter().for_each(|prompt| history.add(prompt));
+        history
+    }
+
+    pub fn add(&mut self, prompt: String) {
+        if prompt.trim().is_empty() {
+            return;
+        }
+        self.prompts.retain(|known| *known != prompt);
+        self.prompts.push(prompt);
+        let over = self.prompts.len().saturating_sub(MOST);
+        self.prompts.drain(..over);
+    }
+
+    pub fn prompts(&self) -> &[String] {
+        &self.prompts
+    }
+}
+
+/// Where somebody is in a history.
+#[derive(Clone, Debug, Default)]
+pub struct Browse {
+    /// The prompts as they were when it began; one that is sent meanwhile moves nothing.
+    prompts: Vec<String>,
+    /// How many steps back; 0 is what is being typed.
+    back: usize,
+    /// What was typed at a step in place of what stood there.
+    typed: HashMap<usize, String>,
+}
+
+impl Browse {
+    pub fn new(history: &History) -> Self {
+        Self { prompts: history.prompts.clone(), ..Self::default() }
+    }
+
+    /// The prompt before the one that stands there now, which reads `text`.
+    pub fn older(&mut self, text: &str) -> Option<String> {
+        (self.back < self.prompts.len()).then(|| self.go(self.back + 1, text))
+    }
+
+    pub fn newer(&mut self, text: &str) -> Option<String> {
+        self.back.checked_sub(1).map(|back| self.go(back, text))
+    }
+
+    fn go(&mut self, back: usize, text: &str) -> String {
+        if self.at(self.back) != text {
+            self.typed.insert(self.back, text.to_owned());
+        }
+        self.back = back;
+        self.at(back).to_owned()
+    }
+
+    fn at(&self, back: usize) -> &str {
+        let kept = || back.checked_sub(1).and_then(|step| self.prompts.iter().rev().nth(step));
+        self.typed.get(&back).or_else(kept).map_or("", String::as_str)
+    }
+
+    /// What was typed before the history was looked at, if that is not what stands there now.
+    pub fn left_behind(&self) -> Option<&str> {
+        self.typed.get(&0).filter(|text| self.back > 0 && !text.trim().is_empty()).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn history() -> History {
+        History::new(["one", "two", "three"].map(str::to_owned))
+    }
+
+    #[test]
+    fn what_was_typed_comes_back() {
+        let mut browse = Browse::new(&history());
+        assert_eq!(browse.older("half a thou").as_deref(), Some("three"));
+        assert_eq!(browse.older("three").as_deref(), Some("two"));
+        assert_eq!(browse.left_behind(), Some("half a thou"));
+        assert_eq!(browse.newer("two, changed").as_deref(), Some("three"));
+        assert_eq!(browse.newer("three").as_deref(), Some("half a thou"));
+        assert_eq!(browse.newer("half a thou"), None);
+        assert_eq!(browse.older("half a thou").as_deref(), Some("three"));
+        assert_eq!(browse.older("three").as_deref(), Some("two, changed"));
+        assert_eq!(browse.older("two, changed").as_deref(), Some("one"));
+        assert_eq!(browse.older("one"), None);
+    }
+
+    #[test]
+    fn a_prompt_that_is_sent_again_is_kept_once_and_last() {
+        let mut history = history();
+        history.add("one".into());
+        history.add("  ".into());
+        assert_eq!(history.prompts(), ["two", "three", "one"]);
+        for number in 0..2 * MOST {
+            history.add(number.to_string());
+        }
+        assert_eq!(history.prompts().len(), MOST);
+    }
+
+    proptest! {
+        #[test]
+        fn any_way_through_leads_back_to_every_text(steps in prop::collection::vec((any::<bool>(), "[a-c]{0,2}"), 0..40)) {
+            let mut browse = Browse::new(&history());
+            let mut stands = [String::new(), "three".into(), "two".into(), "one".into()];
+            let mut at = 0;
+            for (older, text) in steps {
+                stands[at] = text.clone();
+                let (next, got) = if older { (at + 1, browse.older(&text)) } else { (at.wrapping_sub(1), browse.newer(&text)) };
+                prop_assert_eq!(got.as_ref(), stands.get(next));
+                if got.is_some() {
+                    at = next;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The agent wants to read or write outside of the session's folders: a question like one for
+//! permission, with answers of this client's own.
+
+use std::path::Path;
+
+use super::{Moment, OpenAsk, Phase, Session, Wanted};
+use crate::core::entry::{Body, Elicitation, Subject, Verdict};
+use crate::core::message::{Access, Answer, AskId, Command};
+use crate::core::outside;
+
+impl Session {
+    /// `path` is without links; `target` is what an answer counts for that counts for more than once.
+    pub fn asked_outside(
+        &mut self,
+        ask: AskId,
+        path: &Path,
+        target: &Path,
+        access: Access,
+        now: Moment,
+    ) -> Vec<Command> {
+        if matches!(self.phase, Phase::Cancelling { .. } | Phase::Gone) {
+            return vec![Command::Answer { ask, answer: Answer::Cancelled }];
+        }
+        let folders = [&self.place.cwd].into_iter().chain(&self.place.additional).cloned().collect();
+        let elicitation = Elicitation {
+            asker: self.name(),
+            message: path.display().to_string(),
+            subject: Subject::Outside { access, folders },
+            verdict: Verdict::Open,
+        };
+        let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
+        let wanted = Wanted::Permission(outside::options(path, target, access));
+        self.asks.push(OpenAsk { ask, entry, wanted });
+        self.status_touched = true;
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::message::{AgentId, AgentInfo, Content, Opened, Place, SessionKey};
+    use crate::core::outside::Choice;
+
+    const ASK: AskId = AskId(7);
+
+    fn asked() -> Session {
+        let place = Place { cwd: "/p".into(), ..Place::default() };
+        let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0));
+        session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
+        session.opened(Opened::default(), Moment(0));
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        let asked = session.asked_outside(ASK, Path::new("/x/a"), Path::new("/x"), Access::Read, Moment(1));
+        assert_eq!(asked, []);
+        session
+    }
+
+    fn verdict(session: &Session) -> Verdict {
+        let verdict = |body: &Body| match body {
+            Body::Elicitation(asked) => Some(asked.verdict.clone()),
+            _ => None,
+        };
+        session.entries().iter().find_map(|entry| verdict(&entry.body)).expect("it was asked")
+    }
+
+    #[test]
+    fn it_is_answered_as_a_question_for_permission_and_once() {
+        let mut session = asked();
+        assert_eq!(session.permission().map(|open| open.ask), Some(ASK));
+        assert_eq!(session.elicitation(), None);
+        let answer = Answer::Selected("session".into());
+        assert_eq!(session.answer(ASK, "session", Moment(2)), [Command::Answer { ask: ASK, answer }]);
+        assert_eq!(verdict(&session), Verdict::Chosen(Choice::Session));
+        assert_eq!(session.answer(ASK, "session", Moment(2)), []);
+    }
+
+    #[test]
+    fn what_ends_a_turn_ends_it() {
+        let mut session = asked();
+        let commands = session.cancel(Moment(2));
+        assert!(commands.contains(&Command::Answer { ask: ASK, answer: Answer::Cancelled }));
+        assert_eq!(verdict(&session), Verdict::Cancelled);
+        let late = session.asked_outside(AskId(8), Path::new("/y"), Path::new("/y"), Access::Read, Moment(3));
+        assert_eq!(late, [Command::Answer { ask: AskId(8), answer: Answer::Cancelled }]);
+        let mut session = asked();
+        assert!(session.withdrawn(ASK, Moment(2)));
+        assert_eq!(verdict(&session), Verdict::Withdrawn);
+    }
+}

@@ -1,0 +1,141 @@
+//! All there is to know of an entry, for whoever wants to read it in full: a call's facts, what it was
+//! given, what it put out. As Markdown, since that is what most of it is.
+
+use serde_json::Value;
+
+use super::{clean_lines, seconds};
+use crate::core::entry::{Body, Entry};
+use crate::core::message::{Content, ResourceBody, ToolContent};
+use crate::core::session::as_markdown;
+use crate::core::tool_call::{Status, ToolCall, kind_word};
+
+/// Of one text at most this many lines are shown; no one reads more, and the editor has to hold them.
+const LINES: usize = 20_000;
+
+/// The lines, or `None` where the transcript says all of it already.
+pub fn details(entry: &Entry) -> Option<Vec<String>> {
+    let mut page = Page::default();
+    match &entry.body {
+        Body::Tool(call) => call_details(&mut page, call),
+        Body::Thought { text, .. } => {
+            page.line("# Thought");
+            page.text(text.trim());
+        }
+        Body::Compaction { summary, error, .. } => {
+            page.line("# The conversation was made shorter");
+            page.text(error.as_deref().unwrap_or(summary));
+        }
+        Body::TurnFailed(failure) => {
+            page.line("# The turn failed");
+            page.text(&failure.message);
+            if let Some(details) = &failure.details {
+                page.section("Details");
+                page.text(details);
+            }
+        }
+        _ => return None,
+    }
+    Some(page.lines)
+}
+
+#[derive(Default)]
+struct Page {
+    lines: Vec<String>,
+}
+
+impl Page {
+    fn line(&mut self, line: impl Into<String>) {
+        self.lines.push(line.into());
+    }
+
+    fn section(&mut self, title: &str) {
+        self.line("");
+        self.line(format!("## {title}"));
+    }
+
+    fn text(&mut self, text: &str) {
+        let before = self.lines.len();
+        self.lines.extend(clean_lines(text).take(LINES).map(str::to_owned));
+        let more = clean_lines(text).skip(self.lines.len() - before).count();
+        if more > 0 {
+            self.line(format!("({more} more lines)"));
+        }
+    }
+
+    fn fenced(&mut self, language: &str, text: &str) {
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat(longest.max(2) + 1);
+        self.line(format!("{fence}{language}"));
+        self.text(text.trim_end_matches('\n'));
+        self.line(fence);
+    }
+
+    fn json(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.fenced("", text),
+            // It was read from JSON, so it can be written as such.
+            value => self.fenced("json", &format!("{value:#}")),
+        }
+    }
+}
+
+fn call_details(page: &mut Page, call: &ToolCall) {
+    page.line(format!("# {}", call.headline()));
+    let status = match call.status {
+        Status::Pending => "pending",
+        Status::Waiting => "waits for you",
+        Status::Running => "running",
+        Status::Done => "done",
+        Status::Failed => "failed",
+        Status::Rejected => "rejected",
+        Status::Cancelled => "cancelled",
+    };
+    let mut facts = vec![kind_word(call.kind).to_owned(), status.to_owned()];
+    facts.extend(call.ended.map(|ended| seconds(ended.since(call.started))));
+    facts.extend(call.name.as_ref().map(|name| format!("tool {name}")));
+    facts.push(format!("id {}", call.id.0));
+    page.line(facts.join(" · "));
+    if !call.title.is_empty() && call.title != call.headline() {
+        page.section("Title");
+        page.text(&call.title);
+    }
+    if !call.locations.is_empty() {
+        page.section("Places");
+        for location in &call.locations {
+            let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
+            page.line(format!("- {}{line}", call.relative(&location.path).display()));
+        }
+    }
+    if let Some(input) = &call.raw_input {
+        page.section("Input");
+        page.json(input);
+    }
+    if !call.content.is_empty() {
+        page.section("Content");
+    }
+    for content in &call.content {
+        match content {
+            ToolContent::Content(Content::Resource { body: ResourceBody::Text(text), .. }) => {
+                page.fenced("", text);
+            }
+            ToolContent::Content(content) => page.text(&as_markdown(content)),
+            ToolContent::Diff(diff) => {
+                let path = call.relative(&diff.path).display().to_string();
+                let old = diff.old_text.as_deref().unwrap_or_default();
+                page.fenced("diff", &unified(old, &diff.new_text, &path));
+            }
+            ToolContent::Terminal(_) => page.line("(a terminal; <CR> on the call shows it)"),
+        }
+    }
+    if let Some(output) = &call.raw_output {
+        page.section("Output");
+        page.json(output);
+    }
+}
+
+fn unified(old: &str, new: &str, path: &str) -> String {
+    if old.len() + new.len() > super::call::COMPARED {
+        return new.to_owned();
+    }
+    similar::TextDiff::from_lines(old, new).unified_diff().header(path, path).to_string()
+}

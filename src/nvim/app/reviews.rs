@@ -1,0 +1,382 @@
+//! The reviews of changed files, kept right: what agents and the user write is taken in, in order, and
+//! what is left to decide is drawn. What the user does about it is left to `actions`.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use mlua::{Result, Value};
+
+use super::changed::Change;
+use super::{App, Job};
+use crate::config::DiffStyle;
+use crate::core::changeset::{FileReview, OriginId, without};
+use crate::core::diff::Placed;
+use crate::core::entry::{Body, EntryId};
+use crate::core::message::{Command, FileDiff, SessionKey, ToolKind, Work};
+use crate::core::review::Splice;
+use crate::core::text::one_line;
+use crate::core::tool_call::Status;
+use crate::nvim::editor::{Buf, Level};
+use crate::nvim::files::canonical;
+use crate::nvim::review::{Input, Origin};
+use crate::nvim::{later, note, run};
+
+/// Larger texts, in bytes, are compared in the background.
+const LARGE: usize = 128 << 10;
+
+/// Hunks are drawn for this long, then the editor has its turn.
+const BUDGET: Duration = Duration::from_millis(3);
+const PAUSE: Duration = Duration::from_millis(15);
+
+impl App {
+    /// What was behind a change of a file.
+    fn origin(&mut self, key: SessionKey, call: Option<EntryId>, path: &Path) -> Option<OriginId> {
+        let session = self.sessions.get(&key)?;
+        let about = |call: &crate::core::tool_call::ToolCall| {
+            call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
+        };
+        let call = call.or_else(|| {
+            let changes = |kind| matches!(kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+            let open: Vec<_> = session.open_calls().collect();
+            let named = open.iter().rev().find(|(_, call)| about(call));
+            named.or(open.iter().rev().find(|(_, call)| changes(call.kind))).map(|(entry, _)| *entry)
+        });
+        let mut prompts = session.entries().iter().enumerate().filter_map(|(at, entry)| match &entry.body {
+            Body::User { text, .. } => Some((EntryId(at), text)),
+            _ => None,
+        });
+        let turn = prompts.clone().count();
+        let (prompt, asked) =
+            prompts.next_back().map_or((EntryId(0), String::new()), |(entry, text)| (entry, one_line(text)));
+        let title = call
+            .and_then(|call| session.entry(call))
+            .and_then(|entry| entry.tool())
+            .map_or_else(|| "write".to_owned(), |call| call.headline());
+        let agent = session.name();
+        let at = self.now();
+        Some(self.reviews.origin(Origin { session: key, agent, prompt, turn, asked, call, title, at }))
+    }
+
+    /// A change came about whose texts are known, of one side at least.
+    pub(super) fn review_change(&mut self, change: &Change) -> Result<()> {
+        let Change { session, call, path, buf, before, after, .. } = change;
+        if before.is_none() && after.is_none() {
+            return Ok(());
+        }
+        let Some(origin) = self.origin(*session, *call, path) else { return Ok(()) };
+        self.reviews.take_told(path);
+        self.reviews.begin(path, before.as_deref());
+        let input = Input::Agent { before: before.clone(), after: after.clone(), origin };
+        if let Some(buf) = buf.or_else(|| self.files.buf_of(&self.editor, path)) {
+            self.hold(path, buf)?;
+        }
+        self.take_in(path, input)
+    }
+
+    /// A call is over: files that it says it changed, and that were not written through the editor, are
+    /// looked at.
+    pub(super) fn review_call(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        if call.status != Status::Done || session.taking_up.is_some() {
+            return Ok(());
+        }
+        let diffs: Vec<(PathBuf, FileDiff)> =
+            call.diffs().map(|diff| (canonical(&session.place.cwd.join(&diff.path)), diff.clone())).collect();
+        let mut paths: Vec<PathBuf> = diffs.iter().map(|(path, _)| path.clone()).collect();
+        paths.dedup();
+        for path in paths {
+            let Some(origin) = self.origin(key, Some(entry), &path) else { continue };
+            let of_file = || diffs.iter().filter(|(of, _)| *of == path).map(|(_, diff)| diff.clone());
+            let known = self.reviews.files.contains_key(&path);
+            match self.files.buf_of(&self.editor, &path) {
+                Some(buf) if known => {
+                    let after = self.editor.text(buf)?;
+                    if after.is_some() {
+                        self.hold(&path, buf)?;
+                        self.take_in(&path, Input::Agent { before: None, after, origin })?;
+                    }
+                }
+                Some(buf) => self.reconstruct(&path, buf, origin, of_file().collect())?,
+                None if known => {}
+                None => of_file().for_each(|diff| self.reviews.tell(path.clone(), origin, diff)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has it worked out what a file was before diffs that are in it already.
+    fn reconstruct(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
+        let Some(text) = self.editor.text(buf)? else { return Ok(()) };
+        let work = Work::Place { text: text.clone(), diffs };
+        let job = self.next_job(Job::Recall { path: path.to_owned(), buf, origin, text });
+        self.send(Command::Compute { job, work })
+    }
+
+    pub(super) fn reconstructed(
+        &mut self,
+        path: &Path,
+        buf: Buf,
+        origin: OriginId,
+        text: String,
+        placed: &[Placed],
+    ) -> Result<()> {
+        let before = without(&text, placed);
+        if before == text || self.reviews.files.contains_key(path) || !self.editor.buf_is_loaded(buf) {
+            return Ok(());
+        }
+        self.reviews.begin(path, Some(&before));
+        self.hold(path, buf)?;
+        self.take_in(path, Input::Agent { before: None, after: Some(text), origin })?;
+        self.review_stale(buf)
+    }
+
+    /// A buffer holds the file from now on.
+    pub(super) fn review_loaded(&mut self, buf: Buf, path: &Path) -> Result<()> {
+        if self.reviews.files.contains_key(path) {
+            self.hold(path, buf)?;
+            let Some(text) = self.editor.text(buf)? else { return Ok(()) };
+            if let Some(file) = self.reviews.files.get_mut(path).and_then(|reviewed| reviewed.file.as_mut())
+                && !text.contains('\r')
+                && file.current().contains('\r')
+            {
+                file.without_returns();
+            }
+            return self.take_in(path, Input::Text(text));
+        }
+        let told = self.reviews.take_told(path);
+        match told.last() {
+            Some((origin, _)) => {
+                let origin = *origin;
+                self.reconstruct(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn hold(&mut self, path: &Path, buf: Buf) -> Result<()> {
+        self.reviews.hold(path, buf);
+        if !self.reviews.listening.insert(buf) {
+            return Ok(());
+        }
+        self.reviews.listeners += 1;
+        let number = self.reviews.listeners;
+        if let Some(reviewed) = self.reviews.of_buf(buf) {
+            reviewed.listener = number;
+        }
+        let on_lines = self.editor.lua.create_function(
+            move |_, (_, _, _, first, last, new): (Value, Buf, Value, usize, usize, usize)| {
+                let heard = note(|app| app.lines_changed(buf, number, first..last, new));
+                if heard.is_none() {
+                    // In the midst of a change of ours: see afterwards what came of it.
+                    run(move |app| app.review_stale(buf));
+                }
+                Ok(heard == Some(false))
+            },
+        )?;
+        let on_reload = self.editor.lua.create_function(move |lua, _: Value| {
+            later(lua, Duration::ZERO, move |app| app.review_stale(buf))
+        })?;
+        let options = self
+            .editor
+            .table([("on_lines", Value::Function(on_lines)), ("on_reload", Value::Function(on_reload))])?;
+        self.editor.api::<bool>("nvim_buf_attach", (buf, false, options))?;
+        self.bind_file_keys(buf)
+    }
+
+    /// Lines of a buffer changed. Says whether there is a wish to hear more.
+    fn lines_changed(&mut self, buf: Buf, listener: u64, rows: Range<usize>, new_end: usize) -> bool {
+        let editor = self.editor.clone();
+        let Some(reviewed) = self.reviews.of_buf(buf) else { return false };
+        if reviewed.listener != listener {
+            return false;
+        }
+        let (Ok(lines), Ok(count), Ok(tick)) = (
+            editor.lines(buf, rows.start as i64, new_end as i64),
+            editor.line_count(buf),
+            editor.changedtick(buf),
+        ) else {
+            return true;
+        };
+        match &mut reviewed.file {
+            Some(file)
+                if reviewed.waiting.is_empty()
+                    && rows.end <= file.line_count()
+                    && file.line_count() + lines.len() == count + rows.len() =>
+            {
+                file.user_spliced(Splice { rows, lines });
+                reviewed.tick = tick;
+                reviewed.touched = true;
+                self.draw_reviews_soon(Duration::ZERO);
+            }
+            Some(_) if reviewed.waiting.is_empty() => {
+                // Lines were missed: the whole text says what is true.
+                let check = later(&editor.lua, Duration::ZERO, move |app| app.review_stale(buf));
+                if let Err(error) = check {
+                    editor.notify(&error.to_string(), Level::Error);
+                }
+            }
+            _ => reviewed.waiting.push_back(Input::Splice(Splice { rows, lines })),
+        }
+        true
+    }
+
+    /// The buffer may hold another text than its review says: what is new is the user's.
+    pub(super) fn review_stale(&mut self, buf: Buf) -> Result<()> {
+        if !self.editor.buf_is_loaded(buf) {
+            return Ok(());
+        }
+        let tick = self.editor.changedtick(buf)?;
+        let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
+        if self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
+            return Ok(());
+        }
+        match self.editor.text(buf)? {
+            Some(text) => self.take_in(&path, Input::Text(text)),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs what needs a file's review when all that came before is in it.
+    pub fn when_reviewed(
+        &mut self,
+        path: &Path,
+        then: impl FnOnce(&mut App) -> Result<()> + 'static,
+    ) -> Result<()> {
+        if let Some(buf) = self.reviews.files.get(path).and_then(|reviewed| reviewed.buf) {
+            self.review_stale(buf)?;
+        }
+        match self.reviews.files.get_mut(path) {
+            Some(reviewed) => reviewed.waiting.push_back(Input::Then(Box::new(then))),
+            None => return Ok(()),
+        }
+        self.take_waiting(path)
+    }
+
+    fn take_in(&mut self, path: &Path, input: Input) -> Result<()> {
+        let editor = self.editor.clone();
+        let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
+        reviewed.waiting.push_back(input);
+        if let Some(buf) = reviewed.buf {
+            reviewed.tick = editor.changedtick(buf)?;
+        }
+        self.take_waiting(path)
+    }
+
+    fn take_waiting(&mut self, path: &Path) -> Result<()> {
+        while let Some(reviewed) = self.reviews.files.get_mut(path)
+            && let Some(file) = &mut reviewed.file
+            && let Some(input) = reviewed.waiting.pop_front()
+        {
+            match input {
+                Input::Then(then) => {
+                    then(self)?;
+                    continue;
+                }
+                Input::Splice(splice) if splice.rows.end <= file.line_count() => file.user_spliced(splice),
+                Input::Splice(_) => {}
+                Input::Text(text) => file.user_wrote(&text),
+                Input::Agent { before, after, origin } => {
+                    if after.as_ref().map_or(0, String::len) < LARGE {
+                        file.agent_wrote(before.as_deref(), after.as_deref(), origin);
+                    } else if let Some(file) = reviewed.file.take() {
+                        let job = self.next_job(Job::Review { path: path.to_owned() });
+                        return self.send(Command::Compute {
+                            job,
+                            work: Work::Review { file, before, after, origin },
+                        });
+                    }
+                }
+            }
+            if let Some(reviewed) = self.reviews.files.get_mut(path) {
+                reviewed.touched = true;
+            }
+        }
+        self.draw_reviews()
+    }
+
+    /// The background has compared.
+    pub(super) fn reviewed(&mut self, path: &Path, file: Box<FileReview>) -> Result<()> {
+        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+            reviewed.file = Some(file);
+            reviewed.touched = true;
+        }
+        self.take_waiting(path)
+    }
+
+    /// A file on the disk was put back, or could not be: then its hunks are there again.
+    pub(super) fn was_put_back(
+        &mut self,
+        path: &Path,
+        was: Box<FileReview>,
+        done: std::result::Result<(), String>,
+    ) -> Result<()> {
+        let Err(why) = done else { return Ok(()) };
+        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+            reviewed.file = Some(was);
+            reviewed.touched = true;
+        }
+        let text = format!("couldn't undo in {}: {why}", path.display());
+        self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Error)));
+        self.take_waiting(path)
+    }
+
+    /// The review and its buffer are the same now.
+    pub fn set_reviewed_tick(&mut self, path: &Path, buf: Buf) -> Result<()> {
+        let tick = self.editor.changedtick(buf)?;
+        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+            reviewed.tick = tick;
+        }
+        Ok(())
+    }
+
+    /// The buffer is what counts, whatever the review says.
+    pub fn review_again(&mut self, path: &Path, buf: Buf) -> Result<()> {
+        match self.editor.text(buf)? {
+            Some(text) => self.take_in(path, Input::Text(text)),
+            None => Ok(()),
+        }
+    }
+
+    fn draw_reviews_soon(&mut self, after: Duration) {
+        if std::mem::replace(&mut self.reviews.drawing, true) {
+            return;
+        }
+        let soon = later(&self.editor.lua, after, |app| {
+            app.reviews.drawing = false;
+            app.draw_reviews()
+        });
+        if let Err(error) = soon {
+            self.editor.notify(&error.to_string(), Level::Error);
+        }
+    }
+
+    /// Draws the hunks of files whose reviews have changed, as far as the time goes.
+    pub fn draw_reviews(&mut self) -> Result<()> {
+        let until = Instant::now() + BUDGET;
+        let editor = self.editor.clone();
+        let off = self.config.diff.style == DiffStyle::Off;
+        let mut left = false;
+        for reviewed in self.reviews.files.values_mut() {
+            let (Some(file), Some(buf), true) = (&reviewed.file, reviewed.buf, reviewed.touched) else {
+                continue;
+            };
+            if !editor.buf_is_loaded(buf) {
+                continue;
+            }
+            if off {
+                reviewed.drawn.clear(&editor, buf)?;
+                reviewed.touched = false;
+                continue;
+            }
+            reviewed.drawn.update(&editor, buf, file)?;
+            reviewed.touched = !reviewed.drawn.draw(&editor, buf, until)?;
+            left |= reviewed.touched;
+        }
+        if left {
+            self.draw_reviews_soon(PAUSE);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+-- Opening a file to look at it, and what that leaves undone until somebody works in it.
+local api = vim.api
+
+return {
+  -- The buffer of a file, loaded: unlisted when it is new, without a question about swap files. Gives its
+  -- number, and the name of its swap file if another one stands in the way of the usual name.
+  --
+  -- File type plugins wait until somebody enters the buffer: some of them start programs, and the first
+  -- Python file would have Neovim look for a Python, which takes seconds (:help provider-python).
+  load = function(path)
+    local buf = vim.fn.bufadd(path)
+    if api.nvim_buf_is_loaded(buf) then
+      return buf
+    end
+    vim.b[buf].acp_opened = true
+    vim.b[buf].did_ftplugin = 1
+    -- A swap file of another Neovim would ask and hold the editor (E325); 'A' keeps it quiet.
+    local before = vim.o.shortmess
+    vim.opt.shortmess:append("A")
+    local ok, err = pcall(vim.fn.bufload, buf)
+    vim.o.shortmess = before
+    if not ok then
+      error(err, 0)
+    end
+    local swap = vim.fn.swapname(buf)
+    return buf, swap ~= "" and not vim.endswith(swap, ".swp") and swap or nil
+  end,
+
+  -- Somebody is in the buffer: it becomes what it had been if it was opened by hand.
+  enter = function(buf)
+    if not api.nvim_buf_is_loaded(buf) or not vim.b[buf].acp_opened then
+      return
+    end
+    vim.b[buf].acp_opened = nil
+    vim.bo[buf].buflisted = true
+    vim.b[buf].did_ftplugin = nil
+    local kind = vim.bo[buf].filetype
+    if kind ~= "" and vim.fn.exists("#filetypeplugin#FileType") == 1 then
+      api.nvim_buf_call(buf, function()
+        vim.cmd("doautocmd <nomodeline> filetypeplugin FileType " .. kind)
+      end)
+    end
+  end,
+}

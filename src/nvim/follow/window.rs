@@ -1,0 +1,80 @@
+//! Which window shows code: the one to open files in, and the one that may be taken from place to place
+//! without anything getting lost. What is shown in it is left to others.
+
+use mlua::{Result, Value};
+
+use crate::nvim::editor::{Buf, Editor, Win};
+
+/// The window for code: the last one the user was in that shows a file, else the first of the tab
+/// page, else a new one at the left.
+pub fn code_window(editor: &Editor) -> Result<Option<Win>> {
+    let current = editor.current_win()?;
+    if is_code(editor, current) {
+        return Ok(Some(current));
+    }
+    if let Some(win) = previous(editor)?.filter(|win| is_code(editor, *win)) {
+        return Ok(Some(win));
+    }
+    if let Some(win) = editor.tab_wins()?.into_iter().find(|win| is_code(editor, *win)) {
+        return Ok(Some(win));
+    }
+    let empty = editor.create_buf(true, false)?;
+    split(editor, empty).map(Some)
+}
+
+/// The window of the tab page that may follow an agent, best first: `last`, where the user was last in
+/// code, the one before this, any other; the one the user is in only where there is none beside it.
+pub fn pick(editor: &Editor, last: Option<Win>) -> Result<Option<Win>> {
+    let current = editor.current_win()?;
+    let wins = editor.tab_wins()?;
+    let likely = last.into_iter().chain(previous(editor)?).filter(|win| wins.contains(win));
+    let mut all = likely.chain(wins.iter().copied()).filter(|win| *win != current);
+    let found = all.find(|win| may_be_taken(editor, *win));
+    Ok(found.or_else(|| is_code(editor, current).then_some(current)))
+}
+
+/// A new window at the left; the user stays where they are.
+pub fn split(editor: &Editor, buf: Buf) -> Result<Win> {
+    let config = editor.table([("split", editor.string("left")?), ("win", Value::Integer(-1))])?;
+    editor.open_win(buf, false, config)
+}
+
+/// A normal window that shows a file, and may show another.
+pub fn is_code(editor: &Editor, win: Win) -> bool {
+    let fixed = editor.win_option::<bool>(win, "winfixbuf").unwrap_or(false);
+    let diff = editor.win_option::<bool>(win, "diff").unwrap_or(false);
+    let preview = editor.win_option::<bool>(win, "previewwindow").unwrap_or(false);
+    let Ok(buf) = editor.win_buf(win) else { return false };
+    let kind: String = editor.buf_option(buf, "buftype").unwrap_or_default();
+    !fixed && !diff && !preview && kind.is_empty() && !editor.is_floating(win)
+}
+
+/// Whether such a window may show another file now: nothing is lost by it, nor would Neovim refuse it
+/// (`:help abandon`), and no buffer ends that is gone once nobody sees it ('bufhidden').
+pub fn may_be_taken(editor: &Editor, win: Win) -> bool {
+    if !is_code(editor, win) {
+        return false;
+    }
+    let Ok(buf) = editor.win_buf(win) else { return false };
+    if editor.wins_of(buf).len() > 1 {
+        return true;
+    }
+    match editor.buf_option::<String>(buf, "bufhidden").unwrap_or_default().as_str() {
+        "hide" => true,
+        "" => {
+            !editor.buf_option::<bool>(buf, "modified").unwrap_or(true)
+                || editor.global_option::<bool>("hidden").unwrap_or(false)
+        }
+        _ => false,
+    }
+}
+
+/// The window the user was in before this one.
+fn previous(editor: &Editor) -> Result<Option<Win>> {
+    let number: i64 = editor.func("winnr", "#")?;
+    if number <= 0 {
+        return Ok(None);
+    }
+    let win = Win(editor.func("win_getid", number)?);
+    Ok(editor.win_is_valid(win).then_some(win))
+}

@@ -1,0 +1,101 @@
+-- What a prompt may refer to in the editor, as text; each function gives nothing where there is nothing.
+local api, fn = vim.api, vim.fn
+
+local words = { "error", "warning", "info", "hint" }
+
+local function name_of(buf)
+  local name = api.nvim_buf_get_name(buf)
+  return name == "" and ("buffer %d"):format(buf) or fn.fnamemodify(name, ":.")
+end
+
+return {
+  -- The diagnostics of a buffer, one a line.
+  diagnostics = function(buf)
+    local lines = {}
+    for _, each in ipairs(vim.diagnostic.get(buf)) do
+      local message = each.message:gsub("%s+", " ")
+      local source = each.source and (" [%s]"):format(each.source) or ""
+      lines[#lines + 1] = ("%s:%d:%d: %s: %s%s"):format(
+        name_of(buf),
+        each.lnum + 1,
+        each.col + 1,
+        words[each.severity] or "note",
+        message,
+        source
+      )
+    end
+    return #lines > 0 and table.concat(lines, "\n") or nil
+  end,
+
+  -- The quickfix list, one entry a line.
+  quickfix = function()
+    local lines = {}
+    for _, each in ipairs(fn.getqflist()) do
+      local place = each.bufnr > 0 and ("%s:%d: "):format(name_of(each.bufnr), each.lnum) or ""
+      lines[#lines + 1] = place .. each.text
+    end
+    return #lines > 0 and table.concat(lines, "\n") or nil
+  end,
+
+  -- The first and the last line of what was selected last in a buffer.
+  selection = function(buf)
+    local first, last = api.nvim_buf_get_mark(buf, "<")[1], api.nvim_buf_get_mark(buf, ">")[1]
+    if first > 0 and last >= first then
+      return first, math.min(last, api.nvim_buf_line_count(buf))
+    end
+  end,
+
+  -- The end of the terminal that was used last, other than those that `skip` names.
+  terminal = function(skip)
+    local best
+    for _, each in ipairs(fn.getbufinfo({ bufloaded = 1 })) do
+      local wanted = vim.bo[each.bufnr].buftype == "terminal" and not skip[each.bufnr]
+      if wanted and (not best or each.lastused > best.lastused) then
+        best = each
+      end
+    end
+    if not best then
+      return nil
+    end
+    local lines = api.nvim_buf_get_lines(best.bufnr, -500, -1, false)
+    while lines[#lines] == "" do
+      lines[#lines] = nil
+    end
+    return #lines > 0 and table.concat(lines, "\n") or nil
+  end,
+
+  -- Calls `changed` when a prompt's text has changed, and `entered` when its user comes to it.
+  attach = function(buf, complete, changed, entered)
+    local group = api.nvim_create_augroup("acp.prompt", { clear = false })
+    api.nvim_clear_autocmds({ group = group, buffer = buf })
+    api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
+      group = group,
+      buffer = buf,
+      callback = function()
+        changed()
+      end,
+    })
+    api.nvim_create_autocmd("BufEnter", {
+      group = group,
+      buffer = buf,
+      callback = function()
+        entered()
+      end,
+    })
+    require("acp.complete").attach(buf, complete)
+  end,
+
+  -- Puts a text in place of a prompt's, as an undo step of its own, with the cursor at its end.
+  replace = function(buf, lines)
+    if fn.pumvisible() == 1 and api.nvim_get_current_buf() == buf then
+      -- The menu would be put over what is new.
+      fn.complete(fn.col("."), {})
+    end
+    -- As |undo-break| has it.
+    vim.bo[buf].undolevels = vim.bo[buf].undolevels
+    api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+    for _, win in ipairs(fn.win_findbuf(buf)) do
+      api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
+    end
+  end,
+}

@@ -1,0 +1,158 @@
+//! What is known of each chat's prompt beside its text: where its references point in buffers that
+//! are being edited, where its user is in the history, and what was sent and waits for its files to be
+//! read. What is done with it is `app::prompts`, `app::sending` and `app::chips`.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use mlua::{Function, Result, Table, Value};
+
+use crate::core::context::{Lines, Target};
+use crate::core::history::{Browse, History};
+use crate::core::message::{Content, Draft, JobId, SessionKey};
+use crate::nvim::editor::{Buf, Editor};
+
+/// All prompts, and what they share.
+pub struct Prompts {
+    /// Where this plugin keeps things.
+    state: PathBuf,
+    /// Where pasted images go.
+    pub images: PathBuf,
+    pub open: HashMap<SessionKey, Prompt>,
+    /// By the project's folder in the state.
+    pub histories: HashMap<PathBuf, History>,
+    /// Of Neovims that are gone; not in a prompt yet.
+    pub adopted: HashMap<PathBuf, Vec<Draft>>,
+    /// The file, or nameless text, that the user was in last.
+    pub last_buffer: Option<Buf>,
+    pub live: Table,
+    pub anchors: i64,
+    pub chips: i64,
+    pub queue: i64,
+}
+
+pub struct Prompt {
+    /// The project's folder in the state.
+    pub folder: PathBuf,
+    /// As it was last seen: its buffer may be wiped.
+    pub text: String,
+    pub browse: Option<Browse>,
+    pub anchors: Vec<Anchor>,
+    /// Which files are there, as last heard.
+    pub known: HashMap<PathBuf, bool>,
+    pub sending: VecDeque<Sending>,
+}
+
+/// The lines that a reference means, where they are edited.
+pub struct Anchor {
+    pub target: Target,
+    pub buf: Buf,
+    /// The extmark over them.
+    pub mark: i64,
+}
+
+/// A prompt that was sent by its user.
+pub struct Sending {
+    pub text: String,
+    pub how: How,
+    /// What is being read for it.
+    pub job: Option<JobId>,
+    pub content: Option<Vec<Content>>,
+}
+
+/// What to do with a prompt while the agent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It waits for the turn to end.
+    InLine,
+    /// It goes into the turn, where the agent can be steered; else it waits.
+    Steer,
+    /// As `Steer`, but where that cannot be the turn is stopped for it.
+    Now,
+}
+
+impl Prompts {
+    pub fn new(editor: &Editor) -> Result<Self> {
+        let folder = |what: &str| -> Result<PathBuf> {
+            Ok(PathBuf::from(editor.func::<String>("stdpath", what)?).join("acp"))
+        };
+        Ok(Self {
+            state: folder("state")?,
+            images: folder("cache")?.join("images"),
+            open: HashMap::new(),
+            histories: HashMap::new(),
+            adopted: HashMap::new(),
+            last_buffer: None,
+            live: editor.lua.load(include_str!("prompt.lua")).set_name("=acp/prompt").eval()?,
+            anchors: editor.namespace("acp.anchors")?,
+            chips: editor.namespace("acp.chips")?,
+            queue: editor.namespace("acp.queue")?,
+        })
+    }
+
+    /// Where a project's prompts are kept: readable, and never the same for two projects.
+    pub fn folder_of(&self, root: &Path) -> PathBuf {
+        let text = root.to_string_lossy();
+        // FNV-1a: the same for ever, which the standard library's hasher does not promise.
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        self.state.join("projects").join(format!("{name}-{hash:016x}"))
+    }
+
+    /// A function of `prompt.lua`.
+    pub fn live<R: mlua::FromLuaMulti>(&self, name: &str, args: impl mlua::IntoLuaMulti) -> Result<R> {
+        self.live.get::<Function>(name)?.call(args)
+    }
+}
+
+impl Prompt {
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            text: String::new(),
+            browse: None,
+            anchors: Vec::new(),
+            known: HashMap::new(),
+            sending: VecDeque::new(),
+        }
+    }
+}
+
+impl Anchor {
+    /// Watches lines of a buffer; `None` where it has not as many.
+    pub fn new(editor: &Editor, ns: i64, target: Target, buf: Buf, lines: Lines) -> Result<Option<Self>> {
+        let count = editor.line_count(buf)?;
+        if lines.last > count {
+            return Ok(None);
+        }
+        let options = editor.table([
+            ("end_row", Value::Integer(lines.last as i64 - 1)),
+            ("end_col", Value::Integer(editor.line_len(buf, lines.last - 1)? as i64)),
+            ("end_right_gravity", Value::Boolean(false)),
+        ])?;
+        let mark = editor.set_extmark(buf, ns, lines.first - 1, 0, options)?;
+        Ok(Some(Self { target, buf, mark }))
+    }
+
+    /// Where the lines are now; `None` once the buffer is gone.
+    pub fn lines(&self, editor: &Editor, ns: i64) -> Result<Option<Lines>> {
+        if !editor.buf_is_loaded(self.buf) {
+            return Ok(None);
+        }
+        let details = editor.table([("details", Value::Boolean(true))])?;
+        let position: Table = editor.api("nvim_buf_get_extmark_by_id", (self.buf, ns, self.mark, details))?;
+        let Some(first) = position.get::<Option<usize>>(1)? else { return Ok(None) };
+        let details: Table = position.get(3)?;
+        let last = details.get::<Option<usize>>("end_row")?.unwrap_or(first);
+        Ok(Lines::new(first + 1, last.max(first) + 1))
+    }
+
+    pub fn remove(&self, editor: &Editor, ns: i64) -> Result<()> {
+        if editor.buf_is_valid(self.buf) {
+            editor.api::<bool>("nvim_buf_del_extmark", (self.buf, ns, self.mark))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! The hunks of one file, drawn in its buffer: removed lines as virtual lines above, added ones
+//! marked, a sign at each. Those around what changed stay as they are, and many are drawn in slices,
+//! the visible ones first.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use mlua::{Result, Value};
+
+use super::marks::{Words, line, push, show_above_first_line, virtual_lines, words_in};
+use crate::core::changeset::FileReview;
+use crate::core::diff::Hunk;
+use crate::nvim::editor::{Buf, Editor};
+
+/// What is drawn in a buffer.
+#[derive(Default)]
+pub struct Drawn {
+    hunks: Vec<DrawnHunk>,
+    next_id: i64,
+}
+
+struct DrawnHunk {
+    hunk: Hunk,
+    mixed: bool,
+    /// Its extmarks; none while it waits to be drawn.
+    marks: Option<Range<i64>>,
+}
+
+impl Drawn {
+    /// Takes in what the hunks are now. Those that are still the same stay as they are, since their
+    /// marks have moved along with the text.
+    pub fn update(&mut self, editor: &Editor, buf: Buf, file: &FileReview) -> Result<()> {
+        let new: Vec<DrawnHunk> = file
+            .hunks()
+            .into_iter()
+            .enumerate()
+            .map(|(at, hunk)| DrawnHunk { hunk, mixed: file.is_mixed(at), marks: None })
+            .collect();
+        let same = |a: &DrawnHunk, b: &DrawnHunk| {
+            a.mixed == b.mixed && a.hunk.added == b.hunk.added && a.hunk.removed == b.hunk.removed
+        };
+        let first = self.hunks.iter().zip(&new).take_while(|(a, b)| same(a, b)).count();
+        let most = self.hunks.len().min(new.len()) - first;
+        let both = self.hunks.iter().rev().zip(new.iter().rev());
+        let last = both.take(most).take_while(|(a, b)| same(a, b)).count();
+        let ns = namespace(editor)?;
+        let gone = first..self.hunks.len() - last;
+        for old in &self.hunks[gone.clone()] {
+            remove(editor, buf, ns, old.marks.clone())?;
+        }
+        let rows: Vec<usize> = new.iter().map(|hunk| hunk.hunk.row).collect();
+        let come = first..new.len() - last;
+        let come: Vec<DrawnHunk> = new.into_iter().skip(come.start).take(come.len()).collect();
+        self.hunks.splice(gone, come);
+        for (hunk, row) in self.hunks.iter_mut().zip(rows) {
+            hunk.hunk.row = row;
+        }
+        Ok(())
+    }
+
+    /// Draws what waits for it, until the time is over. Gives back whether all is drawn.
+    pub fn draw(&mut self, editor: &Editor, buf: Buf, until: Instant) -> Result<bool> {
+        let ns = namespace(editor)?;
+        let lines = editor.line_count(buf)?;
+        let seen = seen(editor, buf);
+        let visible = |hunk: &Hunk| {
+            seen.iter().any(|rows| hunk.row < rows.end && rows.start <= hunk.row + hunk.added.len())
+        };
+        for only_visible in [true, false] {
+            for at in 0..self.hunks.len() {
+                let drawn = &self.hunks[at];
+                if drawn.marks.is_some() || only_visible && !visible(&drawn.hunk) {
+                    continue;
+                }
+                if Instant::now() >= until {
+                    return Ok(false);
+                }
+                self.draw_one(editor, buf, ns, at, lines)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn draw_one(&mut self, editor: &Editor, buf: Buf, ns: i64, at: usize, lines: usize) -> Result<()> {
+        let DrawnHunk { hunk, mixed, .. } = &self.hunks[at];
+        let words = Words::of(hunk);
+        let marks = editor.lua.create_table()?;
+        let sign = if *mixed { "~" } else { "+" };
+        for (at, row) in (hunk.row..(hunk.row + hunk.added.len()).min(lines)).enumerate() {
+            push(&marks, row, 0, line(editor, "AcpDiffAdd", sign)?)?;
+            words_in(editor, &marks, row, words.added(at), "AcpDiffAddWord")?;
+        }
+        let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
+        // A new file begins with an empty line that was never there.
+        let is_new = hunk.removed.len() == 1 && hunk.removed[0].is_empty() && hunk.added.len() >= lines;
+        if !hunk.removed.is_empty() && !is_new {
+            let options = virtual_lines(editor, &hunk.removed, '-', &|at| words.removed(at), above)?;
+            if hunk.added.is_empty() {
+                options.raw_set("sign_text", if *mixed { "~" } else { "-" })?;
+                options.raw_set("sign_hl_group", "AcpDiffDelete")?;
+            }
+            push(&marks, row, 0, options)?;
+        }
+        let first = self.next_id + 1;
+        for (id, options) in (first..).zip((3..=marks.raw_len()).step_by(3)) {
+            let options: mlua::Table = marks.raw_get(options)?;
+            options.raw_set("id", id)?;
+            self.next_id = id;
+        }
+        editor.paint(buf, ns, marks)?;
+        if row == 0 && above {
+            show_above_first_line(editor, buf);
+        }
+        self.hunks[at].marks = Some(first..self.next_id + 1);
+        Ok(())
+    }
+
+    /// Takes all of it away.
+    pub fn clear(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
+        self.hunks.clear();
+        if editor.buf_is_valid(buf) {
+            editor.clear_namespace(buf, namespace(editor)?, 0, -1)?;
+        }
+        Ok(())
+    }
+}
+
+fn remove(editor: &Editor, buf: Buf, ns: i64, marks: Option<Range<i64>>) -> Result<()> {
+    for id in marks.into_iter().flatten() {
+        editor.api::<bool>("nvim_buf_del_extmark", (buf, ns, id))?;
+    }
+    Ok(())
+}
+
+fn namespace(editor: &Editor) -> Result<i64> {
+    editor.namespace("acp.review")
+}
+
+/// The rows of a buffer that windows show.
+fn seen(editor: &Editor, buf: Buf) -> Vec<Range<usize>> {
+    let rows = |win| -> Result<Range<usize>> {
+        let first: usize = editor.func("line", ("w0", win))?;
+        let last: usize = editor.func::<Value>("line", ("w$", win))?.as_usize().unwrap_or(first);
+        Ok(first.saturating_sub(1)..last)
+    };
+    editor.wins_of(buf).into_iter().filter_map(|win| rows(win).ok()).collect()
+}
