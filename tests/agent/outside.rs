@@ -262,8 +262,9 @@ fn what_waits_is_answered_when_the_agent_is_ended() {
     let mut test = Test::new();
     let path = outside(&mut test, "other/a.txt");
     let second = outside(&mut test, "other/b.txt");
-    begin(&mut test, &[read(5, &path), read(6, &second), answered(5), answered(6)]);
-    test.question();
+    begin(&mut test, &[read(5, &path), read(6, &second), update(&chunk("asked")), answered(5), answered(6)]);
+    // By then both have been read.
+    test.wait("what came after them", |event| matches!(event, Event::Updated { .. }).then_some(()));
     test.send(Command::Disconnect { agent: AGENT });
     test.exited();
     let received = test.received();
@@ -278,9 +279,11 @@ fn reads_that_are_still_queued_are_answered_when_the_agent_is_ended() {
         request(id, "fs/read_text_file", &json!({"sessionId": "s1", "path": large, "line": 1, "limit": 1}))
     };
     let mut steps: Vec<Value> = (5..205).map(first_line).collect();
+    steps.push(update(&chunk("asked")));
     steps.extend((5..205).map(answered));
     begin(&mut test, &steps);
-    test.wait("the first to be served", |event| matches!(event, Event::FileServed { .. }).then_some(()));
+    // By then all have been read, and few have been served.
+    test.wait("what came after them", |event| matches!(event, Event::Updated { .. }).then_some(()));
     test.send(Command::Disconnect { agent: AGENT });
     test.exited();
     let received = test.received();

@@ -20,7 +20,7 @@ use crate::core::message::{AgentId, Event, Place, Question, SessionKey, Severity
 use crate::core::outside::{self, Choice, Decision};
 
 /// How long the end of an agent waits for the read or write that is under way.
-const LAST: Duration = Duration::from_millis(100);
+const LAST: Duration = Duration::from_millis(300);
 
 /// The connection's side of the queue.
 pub struct Files {

@@ -9,6 +9,7 @@ use mlua::Result;
 use super::edits::stamp_of;
 use super::{App, Job};
 use crate::config::Unsaved;
+use crate::core::context::file_uri;
 use crate::core::message::{Command, Content, SessionKey, Severity, UnsavedText, Work};
 use crate::nvim::editor::Buf;
 use crate::nvim::files::{canonical, is_modified, save};
@@ -34,7 +35,14 @@ impl App {
         session: SessionKey,
         content: Vec<Content>,
     ) -> Result<Option<Command>> {
-        let unsaved = self.unsaved_of(session);
+        let mut unsaved = self.unsaved_of(session);
+        // A file that goes along does so with its unsaved edits.
+        let uris = content.iter().filter_map(|block| match block {
+            Content::Resource { uri, .. } => Some(uri.as_str()),
+            _ => None,
+        });
+        let along: Vec<&str> = uris.collect();
+        unsaved.retain(|(path, _)| !along.contains(&file_uri(path, None).as_str()));
         if unsaved.is_empty() || self.config.files.unsaved == Unsaved::Nothing {
             self.mentions.0.remove(&session);
             return Ok(Some(Command::Prompt { session, content }));
