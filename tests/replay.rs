@@ -144,6 +144,9 @@ fn described(played: &Played) -> String {
 /// A line of a transcript without what depends on the machine.
 fn without_times(line: &str) -> String {
     let is_time = |fact: &str| {
+        if fact.ends_with(" ago") {
+            return true;
+        }
         let (number, unit) = fact.split_once(' ').unwrap_or((fact, ""));
         number.parse::<f64>().is_ok() && ["ms", "s"].contains(&unit)
     };

@@ -485,3 +485,18 @@ fn what_comes_and_what_goes_in_a_diff_has_its_colours_wherever_it_is_shown() {
         [("-gone", delete), ("+come", add), ("- no part", ""), ("-left", delete), ("+right", add)],
     );
 }
+
+#[test]
+fn the_keys_are_read_in_a_small_window_that_scrolls_and_q_closes() {
+    let mut chat = Scripted::sized(&[], steps([]), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.nvim.input("<Esc>g?");
+    chat.nvim.wait_for_screen("Ask again");
+    looks(&mut chat.nvim, "keys-80x24");
+    assert!(chat.nvim.groups_of("<C-p>").contains(&"Special".to_owned()));
+    chat.nvim.input("G");
+    chat.nvim.wait_for_screen("q closes this");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("q closes this"), "the window to close");
+}

@@ -75,6 +75,7 @@ mod reading {
                 "mcp_servers": [{ "name": "m", "command": "/m" }], "enabled": true, "follow": true,
             } },
             "default_agent": "{name}",
+            "prompt": { "complete": "never" },
             "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
             "icons": false,
             "timestamps": true,
@@ -82,7 +83,7 @@ mod reading {
             "keys": { "hide": "Q" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
-            "diff": { "style": "off" },
+            "diff": { "style": "off", "stay": "turn", "tell_undone": false },
             "files": { "outside": "refuse", "allowed": { "read": ["/docs"], "write": ["~/scratch"] } },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
@@ -103,8 +104,8 @@ mod reading {
             config.window,
             WindowOptions {
                 layout: Layout::Float,
-                width: Size::Cells(60),
-                height: Size::Percent(40),
+                width: Some(Size::Cells(60)),
+                height: Some(Size::Percent(40)),
                 prompt_height: 3
             }
         );
@@ -262,10 +263,10 @@ mod sizes_and_keys {
     #[test]
     fn a_size_is_cells_or_a_share() {
         let size = |value: Value| read(json!({ "window": { "width": value } })).window.width;
-        assert_eq!(size(json!(60)), Size::Cells(60));
-        assert_eq!(size(json!(60.0)), Size::Cells(60));
-        assert_eq!(size(json!(0.4)), Size::Percent(40));
-        assert_eq!(size(json!("40%")), Size::Percent(40));
+        assert_eq!(size(json!(60)), Some(Size::Cells(60)));
+        assert_eq!(size(json!(60.0)), Some(Size::Cells(60)));
+        assert_eq!(size(json!(0.4)), Some(Size::Percent(40)));
+        assert_eq!(size(json!("40%")), Some(Size::Percent(40)));
         for wrong in [json!(0), json!(-3), json!("40"), json!("0%"), json!("101%"), json!("%")] {
             assert_eq!(mistakes(json!({ "window": { "width": wrong } })).len(), 1, "{wrong}");
         }
@@ -298,6 +299,9 @@ mod sizes_and_keys {
             ("send_insert", "<C-s>"),
             ("steer", "<C-x><C-s>"),
             ("cancel", "<C-c>"),
+            ("older_prompt", "<C-p>"),
+            ("newer_prompt", "<C-n>"),
+            ("take_back", "<Up>"),
             ("next_mode", "<S-Tab>"),
             ("help", "g?"),
         ];

@@ -5,8 +5,10 @@
 mod blame;
 mod chats;
 mod choices;
+pub mod earlier;
 mod export;
 mod follow;
+mod keys_page;
 mod panel;
 mod prompts;
 mod reading;
