@@ -130,7 +130,8 @@ fn described(played: &Played) -> String {
         let _ = writeln!(text, "{}\n", transcript.join("\n"));
     }
     for question in &played.questions {
-        let _ = writeln!(text, "--- asked: {question}\n");
+        let question: Vec<String> = question.lines().map(without_times).collect();
+        let _ = writeln!(text, "--- asked: {}\n", question.join("\n"));
     }
     for notification in &played.notifications {
         let _ = writeln!(text, "--- {notification}\n");
