@@ -74,8 +74,9 @@ pub struct ProjectOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowOptions {
     pub layout: Layout,
-    pub width: Size,
-    pub height: Size,
+    /// What fits the layout where there is none.
+    pub width: Option<Size>,
+    pub height: Option<Size>,
     pub prompt_height: u16,
 }
 
@@ -274,12 +275,7 @@ impl Default for Config {
         Self {
             agents: BTreeMap::new(),
             default_agent: None,
-            window: WindowOptions {
-                layout: Layout::Right,
-                width: Size::Percent(50),
-                height: Size::Percent(50),
-                prompt_height: 5,
-            },
+            window: WindowOptions { layout: Layout::Right, width: None, height: None, prompt_height: 5 },
             prompt: PromptOptions { complete: Complete::Auto },
             icons: true,
             timestamps: false,
@@ -428,8 +424,8 @@ impl Config {
         if let Some(window) = table.group("window") {
             let known = &mut self.window;
             window.set("layout", &mut known.layout, |field| field.one_of(LAYOUTS));
-            window.set("width", &mut known.width, |field| field.size());
-            window.set("height", &mut known.height, |field| field.size());
+            window.set("width", &mut known.width, |field| field.size().map(Some));
+            window.set("height", &mut known.height, |field| field.size().map(Some));
             window.set("prompt_height", &mut known.prompt_height, |field| field.cells());
             window.close();
         }

@@ -130,7 +130,8 @@ fn described(played: &Played) -> String {
         let _ = writeln!(text, "{}\n", transcript.join("\n"));
     }
     for question in &played.questions {
-        let _ = writeln!(text, "--- asked: {question}\n");
+        let question: Vec<String> = question.lines().map(without_times).collect();
+        let _ = writeln!(text, "--- asked: {}\n", question.join("\n"));
     }
     for notification in &played.notifications {
         let _ = writeln!(text, "--- {notification}\n");
@@ -144,6 +145,9 @@ fn described(played: &Played) -> String {
 /// A line of a transcript without what depends on the machine.
 fn without_times(line: &str) -> String {
     let is_time = |fact: &str| {
+        if fact.ends_with(" ago") {
+            return true;
+        }
         let (number, unit) = fact.split_once(' ').unwrap_or((fact, ""));
         number.parse::<f64>().is_ok() && ["ms", "s"].contains(&unit)
     };

@@ -135,14 +135,13 @@ fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
         ]),
     );
     chat.chat();
-    pick(&mut chat.nvim, &[2, 2]);
+    // Both pages are there before the list is.
+    pick(&mut chat.nvim, &[3]);
     chat.nvim.command("Acp sessions");
     chat.wait_for("It was **this**.");
     let seen = seen(&mut chat.nvim);
-    assert!(
-        seen.contains("Earlier sessions of Fake") && seen.contains("One") && seen.contains("Two"),
-        "{seen}"
-    );
+    assert!(seen.contains("fake: One") && seen.contains("fake: Two"), "{seen}");
+    assert!(!seen.contains("Earlier sessions of Fake"), "{seen}");
     assert!(chat.transcript().contains("You\nWhat was it?"), "{}", chat.transcript());
     chat.nvim.wait_for_screen("Two");
     chat.send("And now?");
@@ -592,4 +591,40 @@ fn the_picker_says_what_each_session_does() {
     pick(&mut chat.nvim, &[]);
     chat.nvim.command("Acp sessions");
     chat.nvim.wait_until(|nvim| seen(nvim).contains("Fake: Take your time · working"), "the picker");
+}
+
+#[test]
+fn what_agents_list_is_in_the_list_with_what_is_remembered_and_late_ones_are_named() {
+    let listed = |id: &str, title: &str| json!({ "sessionId": id, "cwd": "$PROJECT", "title": title });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "loadSession": true, "sessionCapabilities": { "list": {} } }), json!([])),
+            new_session("s1").into(),
+            vec![prompt(), says("Well."), ends("end_turn")],
+            vec![
+                json!({ "expect": "session/list" }),
+                // The one that is open is in the list as that.
+                json!({ "reply": "session/list", "result": { "sessions": [listed("s1", "Here"),
+                    listed("old", "About tea")] } }),
+                // This one is never answered.
+                json!({ "expect": "session/list", "as": "never" }),
+            ],
+        ]),
+    );
+    chat.chat();
+    chat.send("hello");
+    chat.wait_for("Well.");
+    chat.nvim.wait_for_screen("ready");
+    chat.nvim
+        .exec_lua("_G.shown = {}; vim.ui.select = function(items) table.insert(_G.shown, items) end", []);
+    let shown = |chat: &mut Scripted, count: u64| {
+        chat.nvim.wait_until(|nvim| nvim.exec_lua("return #_G.shown", []) == count.into(), "the list");
+        let code = "return table.concat(_G.shown[#_G.shown], '\\n')";
+        chat.nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+    };
+    chat.nvim.command("Acp sessions tea");
+    assert_eq!(shown(&mut chat, 1), "fake: About tea");
+    chat.nvim.command("Acp sessions");
+    assert_eq!(shown(&mut chat, 2), "Fake: hello · idle\nEarlier sessions of Fake …");
 }

@@ -338,6 +338,7 @@ fn a_turn_at_work_on_a_small_screen() {
     // The next prompt waits in line.
     chat.send("and a test");
     chat.nvim.wait_for_screen("1 waiting");
+    chat.nvim.wait_for_screen("waiting: and a test");
     looks(&mut chat.nvim, "queue-80x24");
 }
 
@@ -429,4 +430,73 @@ fn a_pinned_plan_follows_the_agents() {
     chat.nvim.wait_for_screen("plan 1/2");
     chat.nvim.command("Acp plan");
     shows(&mut chat, "");
+}
+
+#[test]
+fn a_call_that_the_turn_ends_without_is_said_to_have_no_result() {
+    let mut chat = Scripted::sized(
+        &[],
+        steps([prompt(), call("1", "execute", "make", "in_progress"), says("I am done."), ends("end_turn")]),
+        80,
+        24,
+    );
+    chat.chat();
+    chat.send("build");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("no result");
+    assert!(answer(&mut chat).starts_with("◌ run make\n"), "{}", answer(&mut chat));
+    assert!(!chat.nvim.screen().contains("◐"), "{}", chat.nvim.screen());
+    chat.nvim.command("set laststatus=0");
+    looks(&mut chat.nvim, "no-result-80x24");
+}
+
+#[test]
+fn what_comes_and_what_goes_in_a_diff_has_its_colours_wherever_it_is_shown() {
+    let patch = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-gone\n+come\n- no part of it";
+    let text = json!([{ "type": "content", "content": { "type": "text", "text": patch } },
+        { "type": "diff", "path": "/x/y.rs", "oldText": "left\n", "newText": "right\n" }]);
+    let done = update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed",
+        "content": text }));
+    let mut chat =
+        Scripted::new(&[], steps([prompt(), call("1", "edit", "x", "in_progress"), done, ends("end_turn")]));
+    chat.chat();
+    chat.send("edit");
+    chat.wait_for("Done");
+    let check = |chat: &mut Scripted, lines: [(&str, &str); 5]| {
+        for (line, group) in lines {
+            chat.nvim.wait_for_screen(line);
+            let groups = chat.nvim.groups_of(line);
+            let any = groups.iter().any(|shown| shown.starts_with("Diff"));
+            assert_eq!(any, !group.is_empty(), "{line}: {groups:?}");
+            assert!(group.is_empty() || groups.iter().any(|shown| shown == group), "{line}: {groups:?}");
+        }
+    };
+    let (add, delete) = ("DiffAdd", "DiffDelete");
+    go(&mut chat, "edit x");
+    chat.nvim.input("<Tab>");
+    check(
+        &mut chat,
+        [("-gone", delete), ("+come", add), ("- no part", ""), ("- left", delete), ("+ right", add)],
+    );
+    chat.nvim.input("K");
+    chat.nvim.wait_for_screen("## Content");
+    check(
+        &mut chat,
+        [("-gone", delete), ("+come", add), ("- no part", ""), ("-left", delete), ("+right", add)],
+    );
+}
+
+#[test]
+fn the_keys_are_read_in_a_small_window_that_scrolls_and_q_closes() {
+    let mut chat = Scripted::sized(&[], steps([]), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.nvim.input("<Esc>g?");
+    chat.nvim.wait_for_screen("Ask again");
+    looks(&mut chat.nvim, "keys-80x24");
+    assert!(chat.nvim.groups_of("<C-p>").contains(&"Special".to_owned()));
+    chat.nvim.input("G");
+    chat.nvim.wait_for_screen("q closes this");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("q closes this"), "the window to close");
 }

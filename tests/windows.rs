@@ -343,6 +343,10 @@ fn quitting_while_an_agent_works_keeps_the_chat_once() {
 fn a_resized_neovim_keeps_the_chats_share() {
     for layout in ["right", "left", "bottom", "top", "float"] {
         let mut chat = in_layout(layout, 120, 40);
+        if layout == "float" {
+            // Where no share was asked for, a float takes what it needs.
+            window(&mut chat, &json!({ "layout": layout, "width": "50%", "height": "50%" }));
+        }
         chat.nvim.resize(60, 20);
         let share = "local win = vim.fn.bufwinid(require('acp').status().sessions[1].buffer)
             local prompt = vim.fn.bufwinid(require('acp').status().sessions[1].prompt)

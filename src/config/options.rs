@@ -379,16 +379,18 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "window.width",
         takes: "number or \"N%\"",
-        default: "\"50%\"",
+        default: "nil",
         about: "The chat's width at the right, at the left and floating: columns, or a share of the \
-                editor's.",
+                editor's. Where it is not given, half of it at an edge; floating, 100 columns, or as many \
+                as there are.",
     },
     OptionSpec {
         key: "window.height",
         takes: "number or \"N%\"",
-        default: "\"50%\"",
+        default: "nil",
         about: "The chat's height at the bottom, at the top and floating: lines, or a share of the \
-                editor's.",
+                editor's. Where it is not given, half of it at an edge; floating, 80%, and at least 24 \
+                lines where there are as many.",
     },
     OptionSpec {
         key: "window.prompt_height",

@@ -105,8 +105,8 @@ mod reading {
             config.window,
             WindowOptions {
                 layout: Layout::Float,
-                width: Size::Cells(60),
-                height: Size::Percent(40),
+                width: Some(Size::Cells(60)),
+                height: Some(Size::Percent(40)),
                 prompt_height: 3
             }
         );
@@ -268,10 +268,10 @@ mod sizes_and_keys {
     #[test]
     fn a_size_is_cells_or_a_share() {
         let size = |value: Value| read(json!({ "window": { "width": value } })).window.width;
-        assert_eq!(size(json!(60)), Size::Cells(60));
-        assert_eq!(size(json!(60.0)), Size::Cells(60));
-        assert_eq!(size(json!(0.4)), Size::Percent(40));
-        assert_eq!(size(json!("40%")), Size::Percent(40));
+        assert_eq!(size(json!(60)), Some(Size::Cells(60)));
+        assert_eq!(size(json!(60.0)), Some(Size::Cells(60)));
+        assert_eq!(size(json!(0.4)), Some(Size::Percent(40)));
+        assert_eq!(size(json!("40%")), Some(Size::Percent(40)));
         for wrong in [json!(0), json!(-3), json!("40"), json!("0%"), json!("101%"), json!("%")] {
             assert_eq!(mistakes(json!({ "window": { "width": wrong } })).len(), 1, "{wrong}");
         }

@@ -103,6 +103,7 @@ fn tool(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> String {
         Status::Failed => "✗ failed:",
         Status::Rejected => "⊘ rejected:",
         Status::Cancelled => "⊘ cancelled:",
+        Status::Unreported => "◌ no result:",
         Status::Pending | Status::Waiting | Status::Running => "…",
     };
     let mut text = format!("**{mark} {}**", call.headline().replace('*', "\\*"));

@@ -7,6 +7,7 @@ pub mod changes;
 pub mod changeset;
 pub mod context;
 pub mod diff;
+pub mod earlier;
 pub mod encoding;
 pub mod entry;
 pub mod export;

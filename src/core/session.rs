@@ -361,6 +361,8 @@ impl Session {
         self.taking_up = None;
         self.end_thought(now);
         self.speaker_shown = false;
+        // What was told again of an earlier time is all that there is of it.
+        self.close_calls(&Cause::TurnEnded, now);
         self.turn = Turn::default();
         self.modes = modes;
         self.models = models;
@@ -487,6 +489,8 @@ impl Session {
             true => self.entries.iter().rposition(asked).unwrap_or_default(),
             false => self.entries.len(),
         };
+        // An agent that went on by itself does not say when that ended.
+        self.close_calls(&Cause::TurnEnded, now);
         self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
         self.cost_before.clone_from(&self.cost);
         if !again {
@@ -628,9 +632,9 @@ impl Session {
                 Body::TurnFailed(failure)
             }
             TurnEnd::Stopped { reason, usage } => {
-                if reason == StopReason::Cancelled {
-                    self.close_calls(&Cause::TurnCancelled, now);
-                }
+                let cancelled = reason == StopReason::Cancelled;
+                // Some agents end a turn without a word of what became of a call.
+                self.close_calls(if cancelled { &Cause::TurnCancelled } else { &Cause::TurnEnded }, now);
                 if reason == StopReason::Refusal {
                     for index in self.turn.first..self.entries.len() {
                         self.entries[index].refused = true;
@@ -853,7 +857,9 @@ impl Session {
     fn close_calls(&mut self, cause: &Cause, now: Moment) {
         let open: Vec<EntryId> = self.turn.calls.values().copied().collect();
         for entry in open {
-            self.advance(entry, cause, now);
+            if self.entry(entry).and_then(Entry::tool).is_some_and(|call| !call.status.is_over()) {
+                self.advance(entry, cause, now);
+            }
         }
     }
 

@@ -272,6 +272,37 @@ fn a_late_completion_replaces_the_cancelled_mark() {
 }
 
 #[test]
+fn a_call_that_a_turn_ends_without_has_no_result_and_is_not_said_to_run() {
+    let mut session = working();
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(9000));
+    assert_eq!((call(&session).status, call(&session).ended), (Status::Unreported, None));
+    assert_eq!(session.open_calls().count(), 0);
+    // Some agents say it late; then it is known.
+    session.apply(status(WireStatus::Completed), Moment(9500));
+    assert_eq!((call(&session).status, call(&session).ended), (Status::Done, Some(Moment(9500))));
+}
+
+#[test]
+fn a_question_that_a_turn_leaves_open_can_still_be_answered() {
+    let mut session = working();
+    session.asked(AskId(7), ToolCallPatch::new("c"), options(), Moment(1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert_eq!(call(&session).status, Status::Waiting);
+    let answer = Command::Answer { ask: AskId(7), answer: Answer::Selected("yes".into()) };
+    assert_eq!(session.answer(AskId(7), "yes", Moment(3)), [answer]);
+}
+
+#[test]
+fn calls_told_again_of_an_earlier_time_are_over_once_the_session_is_open() {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    session.opened(Opened::default(), Moment(2));
+    assert_eq!(call(&session).status, Status::Unreported);
+}
+
+#[test]
 fn an_error_after_cancel_counts_as_cancelled() {
     let mut session = working();
     session.cancel(Moment(1));

@@ -24,11 +24,13 @@ pub enum Status {
     Rejected,
     /// Its turn was cancelled or its agent is gone.
     Cancelled,
+    /// Its turn ended well, and the agent never said what became of it.
+    Unreported,
 }
 
 impl Status {
     pub fn is_over(self) -> bool {
-        matches!(self, Self::Done | Self::Failed | Self::Rejected | Self::Cancelled)
+        matches!(self, Self::Done | Self::Failed | Self::Rejected | Self::Cancelled | Self::Unreported)
     }
 }
 
@@ -42,6 +44,8 @@ pub enum Cause {
     /// The question went away without an answer of the user's.
     Withdrawn,
     TurnCancelled,
+    /// Its turn ended by itself.
+    TurnEnded,
     AgentGone,
 }
 
@@ -61,6 +65,9 @@ pub fn next(status: Status, cause: &Cause) -> Status {
         },
         // Some agents go back to pending after they asked; a finished call stays finished.
         (Done | Failed, _) => status,
+        // Nothing was known of it, so what comes late is news; that it is yet to begin is none.
+        (Unreported, Cause::Reported(WireStatus::Pending) | Cause::Withdrawn) => Unreported,
+        (Unreported, Cause::TurnCancelled | Cause::AgentGone) => Unreported,
         (Waiting, Cause::Reported(_)) => Waiting,
         (Running, Cause::Reported(WireStatus::Pending)) => Running,
         (_, Cause::Reported(WireStatus::Pending)) => Pending,
@@ -71,6 +78,9 @@ pub fn next(status: Status, cause: &Cause) -> Status {
         (Waiting, Cause::Withdrawn) => Pending,
         (_, Cause::Withdrawn) => status,
         (_, Cause::TurnCancelled | Cause::AgentGone) => Cancelled,
+        // A question that is still open can still be answered.
+        (Waiting, Cause::TurnEnded) => Waiting,
+        (_, Cause::TurnEnded) => Unreported,
     }
 }
 
@@ -135,7 +145,8 @@ impl ToolCall {
 
     pub fn advance(&mut self, cause: &Cause, now: Moment) {
         let status = next(self.status, cause);
-        if status.is_over() && !self.status.is_over() {
+        // When one ended of which nobody told is not known either.
+        if status.is_over() && status != Status::Unreported && self.ended.is_none() {
             self.ended = Some(now);
         }
         self.status = status;
@@ -295,9 +306,9 @@ mod tests {
     use super::*;
     use Status::*;
 
-    const ALL: [Status; 7] = [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled];
+    const ALL: [Status; 8] = [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled, Unreported];
 
-    fn after(cause: Cause) -> [Status; 7] {
+    fn after(cause: Cause) -> [Status; 8] {
         ALL.map(|status| next(status, &cause))
     }
 
@@ -307,29 +318,42 @@ mod tests {
 
     #[test]
     fn every_cause_has_its_effect_on_every_status() {
-        //                      Pending    Waiting    Running    Done  Failed  Rejected  Cancelled
+        //                      Pending    Waiting    Running    Done  Failed  Rejected  Cancelled  Unreported
         let table = [
             (
                 Cause::Reported(WireStatus::Pending),
-                [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled],
+                [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled, Unreported],
             ),
             (
                 Cause::Reported(WireStatus::InProgress),
-                [Running, Waiting, Running, Done, Failed, Rejected, Cancelled],
+                [Running, Waiting, Running, Done, Failed, Rejected, Cancelled, Running],
             ),
-            (Cause::Reported(WireStatus::Completed), [Done; 7]),
+            (Cause::Reported(WireStatus::Completed), [Done; 8]),
             (
                 Cause::Reported(WireStatus::Failed),
-                [Failed, Failed, Failed, Failed, Failed, Rejected, Cancelled],
+                [Failed, Failed, Failed, Failed, Failed, Rejected, Cancelled, Failed],
             ),
-            (Cause::Asked, [Waiting, Waiting, Waiting, Done, Failed, Rejected, Cancelled]),
-            (Cause::Allowed, [Running, Running, Running, Done, Failed, Rejected, Cancelled]),
-            (Cause::Rejected, [Rejected, Rejected, Rejected, Done, Failed, Rejected, Cancelled]),
-            (Cause::Withdrawn, [Pending, Pending, Running, Done, Failed, Rejected, Cancelled]),
-            (Cause::TurnCancelled, [Cancelled, Cancelled, Cancelled, Done, Failed, Rejected, Cancelled]),
-            (Cause::AgentGone, [Cancelled, Cancelled, Cancelled, Done, Failed, Rejected, Cancelled]),
-            (word("denied"), [Rejected, Rejected, Rejected, Rejected, Rejected, Rejected, Cancelled]),
-            (word("surprise"), [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled]),
+            (Cause::Asked, [Waiting, Waiting, Waiting, Done, Failed, Rejected, Cancelled, Waiting]),
+            (Cause::Allowed, [Running, Running, Running, Done, Failed, Rejected, Cancelled, Running]),
+            (Cause::Rejected, [Rejected, Rejected, Rejected, Done, Failed, Rejected, Cancelled, Rejected]),
+            (Cause::Withdrawn, [Pending, Pending, Running, Done, Failed, Rejected, Cancelled, Unreported]),
+            (
+                Cause::TurnCancelled,
+                [Cancelled, Cancelled, Cancelled, Done, Failed, Rejected, Cancelled, Unreported],
+            ),
+            (
+                Cause::TurnEnded,
+                [Unreported, Waiting, Unreported, Done, Failed, Rejected, Cancelled, Unreported],
+            ),
+            (
+                Cause::AgentGone,
+                [Cancelled, Cancelled, Cancelled, Done, Failed, Rejected, Cancelled, Unreported],
+            ),
+            (
+                word("denied"),
+                [Rejected, Rejected, Rejected, Rejected, Rejected, Rejected, Cancelled, Rejected],
+            ),
+            (word("surprise"), [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled, Unreported]),
         ];
         for (cause, expected) in table {
             assert_eq!(after(cause.clone()), expected, "{cause:?}");

@@ -8,6 +8,7 @@ pub mod details;
 mod elicitation;
 mod greeting;
 pub mod groups;
+pub mod patch;
 pub mod reading;
 mod summary;
 
@@ -307,6 +308,7 @@ pub fn status_mark(status: Status, icons: bool) -> (&'static str, &'static str) 
         Status::Done => ("✓", "[x]", "AcpToolDone"),
         Status::Failed => ("✗", "[!]", "AcpToolFailed"),
         Status::Rejected | Status::Cancelled => ("⊘", "[-]", "AcpToolCancelled"),
+        Status::Unreported => ("◌", "[.]", "AcpToolCancelled"),
     };
     (if icons { icon } else { word }, group)
 }

@@ -44,6 +44,7 @@ use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch,
 use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
 use crate::mailbox::Mailbox;
+use crate::nvim::actions::earlier::Gathering;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
@@ -102,6 +103,7 @@ pub struct App {
     listing: HashMap<AgentId, Vec<StoredSession>>,
     /// The listing under way is for deleting one.
     pub deleting: bool,
+    pub gathering: Gathering,
     start: Start,
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
@@ -226,6 +228,7 @@ impl App {
             pids: HashMap::new(),
             listing: HashMap::new(),
             deleting: false,
+            gathering: Gathering::default(),
             start,
             background: None,
             mailbox,

@@ -58,7 +58,7 @@ const PREPARE: &str = r"
     local choices = {
       acp_permission = function() return table.remove(answers, 1) end,
       acp_elicitation = function(items) return find(items, table.remove(filled, 1) or 'Send') end,
-      acp_session = function(items) return find(items, 'Earlier sessions') or stored end,
+      acp_session = function(items) return stored > 0 and stored + 1 or 0 end,
     }
     vim.ui.input = function(options, typed)
       table.insert(_G.seen.questions, options.prompt)
@@ -244,7 +244,7 @@ impl<'a> Player<'a> {
             Step::List => {
                 let questions = self.questions();
                 self.nvim.command("Acp sessions");
-                self.wait_for_questions(questions + 2);
+                self.wait_for_questions(questions + 1);
             }
         }
     }

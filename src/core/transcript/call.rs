@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::patch::{ADDED, Patch, REMOVED};
 use super::{Drawing, Mark, Style, Tail, Target, clean_lines, coloured, cut_middle, seconds, status_mark};
 use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent, ToolKind};
 use crate::core::screen::Screen;
@@ -96,7 +97,7 @@ pub fn draw(
     }
     if open {
         if !any && let Some(input) = &call.raw_input {
-            draw_lines(drawing, &pretty(input), SHOWN, "K shows all of it");
+            draw_lines(drawing, &pretty(input), SHOWN, "K shows all of it", Patch::default());
         }
         for location in &call.locations {
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -114,17 +115,24 @@ pub fn draw(
 
 /// What a call put out as text: its beginning, unless the user opened it.
 fn draw_output(drawing: &mut Drawing, text: &str, open: bool) {
-    let text = without_fence(text.trim_end().trim_start_matches(['\r', '\n']));
+    let whole = text.trim_end().trim_start_matches(['\r', '\n']);
+    let text = without_fence(whole);
     let (limit, more) = if open { (SHOWN, "K shows all of it") } else { (5, "<Tab>") };
-    draw_lines(drawing, text, limit, more);
+    let mut patch = Patch::default();
+    if text.len() < whole.len() {
+        // Its first line may say that it is a diff.
+        let _ = patch.group(whole.lines().next().unwrap_or_default());
+    }
+    draw_lines(drawing, text, limit, more, patch);
 }
 
-fn draw_lines(drawing: &mut Drawing, text: &str, limit: usize, more: &str) {
+fn draw_lines(drawing: &mut Drawing, text: &str, limit: usize, more: &str, mut patch: Patch) {
     let count = clean_lines(text).count();
     // One line is not hidden behind another that says so.
     let limit = if count == limit + 1 { count } else { limit };
     for line in clean_lines(text).take(limit) {
-        drawing.line(format!("    {line}"), Some("AcpMeta"));
+        let group = patch.group(line).unwrap_or("AcpMeta");
+        drawing.line(format!("    {line}"), Some(group));
     }
     if count > limit {
         drawing.line(format!("    ({} more lines, {more})", count - limit), Some("AcpMeta"));
@@ -207,8 +215,8 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
         let mut new = 0;
         for change in group.iter().flat_map(|op| changes.iter_changes(op)) {
             let (sign, group) = match change.tag() {
-                similar::ChangeTag::Delete => ("-", "AcpDiffDelete"),
-                similar::ChangeTag::Insert => ("+", "AcpDiffAdd"),
+                similar::ChangeTag::Delete => ("-", REMOVED),
+                similar::ChangeTag::Insert => ("+", ADDED),
                 similar::ChangeTag::Equal => (" ", "AcpMeta"),
             };
             if drawing.lines.len() - first >= SHOWN {
@@ -235,7 +243,8 @@ fn tool_facts(call: &ToolCall) -> Option<String> {
         Status::Rejected => facts.push("rejected".into()),
         Status::Cancelled => facts.push("cancelled".into()),
         Status::Failed => facts.push("failed".into()),
-        _ => {}
+        Status::Unreported => facts.push("no result".into()),
+        Status::Pending | Status::Waiting | Status::Running | Status::Done => {}
     }
     if let Some(ended) = call.ended
         && ended.since(call.started) >= 1000

@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::{clean_lines, seconds};
+use super::patch::Patch;
+use super::{Drawing, Mark, clean_lines, seconds};
 use crate::core::entry::{Body, Entry};
 use crate::core::message::{Content, ResourceBody, ToolContent};
 use crate::core::session::as_markdown;
@@ -12,8 +13,9 @@ use crate::core::tool_call::{Status, ToolCall, kind_word};
 /// Of one text at most this many lines are shown; no one reads more, and the editor has to hold them.
 const LINES: usize = 20_000;
 
-/// The lines, or `None` where the transcript says all of it already.
-pub fn details(entry: &Entry) -> Option<Vec<String>> {
+/// The page, or `None` where the transcript says all of it already. What comes and what goes in a diff has
+/// its colours; the rest is Markdown.
+pub fn details(entry: &Entry) -> Option<Drawing> {
     let mut page = Page::default();
     match &entry.body {
         Body::Tool(call) => call_details(&mut page, call),
@@ -35,7 +37,12 @@ pub fn details(entry: &Entry) -> Option<Vec<String>> {
         }
         _ => return None,
     }
-    Some(page.lines)
+    let mut patch = Patch::default();
+    let colour = |(row, line): (usize, &String)| {
+        Some(Mark { row, start: 0, end: line.len(), group: patch.group(line)? })
+    };
+    let marks = page.lines.iter().enumerate().filter_map(colour).collect();
+    Some(Drawing { lines: page.lines, marks, ..Drawing::default() })
 }
 
 #[derive(Default)]
@@ -89,6 +96,7 @@ fn call_details(page: &mut Page, call: &ToolCall) {
         Status::Failed => "failed",
         Status::Rejected => "rejected",
         Status::Cancelled => "cancelled",
+        Status::Unreported => "its turn ended without a result",
     };
     let mut facts = vec![kind_word(call.kind).to_owned(), status.to_owned()];
     facts.extend(call.ended.map(|ended| seconds(ended.since(call.started))));

@@ -22,11 +22,15 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting) {
         Greeting::Ready { title, version } => {
             let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             drawing.line(format!("{title}{version}"), Some("AcpAgent"));
-            drawing.line(
-                "Ask for a change, ask about the code, or type / and <C-x><C-o> for its commands.",
-                Some("AcpMeta"),
-            );
-            drawing.line("<C-s> or <CR> sends · <C-c> stops · g? shows all keys", Some("AcpMeta"));
+            // Each fits into half of 80 columns.
+            for line in [
+                "Ask for a change, or about the code",
+                "@ adds a file, errors, a selection",
+                "/ gives the agent's own commands",
+                "<C-s> sends · <C-c> stops · g? keys",
+            ] {
+                drawing.line(line, Some("AcpMeta"));
+            }
         }
         Greeting::LoginNeeded { title, methods, message } => {
             drawing.line(format!("{title} wants you to log in"), Some("AcpToolWaiting"));

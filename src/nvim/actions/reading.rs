@@ -5,9 +5,9 @@ use mlua::{Result, Value};
 use super::fail;
 use crate::core::entry::{Body, EntryId};
 use crate::core::message::SessionKey;
-use crate::core::transcript::cut_end;
 use crate::core::transcript::details::details;
 use crate::core::transcript::reading::{code_block_at, headings};
+use crate::core::transcript::{Drawing, cut_end};
 use crate::nvim::actions::views::float;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
@@ -16,7 +16,7 @@ impl App {
     pub(super) fn show_details(&mut self, key: SessionKey) -> Result<()> {
         let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
         let entry = self.sessions.get(&key).and_then(|session| session.entry(entry));
-        let Some(lines) = entry.and_then(details) else {
+        let Some(Drawing { lines, marks, .. }) = entry.and_then(details) else {
             return fail("the transcript shows all there is to know of this entry");
         };
         // A line of a buffer holds no line break.
@@ -29,7 +29,16 @@ impl App {
         self.highlight.attach(buf);
         self.highlight.open(buf, 0, 0);
         self.highlight.close(buf, 0, lines.len());
-        Ok(())
+        let list = self.editor.lua.create_table()?;
+        for mark in marks {
+            list.raw_push(mark.row)?;
+            list.raw_push(mark.start)?;
+            list.raw_push(self.editor.table([
+                ("end_col", Value::Integer(mark.end as i64)),
+                ("hl_group", self.editor.string(mark.group)?),
+            ])?)?;
+        }
+        self.editor.paint(buf, self.editor.namespace("acp.marks")?, list)
     }
 
     /// Into the register that was named before the key, as any yank.

@@ -1,9 +1,12 @@
 //! Sessions live and stored, and logging in to their agents.
 
+use std::path::Path;
+
 use mlua::Result;
 use serde_json::json;
 
 use super::{NO_SESSION, fail};
+use crate::core::earlier::Earlier;
 use crate::core::message::{AgentId, AuthKind, AuthMethod, Command, SessionKey, StoredSession};
 use crate::core::record::{Kept, ago, holds};
 use crate::core::session::Session;
@@ -26,22 +29,22 @@ impl App {
             }
             return self.show(key);
         }
-        self.recall(move |app, stored| app.offer_sessions(&words, stored))
+        self.recall(move |app, stored| app.gather_sessions(words, stored))
     }
 
-    fn offer_sessions(&mut self, words: &[String], mut stored: Vec<Kept>) -> Result<()> {
+    /// The sessions of this Neovim, earlier ones, and the agents that have not told theirs in time.
+    pub(super) fn offer_sessions(
+        &mut self,
+        words: &[String],
+        mut earlier: Vec<Earlier>,
+        late: Vec<AgentId>,
+        root: &Path,
+    ) -> Result<()> {
         let live = self.sessions.values().filter(|session| {
             words.is_empty() || holds(session.title.iter().chain(session.prompts()), words)
         });
         let live: Vec<SessionKey> = live.map(|session| session.key).collect();
-        stored.retain(|kept| kept.holds(words));
-        // Of this project first.
-        let root = self.root();
-        stored.sort_by_key(|kept| !kept.is_of(&root));
-        let lists = if words.is_empty() { self.agents() } else { Vec::new() };
-        let lists: Vec<AgentId> =
-            lists.into_iter().filter(|(_, info)| info.can.list).map(|(agent, _)| agent).collect();
-        if live.is_empty() && stored.is_empty() && lists.is_empty() {
+        if live.is_empty() && earlier.is_empty() && late.is_empty() {
             return match words {
                 [] => fail(NO_SESSION),
                 words => fail(format!("there is no session with {:?} in it", words.join(" "))),
@@ -51,19 +54,23 @@ impl App {
         let width = self.item_width();
         let mut items: Vec<String> =
             live.iter().filter_map(|key| self.sessions.get(key)).map(describe_live).collect();
-        items.extend(stored.iter().map(|kept| describe_kept(kept, &root, words, now)));
-        items.extend(lists.iter().map(|agent| format!("Earlier sessions of {} …", self.agent_name(*agent))));
+        items.extend(earlier.iter().map(|earlier| describe_kept(&earlier.kept, root, words, now)));
+        items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", self.agent_name(*agent))));
         let items = items.iter().map(|item| cut(item, width)).collect();
         self.offer("Sessions", "acp_session", items, move |app, index| {
             if let Some(key) = live.get(index) {
                 return app.show(*key);
             }
             let index = index - live.len();
-            if index < stored.len() {
-                return app.take_up_kept(stored.swap_remove(index));
+            if index < earlier.len() {
+                let Earlier { kept, listed } = earlier.swap_remove(index);
+                return match listed {
+                    Some((agent, stored)) => app.take_up(agent, stored),
+                    None => app.take_up_kept(kept),
+                };
             }
             let root = app.root();
-            app.list_stored(lists[index - stored.len()], root)
+            app.list_stored(late[index - earlier.len()], root)
         })
     }
 
@@ -302,13 +309,14 @@ impl App {
 /// One line of the picker: who, what about, and what it does.
 fn describe_live(session: &Session) -> String {
     let title = session.title.as_deref().or(session.first_prompt()).unwrap_or("nothing said yet");
-    let title = cut_middle(&one_line(title), 60);
+    let whole = one_line(title);
+    let title = cut_middle(&whole, 60);
     let state = match crate::nvim::winbar::state(session) {
         "waiting" => "waiting for you",
         state => state,
     };
     let mut item = format!("{}: {title} · {state}", session.name());
-    let last = session.prompts().last().map(|prompt| one_line(prompt)).filter(|last| *last != title);
+    let last = session.prompts().last().map(|prompt| one_line(prompt)).filter(|last| *last != whole);
     if let Some(last) = last {
         item.push_str(&format!(" · {last}"));
     }
@@ -317,12 +325,15 @@ fn describe_live(session: &Session) -> String {
 
 /// The same for one that is remembered: when it was used, where if not here, what was asked.
 fn describe_kept(kept: &Kept, root: &std::path::Path, words: &[String], now: u64) -> String {
-    let title = cut_middle(&kept.headline(), 60);
-    let mut item = format!("{}: {title} · {}", kept.owner.agent, ago(now.saturating_sub(kept.used)));
+    let whole = kept.headline();
+    let mut item = format!("{}: {}", kept.owner.agent, cut_middle(&whole, 60));
+    if kept.used > 0 {
+        item.push_str(&format!(" · {}", ago(now.saturating_sub(kept.used))));
+    }
     if !kept.is_of(root) {
         item.push_str(&format!(" · {}", kept.owner.cwd.display()));
     }
-    if let Some(excerpt) = kept.excerpt(words).filter(|excerpt| *excerpt != title) {
+    if let Some(excerpt) = kept.excerpt(words).filter(|excerpt| *excerpt != whole) {
         item.push_str(&format!(" · {excerpt}"));
     }
     // For pickers that search in it; nobody else sees that much of it.

@@ -3,7 +3,7 @@
 use mlua::{Result, Table, Value};
 
 use super::fail;
-use crate::config::Pane;
+use super::keys_page::page;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Win};
 
@@ -23,28 +23,22 @@ impl App {
     }
 
     pub(super) fn show_keys(&mut self) -> Result<()> {
-        let mut lines = Vec::new();
-        for (pane, title) in [
-            (Pane::Transcript, "In the transcript"),
-            (Pane::Prompt, "In the prompt"),
-            (Pane::File, "In a file that the agent changed"),
-            (Pane::Review, "In the review"),
-        ] {
-            lines.push(format!(" {title}"));
-            let mut rows: Vec<(Vec<&str>, &str)> = Vec::new();
-            for (key, lhs) in self.config.keys.of(pane) {
-                match rows.last_mut() {
-                    Some((all, about)) if *about == key.about => all.push(lhs),
-                    _ => rows.push((vec![lhs], key.about)),
-                }
-            }
-            for (all, about) in rows {
-                lines.push(format!("   {:<12} {}", all.join(" "), about.replace('|', "")));
-            }
-            lines.push(String::new());
+        let (columns, _) = self.editor.size();
+        let page = page(&self.config.keys, usize::from(columns.saturating_sub(6)).min(90));
+        let win = float(&self.editor, &page.lines)?;
+        let buf = self.editor.win_buf(win)?;
+        let list = self.editor.lua.create_table()?;
+        let titles = page.titles.iter().map(|row| (*row, page.lines[*row].len(), "AcpUser"));
+        let keys = page.keys.iter().map(|(row, end)| (*row, *end, "Special"));
+        for (row, end, group) in titles.chain(keys) {
+            list.raw_push(row)?;
+            list.raw_push(0)?;
+            list.raw_push(self.editor.table([
+                ("end_col", Value::Integer(end as i64)),
+                ("hl_group", self.editor.string(group)?),
+            ])?)?;
         }
-        lines.push(" :Acp lists the commands · :help acp · q closes this".to_owned());
-        float(&self.editor, &lines).map(drop)
+        self.editor.paint(buf, self.editor.namespace("acp.marks")?, list)
     }
 }
 

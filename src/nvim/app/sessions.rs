@@ -276,6 +276,12 @@ impl App {
 
     /// Asks for the stored sessions of an agent; the answer opens a picker.
     pub fn list_stored(&mut self, agent: AgentId, cwd: PathBuf) -> Result<()> {
+        self.listen_to(agent);
+        self.list_for_gathering(agent, cwd)
+    }
+
+    /// The same for a list that the agent's are only a part of.
+    pub fn list_for_gathering(&mut self, agent: AgentId, cwd: PathBuf) -> Result<()> {
         self.listing.insert(agent, Vec::new());
         self.send(Command::List { agent, cwd: Some(cwd), cursor: None })
     }
@@ -300,7 +306,7 @@ impl App {
             }
             _ => {
                 let all = self.listing.remove(&agent).unwrap_or_default();
-                self.offer_stored(agent, all)
+                self.told_stored(agent, all)
             }
         }
     }

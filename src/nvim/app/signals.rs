@@ -158,5 +158,6 @@ fn status_word(status: Status) -> &'static str {
         Status::Failed => "failed",
         Status::Rejected => "rejected",
         Status::Cancelled => "cancelled",
+        Status::Unreported => "unreported",
     }
 }

@@ -3,8 +3,14 @@
 
 use mlua::{Result, Table, Value};
 
-use crate::config::{Layout, WindowOptions};
+use crate::config::{Layout, Size, WindowOptions};
 use crate::nvim::editor::{Buf, Editor, Win};
+
+/// What a chat at an edge has of the editor, unless the user says otherwise.
+const HALF: Size = Size::Percent(50);
+
+/// As many columns as are read with ease, and code fits into.
+const WIDE: u16 = 100;
 
 /// Where a window is split off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +74,8 @@ pub fn open_transcript(editor: &Editor, buf: Buf, options: &WindowOptions) -> Re
     if let Some(side) = edge(options.layout) {
         let (columns, lines) = editor.size();
         let size = match side {
-            Side::Right | Side::Left => options.width.of(columns),
-            Side::Below | Side::Above => options.height.of(lines),
+            Side::Right | Side::Left => options.width.unwrap_or(HALF).of(columns),
+            Side::Below | Side::Above => options.height.unwrap_or(HALF).of(lines),
         };
         return split(editor, buf, side, size, None);
     }
@@ -102,8 +108,10 @@ pub fn floats(editor: &Editor, options: &WindowOptions) -> Result<(Table, Table)
     let (columns, lines) = editor.size();
     // The command line and the two borders of each are not for text.
     let lines = lines.saturating_sub(1);
-    let width = options.width.of(columns).min(columns.saturating_sub(2)).max(1);
-    let whole = options.height.of(lines).clamp(6.min(lines), lines);
+    let width = options.width.map_or(WIDE.min(columns), |width| width.of(columns));
+    let width = width.min(columns.saturating_sub(2)).max(1);
+    let high = || Size::Percent(80).of(lines).max(24);
+    let whole = options.height.map_or_else(high, |height| height.of(lines)).clamp(6.min(lines), lines);
     let text = whole.saturating_sub(4).max(2);
     let prompt = prompt_height(options.prompt_height, text);
     let transcript = text.saturating_sub(prompt).max(1);
