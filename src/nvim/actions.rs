@@ -4,6 +4,7 @@
 
 mod blame;
 mod chats;
+mod checkpoints;
 mod choices;
 mod export;
 mod follow;
@@ -227,6 +228,7 @@ impl App {
             "undo" => self.decide_hunks(review::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "blame" => self.blame(),
+            "checkpoints" => self.choose_checkpoint(),
             "review" => self.open_review(&args),
             "log" => self.open_log(),
             "keys" => self.show_keys(),

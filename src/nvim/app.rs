@@ -4,6 +4,7 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+pub mod checkpoints;
 mod chips;
 mod diffs;
 mod drawing;
@@ -107,6 +108,7 @@ pub struct App {
     review: Proposals,
     pub reviews: Reviews,
     watching: Watching,
+    pub checkpoints: checkpoints::Checkpoints,
     pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
@@ -229,6 +231,7 @@ impl App {
             mailbox,
             files: Files::default(),
             watching: Watching::default(),
+            checkpoints: checkpoints::Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             review: Proposals::default(),
             reviews: Reviews::default(),
             jobs: HashMap::new(),

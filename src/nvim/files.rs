@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use mlua::{Result, Value};
 
 use crate::core::changes::TextEdit;
+use crate::core::checkpoint::{self, Held};
 use crate::core::slice;
 use crate::nvim::editor::{Buf, Editor};
 
@@ -169,12 +170,26 @@ impl Content {
     /// Line ends follow the buffer's 'fileformat'.
     pub fn for_buffer(editor: &Editor, buf: Buf, content: &str) -> Self {
         let format: String = editor.buf_option(buf, "fileformat").unwrap_or_default();
-        let mut text = if format == "dos" { content.replace("\r\n", "\n") } else { content.to_owned() };
-        let ends_with_newline = text.ends_with('\n') || text.is_empty();
-        if text.ends_with('\n') {
-            text.pop();
-        }
+        let (text, ends_with_newline) = checkpoint::in_buffer(content, format == "dos");
         Self { text, ends_with_newline }
+    }
+}
+
+/// What a buffer's file would hold if it were saved now; `Absent` where neither holds anything.
+pub fn held(editor: &Editor, buf: Buf, path: &Path) -> Held {
+    let read = || -> Result<Option<String>> {
+        let encoding: String = editor.buf_option(buf, "fileencoding")?;
+        if !matches!(encoding.as_str(), "" | "utf-8") {
+            return Ok(None);
+        }
+        let Some(text) = whole(editor, buf)? else { return Ok(None) };
+        let mark: bool = editor.buf_option(buf, "bomb")?;
+        Ok(Some(if mark { format!("\u{feff}{text}") } else { text }))
+    };
+    match read() {
+        Ok(Some(text)) if text.is_empty() && !path.exists() => Held::Absent,
+        Ok(Some(text)) => Held::Text(text),
+        Ok(None) | Err(_) => Held::Unknown,
     }
 }
 

@@ -8,7 +8,7 @@ use super::changed::Change;
 use super::{App, Job, Write};
 use crate::core::message::{Answer, AskId, Command, FileChange, JobId, Outcome, SessionKey, Severity, Work};
 use crate::nvim::editor::Buf;
-use crate::nvim::files::{Content, Written, canonical};
+use crate::nvim::files::{self, Content, Written, canonical, held};
 
 /// How often an agent's write is worked out again because the user typed meanwhile.
 const TRIES: u32 = 3;
@@ -132,6 +132,7 @@ impl App {
             }
         };
         let new = Content::for_buffer(&self.editor, buf, &content);
+        let held = held(&self.editor, buf, &path);
         match self.files.write(&self.editor, buf, &edits, &new) {
             Ok(written) => {
                 self.send(Command::Answer { ask, answer: Answer::Done })?;
@@ -153,6 +154,7 @@ impl App {
                     buf: Some(buf),
                     before: Some(before),
                     after: self.editor.text(buf)?,
+                    held: (held, files::held(&self.editor, buf, &path)),
                 })?;
                 self.after_change(session)
             }

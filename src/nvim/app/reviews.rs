@@ -61,7 +61,7 @@ impl App {
 
     /// A change came about whose texts are known, of one side at least.
     pub(super) fn review_change(&mut self, change: &Change) -> Result<()> {
-        let Change { session, call, path, buf, before, after } = change;
+        let Change { session, call, path, buf, before, after, .. } = change;
         if before.is_none() && after.is_none() {
             return Ok(());
         }
@@ -297,7 +297,7 @@ impl App {
         self.take_waiting(path)
     }
 
-    fn take_in(&mut self, path: &Path, input: Input) -> Result<()> {
+    pub(super) fn take_in(&mut self, path: &Path, input: Input) -> Result<()> {
         let editor = self.editor.clone();
         let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
         reviewed.waiting.push_back(input);
