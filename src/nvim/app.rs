@@ -6,11 +6,14 @@
 mod changed;
 pub mod checkpoints;
 mod chips;
+mod conflicts;
 mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod landing;
 pub mod locations;
+mod mentions;
 mod prompts;
 mod queue;
 mod record;
@@ -18,6 +21,7 @@ mod reviews;
 mod sending;
 mod sessions;
 mod signals;
+mod tally;
 mod terminals;
 mod tools;
 mod watching;
@@ -37,9 +41,7 @@ use crate::config::{Config, Log};
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::locations::{History, Visit};
-use crate::core::message::{
-    AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
-};
+use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
 use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
 use crate::mailbox::Mailbox;
@@ -48,7 +50,7 @@ use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::extensions::Extensions;
-use crate::nvim::files::{Files, Snapshot};
+use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
@@ -105,6 +107,9 @@ pub struct App {
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
     pub files: Files,
+    pub conflicts: conflicts::Conflicts,
+    pub tally: tally::Tally,
+    mentions: mentions::Mentions,
     review: Proposals,
     pub reviews: Reviews,
     watching: Watching,
@@ -127,7 +132,13 @@ struct Numbers {
 
 /// What a computation in the background is for.
 pub enum Job {
-    Write(Write),
+    File(Box<FileJob>),
+    Mention(mentions::Mention),
+    Stamp {
+        path: PathBuf,
+        buf: Buf,
+        tick: u64,
+    },
     Diff {
         session: SessionKey,
         call: EntryId,
@@ -173,15 +184,6 @@ pub enum Job {
     Places {
         title: String,
     },
-}
-
-pub struct Write {
-    session: SessionKey,
-    ask: AskId,
-    path: PathBuf,
-    content: String,
-    snapshot: Snapshot,
-    tries: u32,
 }
 
 impl App {
@@ -230,6 +232,9 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
+            conflicts: conflicts::Conflicts::default(),
+            tally: tally::Tally::default(),
+            mentions: mentions::Mentions::default(),
             watching: Watching::default(),
             checkpoints: checkpoints::Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             review: Proposals::default(),
@@ -251,6 +256,20 @@ impl App {
     // To the background.
 
     pub fn send(&mut self, command: Command) -> Result<()> {
+        match command {
+            Command::Prompt { session, content } => match self.with_mention(session, content)? {
+                Some(command) => self.dispatch(command),
+                None => Ok(()),
+            },
+            Command::Cancel { session } => {
+                self.send_held(session)?;
+                self.dispatch(Command::Cancel { session })
+            }
+            command => self.dispatch(command),
+        }
+    }
+
+    fn dispatch(&mut self, command: Command) -> Result<()> {
         if self.background.is_none() {
             self.start_background()?;
         }

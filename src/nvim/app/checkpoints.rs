@@ -215,7 +215,7 @@ impl App {
                 }
                 Ok(target) => {
                     if !self.still(&path, buf)? {
-                        return self.again(restore, tries);
+                        return self.restore_anew(restore, tries);
                     }
                     let changed = expected.as_ref() != Some(&now);
                     ready.push(Ready { path, buf, now, disk, target, edits, changed });
@@ -266,7 +266,7 @@ impl App {
         })
     }
 
-    fn again(&mut self, restore: Restore, tries: u32) -> Result<()> {
+    fn restore_anew(&mut self, restore: Restore, tries: u32) -> Result<()> {
         match tries.checked_sub(1) {
             Some(tries) => self.restore_again(restore, tries),
             None => {
@@ -289,7 +289,7 @@ impl App {
         for file in &ready {
             if !self.still(&file.path, file.buf)? {
                 // The user typed while they were asked.
-                return self.again(restore, tries);
+                return self.restore_anew(restore, tries);
             }
         }
         let turn = self.turn_key();
@@ -363,13 +363,13 @@ impl App {
                 ""
             }
         };
-        let content = files::Content::for_buffer(&editor, buf, text);
+        let content = files::Content { ends_with_newline: text.ends_with('\n') || text.is_empty() };
         let done = self.files.write(&editor, buf, &file.edits, &content);
         if file.target == Held::Absent {
             editor.set_buf_option(buf, "modified", was_modified)?;
             return Ok(done.err().map(Err));
         }
-        Ok(Some(done.map(|_| ())))
+        Ok(Some(done))
     }
 
     /// The review of a file that was put back on the disk.
