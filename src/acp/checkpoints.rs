@@ -16,7 +16,7 @@ use super::disk::{self, DiskErrorKind};
 use super::shelf::wait_lock;
 use crate::core::checkpoint::{
     Fact, Fetched, Head, Held, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey, Wish,
-    counts, edits,
+    before_diffs, counts, edits,
 };
 use crate::core::message::{Event, JobId, Severity};
 use crate::mailbox::Mailbox;
@@ -73,6 +73,8 @@ struct Keeper {
     mailbox: Arc<Mailbox>,
     /// What files held before the turns of this Neovim.
     before: HashMap<(TurnKey, PathBuf), (Stored, Held)>,
+    /// What files held when calls that are about them began.
+    looked: HashMap<(TurnKey, PathBuf), Held>,
     /// Bytes of texts since the last look at the size; nobody looked yet.
     written: Option<u64>,
     told: bool,
@@ -80,7 +82,7 @@ struct Keeper {
 
 impl Keeper {
     fn new(mailbox: Arc<Mailbox>) -> Self {
-        Self { mailbox, before: HashMap::new(), written: None, told: false }
+        Self { mailbox, before: HashMap::new(), looked: HashMap::new(), written: None, told: false }
     }
 
     fn grant(&mut self, folder: &Path, limits: Limits, wish: Wish) {
@@ -88,6 +90,21 @@ impl Keeper {
             Wish::Add { turn, head, at, path, before, after } => {
                 let done = self.add(folder, *turn, head, *at, path, before, after);
                 done.and_then(|()| self.make_room(folder, limits))
+            }
+            Wish::Look { turn, path } => {
+                self.looked.entry((*turn, path.clone())).or_insert_with(|| on_disk(path));
+                Ok(())
+            }
+            Wish::Settle { turn, head, at, path, diffs } => {
+                let now = on_disk(path);
+                let looked = self.looked.remove(&(*turn, path.clone())).filter(|before| *before != now);
+                match looked.or_else(|| before_diffs(&now, diffs)) {
+                    Some(before) => {
+                        let done = self.add(folder, *turn, head, *at, path, &before, &now);
+                        done.and_then(|()| self.make_room(folder, limits))
+                    }
+                    None => Ok(()),
+                }
             }
             Wish::List { job, cwd } => list(&folder.join(project(cwd))).map(|(turns, broken)| {
                 self.reply(*job, Reply::Listed { turns, broken });
@@ -128,8 +145,8 @@ impl Keeper {
             Wish::List { job, .. } | Wish::Fetch { job, .. } | Wish::Put { job, .. } => {
                 self.reply(*job, Reply::Failed(format!("{folder}: {error}")));
             }
-            Wish::Add { .. } if self.told => {}
-            Wish::Add { .. } => {
+            _ if self.told => {}
+            _ => {
                 self.told = true;
                 let text = format!(
                     "couldn't keep a checkpoint in {folder}: {error}; changes can't be restored from there. \

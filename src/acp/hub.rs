@@ -166,7 +166,7 @@ impl Hub {
             }
             Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
-                self.checkpoints.wish(&self.shared.mailbox, folder, limits, wish);
+                self.checkpoints.wish(&self.shared.mailbox, folder, limits, *wish);
             }
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);

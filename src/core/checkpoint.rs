@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::core::changes::{self, TextEdit};
-use crate::core::message::JobId;
+use crate::core::changeset::without;
+use crate::core::diff::place;
+use crate::core::message::{FileDiff, JobId};
 use crate::core::text::one_line;
 
 /// Characters of a prompt that are kept.
@@ -142,6 +144,20 @@ pub enum Wish {
         before: Held,
         after: Held,
     },
+    /// A call is about to change a file, maybe without the client: what does it hold?
+    Look {
+        turn: TurnKey,
+        path: PathBuf,
+    },
+    /// The call is over. What it did to the file is added, whoever wrote it: by what the file held then,
+    /// else by what the call's diffs say.
+    Settle {
+        turn: TurnKey,
+        head: Head,
+        at: u64,
+        path: PathBuf,
+        diffs: Vec<FileDiff>,
+    },
     /// All of a project. Answered by `Listed`.
     List {
         job: JobId,
@@ -273,6 +289,22 @@ pub fn counts(before: &Held, after: &Held) -> (usize, usize) {
     })
 }
 
+/// What a file held before a call's diffs that are in it now; `None` if that can't be told.
+pub fn before_diffs(now: &Held, diffs: &[FileDiff]) -> Option<Held> {
+    let text = match now {
+        Held::Text(text) if !diffs.is_empty() => text,
+        _ => return None,
+    };
+    let dos = text.contains("\r\n");
+    let plain = if dos { text.replace("\r\n", "\n") } else { text.clone() };
+    let before = match diffs {
+        [FileDiff { old_text: None, new_text, .. }] if *new_text == plain => return Some(Held::Absent),
+        diffs => without(&plain, &place(&plain, diffs)),
+    };
+    let before = if dos { before.replace('\n', "\r\n") } else { before };
+    (before != *text).then_some(Held::Text(before))
+}
+
 /// A text without its byte order mark, which buffers have apart.
 pub fn unmarked(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
@@ -383,6 +415,21 @@ mod tests {
         );
         assert_eq!(plan_of("2", Some("/b")), [r#"/b Absent Text("x")"#]);
         assert_eq!(plan_of("9", None), [""; 0]);
+    }
+
+    #[test]
+    fn what_a_file_held_is_told_by_the_diffs_that_are_in_it() {
+        let diff = |old: Option<&str>, new: &str| FileDiff {
+            path: "a".into(),
+            old_text: old.map(str::to_owned),
+            new_text: new.to_owned(),
+        };
+        let text = |text: &str| Held::Text(text.to_owned());
+        let now = text("one\r\nTWO\r\n");
+        assert_eq!(before_diffs(&now, &[diff(Some("two"), "TWO")]), Some(text("one\r\ntwo\r\n")));
+        assert_eq!(before_diffs(&now, &[diff(Some("x"), "y")]), None, "it is not in there");
+        assert_eq!(before_diffs(&now, &[diff(None, "one\nTWO\n")]), Some(Held::Absent));
+        assert_eq!(before_diffs(&Held::Absent, &[diff(Some("x"), "y")]), None);
     }
 
     #[test]

@@ -152,7 +152,7 @@ pub enum Command {
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
     Record { folder: PathBuf, wish: Wish },
     /// Keep or give back what files held before and after turns, in this folder.
-    Checkpoint { folder: PathBuf, limits: Limits, wish: checkpoint::Wish },
+    Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
     Find { search: JobId, root: PathBuf, query: String },
     /// Keep or give back what was typed. Done in the order in which it was asked for.

@@ -200,7 +200,10 @@ impl Files {
             edits.iter().try_for_each(|edit| applying::apply(editor, buf, edit))?;
             if editor.buf_option::<bool>(buf, "endofline")? != content.ends_with_newline {
                 editor.set_buf_option(buf, "endofline", content.ends_with_newline)?;
-                editor.set_buf_option(buf, "fixendofline", content.ends_with_newline)?;
+            }
+            if !content.ends_with_newline && editor.buf_option::<bool>(buf, "fixendofline")? {
+                // Saving would add the line break that the text does not have.
+                editor.set_buf_option(buf, "fixendofline", false)?;
             }
             Ok(())
         };

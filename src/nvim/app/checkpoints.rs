@@ -1,8 +1,10 @@
 //! Checkpoints, as the editor sees them: each change of an agent's is told to the record, and files are
 //! put back to what they were before a turn. What the user chooses of them is left to `actions`.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use mlua::Result;
 
@@ -12,7 +14,9 @@ use crate::core::changes::TextEdit;
 use crate::core::checkpoint::{
     Fetched, Head, Held, Kind, Limits, Loaded, Planned, Reply, TurnKey, Wish, unmarked,
 };
+use crate::core::entry::EntryId;
 use crate::core::message::{Command, Content, JobId, SessionKey};
+use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files;
 use crate::nvim::review::Input;
@@ -93,8 +97,15 @@ impl App {
         if !self.checkpoints.turns.contains_key(&key) {
             self.checkpoint_turn(key, &[]);
         }
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
-        let Some((turn, prompt)) = self.checkpoints.turns.get(&key) else { return Ok(()) };
+        let Some((turn, head)) = self.turn_head(key) else { return Ok(()) };
+        let (before, after) = change.held.clone();
+        let path = change.path.clone();
+        self.wish_checkpoint(Wish::Add { turn, head, at: self.now().0, path, before, after })
+    }
+
+    fn turn_head(&self, key: SessionKey) -> Option<(TurnKey, Head)> {
+        let session = self.sessions.get(&key)?;
+        let (turn, prompt) = self.checkpoints.turns.get(&key)?;
         let head = Head {
             agent: session.name(),
             acp_id: session.acp_id.clone().unwrap_or_default(),
@@ -103,16 +114,37 @@ impl App {
             prompt: prompt.clone(),
             kind: Kind::Turn,
         };
-        let (before, after) = change.held.clone();
-        let (turn, path) = (*turn, change.path.clone());
-        self.wish_checkpoint(Wish::Add { turn, head, at: self.now().0, path, before, after })
+        Some((*turn, head))
+    }
+
+    /// A call that is about a file has changed. Agents that write without the client are known by it.
+    pub(super) fn checkpoint_call(&mut self, key: SessionKey, entry: EntryId, path: &Path) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        let here = self.config.checkpoints.enabled && session.taking_up.is_none();
+        let Some((turn, head)) = self.turn_head(key).filter(|_| here) else { return Ok(()) };
+        // What a buffer holds comes by the buffer.
+        if self.files.buf_of(&self.editor, path).is_some() {
+            return Ok(());
+        }
+        let full = files::canonical(path);
+        let wish = match call.status {
+            Status::Done => {
+                let diffs =
+                    call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
+                Wish::Settle { turn, head, at: self.now().0, path: full, diffs }
+            }
+            _ if call.status.is_over() => return Ok(()),
+            _ => Wish::Look { turn, path: full },
+        };
+        self.wish_checkpoint(wish)
     }
 
     fn wish_checkpoint(&mut self, wish: Wish) -> Result<()> {
         let options = self.config.checkpoints;
         let limits = Limits { age: u64::from(options.days) * DAY, bytes: u64::from(options.size) << 20 };
         let folder = self.checkpoints.folder.clone();
-        self.send(Command::Checkpoint { folder, limits, wish })
+        self.send(Command::Checkpoint { folder, limits, wish: Box::new(wish) })
     }
 
     /// Wishes for something that is answered.
@@ -180,7 +212,7 @@ impl App {
     }
 
     /// Whether buffers hold the files as they did.
-    fn still(&self, path: &std::path::Path, buf: Option<(Buf, u64)>) -> Result<bool> {
+    fn still(&self, path: &Path, buf: Option<(Buf, u64)>) -> Result<bool> {
         let now = match self.files.buf_of(&self.editor, path) {
             Some(now) => Some((now, self.editor.changedtick(now)?)),
             None => None,
@@ -301,7 +333,7 @@ impl App {
         let head = Head { kind: Kind::Restore, prompt: Head::short_prompt(&what), ..of.head.clone() };
         let label = std::mem::replace(&mut of.head, head).prompt;
         let outcome = Outcome { of, turn, done: 0, left: ready.len(), failed };
-        let outcome = std::rc::Rc::new(std::cell::RefCell::new(outcome));
+        let outcome = Rc::new(RefCell::new(outcome));
         for file in ready {
             let done = match file.buf {
                 Some((buf, _)) => self.put_in_buffer(&outcome, &label, &file, buf)?,
@@ -332,7 +364,7 @@ impl App {
     /// Puts a text into a buffer. Gives nothing where the file is still to be removed.
     fn put_in_buffer(
         &mut self,
-        outcome: &std::cell::RefCell<Outcome>,
+        outcome: &RefCell<Outcome>,
         label: &str,
         file: &Ready,
         buf: Buf,
@@ -388,7 +420,7 @@ impl App {
     }
 
     /// The agent is to know that the file is another one now.
-    fn note_restored(&mut self, outcome: &std::cell::RefCell<Outcome>, label: &str, path: &std::path::Path) {
+    fn note_restored(&mut self, outcome: &RefCell<Outcome>, label: &str, path: &Path) {
         let outcome = outcome.borrow();
         let name = self.name_below(&outcome.of, path);
         let head = &outcome.of.head;
@@ -403,9 +435,9 @@ impl App {
 
     fn put_one(
         &mut self,
-        outcome: &std::rc::Rc<std::cell::RefCell<Outcome>>,
+        outcome: &Rc<RefCell<Outcome>>,
         label: &str,
-        path: &std::path::Path,
+        path: &Path,
         done: std::result::Result<(), String>,
     ) -> Result<()> {
         let name = self.name_below(&outcome.borrow().of, path);
@@ -431,7 +463,7 @@ impl App {
         self.draw_reviews()
     }
 
-    fn name_below(&self, restore: &Restore, path: &std::path::Path) -> String {
+    fn name_below(&self, restore: &Restore, path: &Path) -> String {
         path.strip_prefix(files::canonical(&restore.head.cwd)).unwrap_or(path).display().to_string()
     }
 }
