@@ -316,9 +316,10 @@ fn a_deleted_buffer_comes_back_and_goes_with_its_session() {
 
 #[test]
 fn the_program_follows_its_windows_size() {
-    let script = "trap 'echo size $(stty size).' WINCH; stty size; while :; do read line || sleep 0.1; done";
+    let script = "trap 'echo size $(stty size).' WINCH; echo ready; while :; do read line || sleep 0.1; done";
     let mut chat = begin(turn([runs("job", script)]), &[], json!({ "auto_open": "always", "size": 9 }));
     chat.nvim.wait_until(|nvim| windows(nvim) == 1, "the terminal");
+    chat.nvim.wait_for_screen("ready");
     chat.nvim.input("<Esc>");
     chat.nvim.command("Acp terminal");
     for height in (3..20).chain([7]) {

@@ -172,6 +172,7 @@ fn a_chat_stands_in_several_tab_pages_at_once() {
     let mut chat = talking(&["in both"], 80, 24);
     chat.chat();
     chat.nvim.command("stopinsert | tabnew code.txt");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "insert mode to be over");
     chat.nvim.command("AcpChat");
     wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
     chat.send("say it");

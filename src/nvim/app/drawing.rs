@@ -127,7 +127,9 @@ impl App {
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
             chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
         }
-        self.frames.drawn()
+        self.frames.drawn()?;
+        // The frame that was waited for is not only for drawing: what came in meanwhile is taken then.
+        if self.mailbox.is_empty() { Ok(()) } else { self.frames.wait() }
     }
 
     pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
