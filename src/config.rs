@@ -45,6 +45,7 @@ pub struct Config {
     pub notify: bool,
     pub bell: bool,
     pub record: bool,
+    pub checkpoints: CheckpointOptions,
     pub timeouts: Timeouts,
 }
 
@@ -237,6 +238,15 @@ pub enum Log {
     File(PathBuf),
 }
 
+/// Whether and for how long it is kept what files held before turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointOptions {
+    pub enabled: bool,
+    pub days: u16,
+    /// MiB, of all projects together.
+    pub size: u16,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     pub initialize: Duration,
@@ -308,6 +318,7 @@ impl Default for Config {
             notify: true,
             bell: false,
             record: true,
+            checkpoints: CheckpointOptions { enabled: true, days: 30, size: 200 },
             timeouts: Timeouts { initialize: Duration::from_secs(300) },
         }
     }
@@ -489,6 +500,13 @@ impl Config {
         table.set("notify", &mut self.notify, |field| field.bool());
         table.set("bell", &mut self.bell, |field| field.bool());
         table.set("record", &mut self.record, |field| field.bool());
+        if let Some(checkpoints) = table.group("checkpoints") {
+            let known = &mut self.checkpoints;
+            checkpoints.set("enabled", &mut known.enabled, |field| field.bool());
+            checkpoints.set("days", &mut known.days, |field| field.cells());
+            checkpoints.set("size", &mut known.size, |field| field.cells());
+            checkpoints.close();
+        }
         if let Some(timeouts) = table.group("timeouts") {
             timeouts.set("initialize", &mut self.timeouts.initialize, |field| field.seconds());
             timeouts.close();

@@ -72,6 +72,7 @@ M.subcommands = {
     takes = "[which]",
     words = { "hunk", "file", "turn", "session", "all" },
   },
+  { name = "checkpoints", about = "Put files back to how they were before a turn" },
   { name = "blame", about = "Show which agent wrote the line at the cursor, and what for" },
   {
     name = "review",

@@ -23,6 +23,7 @@
 ---@field notify? boolean
 ---@field bell? boolean
 ---@field record? boolean
+---@field checkpoints? acp.CheckpointOptions
 ---@field timeouts? acp.TimeoutOptions
 
 ---@class acp.ProjectOptions
@@ -132,6 +133,11 @@
 ---@field style? "inline"|"off"
 ---@field stay? "decided"|"prompt"|"turn"
 ---@field tell_undone? boolean
+
+---@class acp.CheckpointOptions
+---@field enabled? boolean
+---@field days? number
+---@field size? number MiB
 
 ---@class acp.TimeoutOptions
 ---@field initialize? number seconds

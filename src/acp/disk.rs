@@ -178,6 +178,8 @@ pub struct Read {
 pub struct Written {
     /// The text that was there; `None` if there was no file, or too much or no text in it.
     pub before: Option<String>,
+    /// There was no file.
+    pub created: bool,
     /// The text that is there now, unless it is too much to be kept.
     pub after: Option<String>,
     /// The [`hash`] of the whole file.
@@ -193,11 +195,16 @@ pub fn read(path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<Read, 
     Ok(Read { text: if part.len() == text.len() { text } else { part.to_owned() }, content })
 }
 
+/// All that is in a file, with its byte order mark.
+pub fn read_whole(path: &Path) -> Result<String, DiskError> {
+    text(bytes(path, LARGEST)?).map_err(DiskError::NotText)
+}
+
 /// Replaces the file's text at once, or creates the file and the folders above it. A link is
 /// followed; permissions, owner, further names and the byte order mark of the file stay.
 pub fn write(path: &Path, content: &str) -> Result<Written, DiskError> {
     let path = resolve(path)?;
-    let (before, content) = match fs::metadata(&path) {
+    let (before, created, content) = match fs::metadata(&path) {
         Ok(metadata) => {
             check_kind(&metadata)?;
             let before = bytes(&path, KEPT).ok().and_then(|bytes| text(bytes).ok());
@@ -206,17 +213,17 @@ pub fn write(path: &Path, content: &str) -> Result<Written, DiskError> {
                 false => Cow::Borrowed(content),
             };
             overwrite(&path, &metadata, content.as_bytes())?;
-            (before, content)
+            (before, false, content)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             create(&path, content.as_bytes())?;
-            (None, Cow::Borrowed(content))
+            (None, true, Cow::Borrowed(content))
         }
         Err(error) => return Err(error.into()),
     };
     let hash = hash(content.as_bytes());
     let after = (content.len() as u64 <= KEPT).then(|| content.into_owned());
-    Ok(Written { before, after, content: hash })
+    Ok(Written { before, created, after, content: hash })
 }
 
 fn has_mark(path: &Path, text: Option<&str>) -> bool {

@@ -139,8 +139,15 @@ impl FileRequest {
                 match disk::read(&resolved, line, limit) {
                     Ok(read) => {
                         shared.watch.touched(session, resolved, Some(read.content));
-                        let (before, after) = (None, None);
-                        shared.mailbox.post(Event::FileServed { session, path, access, before, after });
+                        let (before, created, after) = (None, false, None);
+                        shared.mailbox.post(Event::FileServed {
+                            session,
+                            path,
+                            access,
+                            created,
+                            before,
+                            after,
+                        });
                         reply.ok(to_acp::read(read.text));
                     }
                     Err(DiskError::Missing) if missing_is_empty => {
@@ -154,10 +161,17 @@ impl FileRequest {
                 let writing = shared.watch.writing(&resolved);
                 match disk::write(&resolved, &content) {
                     Ok(written) => {
-                        let Written { before, after, content } = written;
+                        let Written { before, created, after, content } = written;
                         writing.done(content);
                         shared.watch.touched(session, resolved, Some(content));
-                        shared.mailbox.post(Event::FileServed { session, path, access, before, after });
+                        shared.mailbox.post(Event::FileServed {
+                            session,
+                            path,
+                            access,
+                            created,
+                            before,
+                            after,
+                        });
                         reply.ok(to_acp::written());
                     }
                     Err(error) => reply.fail(&refusal(access, &path, &error)),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinSet, spawn_blocking};
 
+use super::checkpoints::Checkpoints;
 use super::files::Loaded;
 use super::find::Finder;
 use super::guard::Guard;
@@ -50,6 +51,7 @@ pub struct Hub {
     /// Which agent a session belongs to.
     sessions: HashMap<SessionKey, AgentId>,
     records: Records,
+    checkpoints: Checkpoints,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
     finder: Finder,
@@ -80,6 +82,7 @@ impl Hub {
             agents: HashMap::new(),
             sessions: HashMap::new(),
             records: Records::default(),
+            checkpoints: Checkpoints::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
             finder: Finder::default(),
@@ -107,6 +110,8 @@ impl Hub {
         let terminals = spawn_blocking(move || shared.terminals.end_all());
         let records = std::mem::take(&mut self.records);
         let records = spawn_blocking(move || records.end());
+        let checkpoints = std::mem::take(&mut self.checkpoints);
+        let checkpoints = spawn_blocking(move || checkpoints.end());
         let shelf = std::mem::take(&mut self.shelf);
         let kept = spawn_blocking(move || shelf.finish());
         while let Some(ended) = self.tasks.join_next_with_id().await {
@@ -115,6 +120,7 @@ impl Hub {
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
         let _ = records.await;
+        let _ = checkpoints.await;
         // The same.
         let _ = kept.await;
     }
@@ -159,6 +165,9 @@ impl Hub {
                 spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
             }
             Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
+            Command::Checkpoint { folder, limits, wish } => {
+                self.checkpoints.wish(&self.shared.mailbox, folder, limits, *wish);
+            }
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);
                 let mailbox = self.shared.mailbox.clone();

@@ -2,6 +2,7 @@
 //! of its own; commands go in, events come out through the mailbox, and nothing here knows Neovim.
 
 mod asks;
+mod checkpoints;
 mod connection;
 pub mod disk;
 pub mod exit;

@@ -298,7 +298,7 @@ fn try_lock(file: &File) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn wait_lock(file: &File) -> io::Result<()> {
+pub(super) fn wait_lock(file: &File) -> io::Result<()> {
     flock(file, libc::LOCK_EX)
 }
 
@@ -308,6 +308,6 @@ fn try_lock(_: &File) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn wait_lock(_: &File) -> io::Result<()> {
+pub(super) fn wait_lock(_: &File) -> io::Result<()> {
     Ok(())
 }

@@ -633,6 +633,20 @@ pub const OPTIONS: &[OptionSpec] = &[
                 |acp-record|.",
     },
     OptionSpec {
+        key: "checkpoints.enabled",
+        takes: "boolean",
+        default: "true",
+        about: "Whether it is kept what files held before and after each turn, so that |:Acp-checkpoints| can \
+                put them back.",
+    },
+    OptionSpec { key: "checkpoints.days", takes: "number", default: "30", about: "For how many days." },
+    OptionSpec {
+        key: "checkpoints.size",
+        takes: "number",
+        default: "200",
+        about: "How many MiB at the most, of all projects together; of more, the oldest go.",
+    },
+    OptionSpec {
         key: "timeouts.initialize",
         takes: "seconds",
         default: "300",

@@ -95,6 +95,7 @@ mod reading {
             "notify": false,
             "bell": true,
             "record": false,
+            "checkpoints": { "enabled": false, "days": 2, "size": 3 },
             "timeouts": { "initialize": 1.5 },
         });
         let config = read(all.clone());

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::core::changes::TextEdit;
 use crate::core::changeset::{FileReview, OriginId};
+use crate::core::checkpoint::{self, Limits};
 use crate::core::context::Lines;
 use crate::core::diff::Placed;
 use crate::core::locations::Look;
@@ -150,6 +151,8 @@ pub enum Command {
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
     Record { folder: PathBuf, wish: Wish },
+    /// Keep or give back what files held before and after turns, in this folder.
+    Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
     Find { search: JobId, root: PathBuf, query: String },
     /// Keep or give back what was typed. Done in the order in which it was asked for.
@@ -270,6 +273,8 @@ pub enum Event {
         session: SessionKey,
         path: PathBuf,
         access: Access,
+        /// Of a write: there was no file before.
+        created: bool,
         /// Of a write: the text before, unless there was no file, or too much or no text in it.
         before: Option<String>,
         /// Of a write: the text after, unless it is too much to be passed around.
@@ -307,6 +312,11 @@ pub enum Event {
     Recalled {
         job: JobId,
         kept: Result<Vec<Kept>, String>,
+    },
+    /// What became of a wish of the checkpoints'.
+    Checkpointed {
+        job: JobId,
+        reply: checkpoint::Reply,
     },
     /// Nothing can be remembered of sessions; told once.
     RecordFailed {

@@ -5,6 +5,7 @@ pub mod address;
 pub mod authors;
 pub mod changes;
 pub mod changeset;
+pub mod checkpoint;
 pub mod context;
 pub mod diff;
 pub mod earlier;

@@ -5,6 +5,7 @@
 mod blame;
 mod changes;
 mod chats;
+mod checkpoints;
 mod choices;
 pub mod earlier;
 mod export;
@@ -231,6 +232,7 @@ impl App {
             "undo" => self.decide_hunks(review::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "blame" => self.blame(),
+            "checkpoints" => self.choose_checkpoint(),
             "review" => self.open_review(&args),
             "log" => self.open_log(),
             "keys" => self.show_keys(),

@@ -4,6 +4,7 @@
 //! is being changed, but kept as an effect and run right after.
 
 mod changed;
+pub mod checkpoints;
 mod chips;
 mod conflicts;
 mod diffs;
@@ -114,6 +115,7 @@ pub struct App {
     review: Proposals,
     pub reviews: Reviews,
     watching: Watching,
+    pub checkpoints: checkpoints::Checkpoints,
     pub highlight: Highlight,
     jobs: HashMap<JobId, Job>,
     frames: Rc<Frames>,
@@ -237,6 +239,7 @@ impl App {
             tally: tally::Tally::default(),
             mentions: mentions::Mentions::default(),
             watching: Watching::default(),
+            checkpoints: checkpoints::Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             review: Proposals::default(),
             reviews: Reviews::default(),
             jobs: HashMap::new(),

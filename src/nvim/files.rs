@@ -13,6 +13,7 @@ use mlua::{Result, Value};
 
 use self::reading::Snapshot;
 use crate::core::changes::TextEdit;
+use crate::core::checkpoint;
 use crate::core::entry::EntryId;
 use crate::core::message::{AskId, OnDisk, SessionKey, Stamp};
 use crate::core::reconcile::Pick;
@@ -199,7 +200,10 @@ impl Files {
             edits.iter().try_for_each(|edit| applying::apply(editor, buf, edit))?;
             if editor.buf_option::<bool>(buf, "endofline")? != content.ends_with_newline {
                 editor.set_buf_option(buf, "endofline", content.ends_with_newline)?;
-                editor.set_buf_option(buf, "fixendofline", content.ends_with_newline)?;
+            }
+            if !content.ends_with_newline && editor.buf_option::<bool>(buf, "fixendofline")? {
+                // Saving would add the line break that the text does not have.
+                editor.set_buf_option(buf, "fixendofline", false)?;
             }
             Ok(())
         };
@@ -304,6 +308,37 @@ pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Resu
         let _ = announce();
     }
     Ok(())
+}
+
+/// What a buffer's file would hold if it were saved now; `Absent` where neither holds anything.
+pub fn held(editor: &Editor, buf: Buf, path: &Path) -> checkpoint::Held {
+    let whole = || -> Result<Option<String>> {
+        let Some(mut text) = editor.text(buf)? else { return Ok(None) };
+        let is_empty = text.is_empty() && editor.line_count(buf)? == 1;
+        if editor.buf_option::<bool>(buf, "endofline")? && !is_empty {
+            text.push('\n');
+        }
+        Ok(Some(text))
+    };
+    match whole() {
+        Ok(Some(text)) if text.is_empty() && !path.exists() => checkpoint::Held::Absent,
+        Ok(Some(text)) => as_held(editor, buf, &text),
+        Ok(None) | Err(_) => checkpoint::Held::Unknown,
+    }
+}
+
+/// A text with `\n` for line ends as the buffer's file would hold it.
+pub fn as_held(editor: &Editor, buf: Buf, text: &str) -> checkpoint::Held {
+    let read = || -> Result<checkpoint::Held> {
+        let encoding: String = editor.buf_option(buf, "fileencoding")?;
+        if !matches!(encoding.as_str(), "" | "utf-8") {
+            return Ok(checkpoint::Held::Unknown);
+        }
+        let format: String = editor.buf_option(buf, "fileformat")?;
+        let mark = if editor.buf_option::<bool>(buf, "bomb")? { "\u{feff}" } else { "" };
+        Ok(checkpoint::Held::Text(mark.to_owned() + &reading::as_file(text, &format)))
+    };
+    read().unwrap_or(checkpoint::Held::Unknown)
 }
 
 /// Links resolved as far as the path exists.

@@ -134,6 +134,7 @@ impl Connection {
             | Command::Unwatch { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
+            | Command::Checkpoint { .. }
             | Command::Record { .. }
             | Command::PutBack { .. }
             | Command::Find { .. }

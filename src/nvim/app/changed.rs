@@ -6,6 +6,7 @@ use mlua::Result;
 use serde_json::json;
 
 use super::App;
+use crate::core::checkpoint::Held;
 use crate::core::entry::EntryId;
 use crate::core::message::SessionKey;
 use crate::nvim::editor::Buf;
@@ -25,6 +26,8 @@ pub struct Change {
     pub before: Option<String>,
     /// `None` for a file that is gone, or whose text nobody knows.
     pub after: Option<String>,
+    /// The same as the file had it, byte for byte.
+    pub held: (Held, Held),
     /// The rows of the text after that were touched, from 0, the last one excluded.
     pub ranges: Vec<(usize, usize)>,
     /// It is on the disk.
@@ -44,6 +47,7 @@ pub fn plain_lines(text: &str) -> String {
 
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
+        self.checkpoint(&change)?;
         self.tally.add(&change);
         self.review_change(&change)?;
         let Change { session, call, path, buf, ranges, saved, .. } = change;

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::App;
 use super::changed::{Change, plain_lines};
+use crate::core::checkpoint::Held;
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
     Access, AgentId, Answer, AskId, Command, Event, FailureKind, Question, SessionKey, Severity, Steering,
@@ -125,7 +126,7 @@ impl App {
                 self.terminal_ended((session, terminal), exit)?;
             }
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
-            Event::FileServed { session: key, path, access, before, after } => {
+            Event::FileServed { session: key, path, access, created, before, after } => {
                 let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
                 self.file_visited(key, &path, None, verb)?;
                 if access == Access::Wrote {
@@ -135,6 +136,12 @@ impl App {
                         call: None,
                         path,
                         buf: None,
+                        held: (
+                            before
+                                .clone()
+                                .map_or(if created { Held::Absent } else { Held::Unknown }, Held::Text),
+                            after.clone().map_or(Held::Unknown, Held::Text),
+                        ),
                         before: before.map(|text| plain_lines(&text)),
                         after: after.map(|text| plain_lines(&text)),
                         ranges: Vec::new(),
@@ -148,6 +155,7 @@ impl App {
             | Event::NotKept { .. }) => self.kept(event)?,
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
             Event::Recalled { job, kept } => self.recalled(job, kept)?,
+            Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::RecordFailed { text } => {
                 self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
             }

@@ -10,13 +10,14 @@ use super::App;
 use super::changed::Change;
 use super::edits::{is_dos, stamp_of};
 use crate::config::Save;
+use crate::core::checkpoint::Held;
 use crate::core::entry::EntryId;
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp};
 use crate::core::reconcile::body;
-use crate::nvim::editor::Buf;
+use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::files::reading::{Reading, as_lines};
-use crate::nvim::files::{FileJob, Landing, Task, canonical, is_modified, save};
+use crate::nvim::files::{FileJob, Landing, Task, as_held, canonical, is_modified, save};
 
 /// How many entries back a tool call is looked for.
 const RECENT: usize = 64;
@@ -99,6 +100,7 @@ impl App {
         });
         self.file_visited(key, &job.path, lines, Verb::Editing)?;
         let call = self.call_about(key, &job.path);
+        let before = held_before(&self.editor, job);
         self.changed(Change {
             session: key,
             call,
@@ -106,6 +108,7 @@ impl App {
             buf: Some(job.buf),
             before: Some(body(&job.before).to_owned()),
             after: Some(body(&after).to_owned()),
+            held: (before, as_held(&self.editor, job.buf, &after)),
             ranges: landing.ranges,
             saved: saves && failed.is_none(),
         })?;
@@ -151,6 +154,7 @@ impl App {
             buf: Some(job.buf),
             before: Some(body(&job.before).to_owned()),
             after: Some(body(&landing.text).to_owned()),
+            held: (held_before(&self.editor, job), as_held(&self.editor, job.buf, &landing.text)),
             ranges: landing.ranges,
             saved: is_clean,
         })?;
@@ -277,5 +281,13 @@ impl App {
             }
         }
         Ok(())
+    }
+}
+
+/// What the file held before a task, as far as the buffer knows.
+fn held_before(editor: &Editor, job: &FileJob) -> Held {
+    match (&job.disk, job.before.is_empty()) {
+        (OnDisk::Gone, true) => Held::Absent,
+        _ => as_held(editor, job.buf, &job.before),
     }
 }

@@ -297,7 +297,7 @@ impl App {
         self.take_waiting(path)
     }
 
-    fn take_in(&mut self, path: &Path, input: Input) -> Result<()> {
+    pub(super) fn take_in(&mut self, path: &Path, input: Input) -> Result<()> {
         let editor = self.editor.clone();
         let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
         reviewed.waiting.push_back(input);

@@ -62,6 +62,7 @@ fn span(before: &str, after: &str) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::checkpoint::Held;
 
     fn change(before: &str, after: &str, ranges: Vec<(usize, usize)>) -> Change {
         Change {
@@ -71,6 +72,7 @@ mod tests {
             buf: None,
             before: Some(before.into()),
             after: Some(after.into()),
+            held: (Held::Unknown, Held::Unknown),
             ranges,
             saved: true,
         }

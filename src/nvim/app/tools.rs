@@ -30,6 +30,9 @@ impl App {
             false => BTreeSet::new(),
         };
         for path in touched {
+            if changes || done {
+                self.checkpoint_call(key, entry, &path)?;
+            }
             self.file_touched(Some(key), Some(entry), &path)?;
             if done && let Some(buf) = self.files.buf_of(&self.editor, &path) {
                 follow::list(&self.editor, buf)?;

@@ -1,0 +1,431 @@
+//! Checkpoints on the disk: for each project a folder with a journal for each turn, and the texts that
+//! journals name, each once. A thread of its own does it, in the order in which it was wished for, and
+//! under a lock, so that several Neovims lose nothing of each other's. What the lines say is
+//! `core::checkpoint`'s word.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::disk::{self, DiskErrorKind};
+use super::shelf::wait_lock;
+use crate::core::checkpoint::{
+    Fact, Fetched, Head, Held, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey, Wish,
+    before_diffs, counts, edits,
+};
+use crate::core::message::{Event, JobId, Severity};
+use crate::mailbox::Mailbox;
+
+/// A larger text is not kept.
+const LARGEST: usize = 4 << 20;
+
+/// After so many bytes of texts it is seen to that there are not too many.
+const PRUNE_AFTER: u64 = 16 << 20;
+
+const TEXTS: &str = "texts";
+const JOURNAL: &str = "jsonl";
+
+/// The thread, once there is something to do for it.
+#[derive(Default)]
+pub struct Checkpoints {
+    thread: Option<(mpsc::Sender<Order>, JoinHandle<()>)>,
+}
+
+type Order = (PathBuf, Limits, Wish);
+
+impl Checkpoints {
+    pub fn wish(&mut self, mailbox: &Arc<Mailbox>, folder: PathBuf, limits: Limits, wish: Wish) {
+        if self.thread.is_none() {
+            let (orders, queue) = mpsc::channel::<Order>();
+            let mut keeper = Keeper::new(mailbox.clone());
+            let work = move || {
+                for (folder, limits, wish) in queue {
+                    keeper.grant(&folder, limits, wish);
+                }
+            };
+            match thread::Builder::new().name("acp-checkpoints".into()).spawn(work) {
+                Ok(thread) => self.thread = Some((orders, thread)),
+                Err(error) => return Keeper::new(mailbox.clone()).failed(&folder, &wish, &error),
+            }
+        }
+        if let Some((orders, _)) = &self.thread {
+            // The thread ends only when this end is dropped, or by a panic, which is in the panic log.
+            let _ = orders.send((folder, limits, wish));
+        }
+    }
+
+    /// Waits until all is on the disk.
+    pub fn end(self) {
+        if let Some((orders, thread)) = self.thread {
+            drop(orders);
+            // It can only fail by a panic, which the panic hook has logged.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Keeper {
+    mailbox: Arc<Mailbox>,
+    /// What files held before the turns of this Neovim.
+    before: HashMap<(TurnKey, PathBuf), (Stored, Held)>,
+    /// What files held when calls that are about them began.
+    looked: HashMap<(TurnKey, PathBuf), Held>,
+    /// Bytes of texts since the last look at the size; nobody looked yet.
+    written: Option<u64>,
+    told: bool,
+}
+
+impl Keeper {
+    fn new(mailbox: Arc<Mailbox>) -> Self {
+        Self { mailbox, before: HashMap::new(), looked: HashMap::new(), written: None, told: false }
+    }
+
+    fn grant(&mut self, folder: &Path, limits: Limits, wish: Wish) {
+        let done = match &wish {
+            Wish::Add { turn, head, at, path, before, after } => {
+                let done = self.add(folder, *turn, head, *at, path, before, after);
+                done.and_then(|()| self.make_room(folder, limits))
+            }
+            Wish::Look { turn, path } => {
+                self.looked.entry((*turn, path.clone())).or_insert_with(|| on_disk(path));
+                Ok(())
+            }
+            Wish::Settle { turn, head, at, path, diffs } => {
+                let now = on_disk(path);
+                let looked = self.looked.remove(&(*turn, path.clone())).filter(|before| *before != now);
+                match looked.or_else(|| before_diffs(&now, diffs)) {
+                    Some(before) => {
+                        let done = self.add(folder, *turn, head, *at, path, &before, &now);
+                        done.and_then(|()| self.make_room(folder, limits))
+                    }
+                    None => Ok(()),
+                }
+            }
+            Wish::List { job, cwd } => list(&folder.join(project(cwd))).map(|(turns, broken)| {
+                self.reply(*job, Reply::Listed { turns, broken });
+            }),
+            Wish::Fetch { job, cwd, files } => {
+                let texts = folder.join(project(cwd)).join(TEXTS);
+                let files = files.iter().map(|(planned, loaded)| fetch(&texts, planned, loaded.as_ref()));
+                self.reply(*job, Reply::Fetched(files.collect()));
+                Ok(())
+            }
+            Wish::Put { job, turn, head, at, path, seen, target } => {
+                // First the record: what is not recorded could not be undone.
+                let done = self.add(folder, *turn, head, *at, path, seen, target).map_err(|error| {
+                    format!("its checkpoint couldn't be written in {}: {error}", folder.display())
+                });
+                let done = done.and_then(|()| put(path, seen, target));
+                if done.is_err() {
+                    // What did not come about is no change; if this fails, an empty one stays.
+                    let _ = self.add(folder, *turn, head, *at, path, seen, seen);
+                }
+                self.reply(*job, Reply::Put(done));
+                Ok(())
+            }
+        };
+        if let Err(error) = done {
+            self.failed(folder, &wish, &error);
+        }
+    }
+
+    fn reply(&self, job: JobId, reply: Reply) {
+        self.mailbox.post(Event::Checkpointed { job, reply });
+    }
+
+    /// What cannot be kept is told of once; the reason will be the same next time.
+    fn failed(&mut self, folder: &Path, wish: &Wish, error: &io::Error) {
+        let folder = folder.display();
+        match wish {
+            Wish::List { job, .. } | Wish::Fetch { job, .. } | Wish::Put { job, .. } => {
+                self.reply(*job, Reply::Failed(format!("{folder}: {error}")));
+            }
+            _ if self.told => {}
+            _ => {
+                self.told = true;
+                let text = format!(
+                    "couldn't keep a checkpoint in {folder}: {error}; changes can't be restored from there. \
+                     setup{{ checkpoints = {{ enabled = false }} }} does without"
+                );
+                self.mailbox.post(Event::Advised { severity: Severity::Warning, text });
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are what the wish has")]
+    fn add(
+        &mut self,
+        folder: &Path,
+        turn: TurnKey,
+        head: &Head,
+        at: u64,
+        path: &Path,
+        before: &Held,
+        after: &Held,
+    ) -> io::Result<()> {
+        let project = folder.join(project(&head.cwd));
+        create_folder(&project.join(TEXTS))?;
+        let _lock = lock(folder)?;
+        let first = (turn, path.to_owned());
+        let name = format!("{:013}-{}-{}.{JOURNAL}", turn.at, std::process::id(), turn.number);
+        let file = project.join(name);
+        // One that was taken away to make room begins anew.
+        let new = !file.exists();
+        let began = self.before.get(&first).map(|(_, held)| held.clone());
+        if new || began.is_none() {
+            let before = began.unwrap_or_else(|| before.clone());
+            let stored = self.keep_text(&project, &before)?;
+            self.before.insert(first.clone(), (stored, before));
+        }
+        let after_stored = self.keep_text(&project, after)?;
+        let Some((stored, before)) = self.before.get(&first) else { return Ok(()) };
+        let (added, removed) = counts(before, after);
+        let change =
+            Touched { path: path.to_owned(), before: stored.clone(), after: after_stored, added, removed };
+        let mut text = Vec::new();
+        if new {
+            write_line(&mut text, &Line { at: turn.at, fact: Fact::Turn(head.clone()) })?;
+        }
+        write_line(&mut text, &Line { at, fact: Fact::Change(change) })?;
+        private().create(true).append(true).open(&file)?.write_all(&text)
+    }
+
+    fn keep_text(&mut self, project: &Path, held: &Held) -> io::Result<Stored> {
+        let text = match held {
+            Held::Absent => return Ok(Stored::Absent),
+            Held::Text(text) if text.len() <= LARGEST => text,
+            Held::Text(_) | Held::Unknown => return Ok(Stored::Unknown),
+        };
+        let name = name_of(text.as_bytes());
+        let path = project.join(TEXTS).join(&name);
+        match fs::read(&path) {
+            Ok(bytes) if bytes == text.as_bytes() => return Ok(Stored::Text(name)),
+            // Another text of the same name, which is less likely than a broken disk.
+            Ok(bytes) if name_of(&bytes) == name => return Ok(Stored::Unknown),
+            // One that is damaged is replaced.
+            _ => {}
+        }
+        let beside = path.with_extension(format!("{}.new", std::process::id()));
+        let mut file = private().create(true).write(true).truncate(true).open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(&beside, &path)?;
+        self.written = self.written.map(|written| written + text.len() as u64);
+        Ok(Stored::Text(name))
+    }
+
+    fn make_room(&mut self, folder: &Path, limits: Limits) -> io::Result<()> {
+        if self.written.is_some_and(|written| written < PRUNE_AFTER.min(limits.bytes / 4)) {
+            return Ok(());
+        }
+        self.written = Some(0);
+        // What a turn that is over began with is not asked for again; one that runs is recorded anew.
+        if self.before.len() > 1000 {
+            self.before.clear();
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        prune(folder, limits, u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Takes away what is too old, then the oldest of what is too much, and texts that nothing names.
+fn prune(folder: &Path, limits: Limits, now: u64) -> io::Result<()> {
+    struct Kept {
+        project: PathBuf,
+        file: PathBuf,
+        at: u64,
+        size: u64,
+        texts: HashSet<String>,
+    }
+    let _lock = lock(folder)?;
+    let mut turns: Vec<Kept> = Vec::new();
+    let mut sizes: HashMap<(PathBuf, String), u64> = HashMap::new();
+    for project in fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path()) {
+        for file in journals(&project)? {
+            let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+            let at = stem.split('-').next().and_then(|at| at.parse().ok()).unwrap_or(0);
+            let turn = Turn::read(&stem, &text);
+            let files = turn.map(|(turn, _)| turn.files).unwrap_or_default();
+            let texts = files.into_iter().flat_map(|file| [file.before, file.after]);
+            let texts = texts.filter_map(|stored| match stored {
+                Stored::Text(name) => Some(name),
+                Stored::Absent | Stored::Unknown => None,
+            });
+            turns.push(Kept {
+                project: project.clone(),
+                file,
+                at,
+                size: text.len() as u64,
+                texts: texts.collect(),
+            });
+        }
+        let Ok(texts) = fs::read_dir(project.join(TEXTS)) else { continue };
+        for entry in texts.filter_map(Result::ok) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            sizes.insert((project.clone(), name), entry.metadata()?.len());
+        }
+    }
+    turns.sort_by_key(|turn| std::cmp::Reverse(turn.at));
+    let mut named: HashSet<(PathBuf, String)> = HashSet::new();
+    let mut bytes = 0;
+    let mut full = false;
+    for turn in turns {
+        let of = |name: &String| (turn.project.clone(), name.clone());
+        let new: Vec<_> = turn.texts.iter().map(of).filter(|text| !named.contains(text)).collect();
+        let size = turn.size + new.iter().filter_map(|text| sizes.get(text)).sum::<u64>();
+        full |= bytes + size > limits.bytes;
+        if full || turn.at + limits.age < now {
+            remove(&turn.file)?;
+            continue;
+        }
+        bytes += size;
+        named.extend(new);
+    }
+    for (project, name) in sizes.into_keys() {
+        if !named.contains(&(project.clone(), name.clone())) {
+            remove(&project.join(TEXTS).join(name))?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn journals(project: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(project) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        entries => entries?,
+    };
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == JOURNAL)).collect())
+}
+
+/// All turns of a project, the newest first, and of how many not all could be read.
+fn list(project: &Path) -> io::Result<(Vec<Turn>, usize)> {
+    let mut turns = Vec::new();
+    let mut broken = 0;
+    for file in journals(project)? {
+        let text = match fs::read(&file) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            // Another Neovim has just taken it away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(_) => String::new(),
+        };
+        match Turn::read(&file.file_stem().unwrap_or_default().to_string_lossy(), &text) {
+            Some((turn, whole)) => {
+                broken += usize::from(!whole);
+                turns.push(turn);
+            }
+            None => broken += 1,
+        }
+    }
+    turns.sort_by(|a, b| b.id.cmp(&a.id));
+    Ok((turns, broken))
+}
+
+fn fetch(texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
+    let target = match &planned.target {
+        Stored::Unknown => Err("what it held before was too large to be kept, or no text".to_owned()),
+        stored => text_of(texts, stored),
+    };
+    let edits = match (loaded, &target) {
+        (Some(loaded), Ok(target)) => edits(loaded, target),
+        _ => Vec::new(),
+    };
+    let expected = text_of(texts, &planned.expected).ok();
+    Fetched { path: planned.path.clone(), target, expected, disk: on_disk(&planned.path), edits }
+}
+
+fn text_of(texts: &Path, stored: &Stored) -> Result<Held, String> {
+    let name = match stored {
+        Stored::Absent => return Ok(Held::Absent),
+        Stored::Unknown => return Ok(Held::Unknown),
+        Stored::Text(name) => name,
+    };
+    let path = texts.join(name);
+    let broken = |why: &str| format!("the checkpoint's text {} {why}", path.display());
+    let bytes = fs::read(&path).map_err(|error| broken(&format!("can't be read ({error})")))?;
+    if name_of(&bytes) != *name {
+        return Err(broken("is damaged"));
+    }
+    String::from_utf8(bytes).map(Held::Text).map_err(|_| broken("is damaged"))
+}
+
+fn on_disk(path: &Path) -> Held {
+    match disk::read_whole(path) {
+        Ok(text) => Held::Text(text),
+        Err(error) if error.kind() == DiskErrorKind::NotFound => Held::Absent,
+        Err(_) => Held::Unknown,
+    }
+}
+
+fn put(path: &Path, seen: &Held, target: &Held) -> Result<(), String> {
+    if on_disk(path) != *seen {
+        return Err("it was changed just now; try again".to_owned());
+    }
+    match target {
+        Held::Absent => match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
+            _ => Ok(()),
+        },
+        Held::Text(text) => disk::write(path, text).map(drop).map_err(|error| error.to_string()),
+        Held::Unknown => Err("what it held before is not known".to_owned()),
+    }
+}
+
+fn write_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {
+    serde_json::to_writer(&mut *text, line)?;
+    text.push(b'\n');
+    Ok(())
+}
+
+/// Texts of files are nobody else's business.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+/// Holds off the other Neovims until it is dropped.
+fn lock(folder: &Path) -> io::Result<File> {
+    let file = private().create(true).write(true).truncate(false).open(folder.join("lock"))?;
+    wait_lock(&file)?;
+    Ok(file)
+}
+
+/// The folder of a project: readable, and not the same for two.
+fn project(cwd: &Path) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String =
+        cwd.file_name().unwrap_or_default().to_string_lossy().chars().take(40).map(plain).collect();
+    format!("{name}-{}", name_of(cwd.as_os_str().as_encoded_bytes()))
+}
+
+/// FNV-1a: the standard library's hashes differ between versions. Texts of one name are compared
+/// before one stands for the other, so it need not withstand an attack.
+fn name_of(bytes: &[u8]) -> String {
+    let hash = bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
+        (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+    });
+    format!("{hash:032x}")
+}
+
+#[cfg(test)]
+#[path = "checkpoints_tests.rs"]
+mod tests;

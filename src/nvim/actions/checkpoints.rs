@@ -1,0 +1,124 @@
+//! The line of time of a project: which turns changed files, and choosing what to put back to how it
+//! was before one of them.
+
+use std::path::PathBuf;
+
+use mlua::Result;
+
+use super::fail;
+use crate::core::checkpoint::{Kind, Planned, Reply, Stored, Turn, Wish, plan};
+use crate::nvim::app::App;
+use crate::nvim::app::checkpoints::Restore;
+use crate::nvim::editor::Level;
+use crate::nvim::files::canonical;
+
+/// At most this many cells of a prompt are shown.
+const WIDEST: usize = 48;
+
+impl App {
+    pub(super) fn choose_checkpoint(&mut self) -> Result<()> {
+        if !self.config.checkpoints.enabled {
+            return fail("checkpoints are switched off; see :help acp-config-checkpoints.enabled");
+        }
+        let here = self.session_here().and_then(|key| self.sessions.get(&key));
+        let cwd = here.map_or_else(|| self.root(), |session| session.place.cwd.clone());
+        let session = here.map(|session| (session.name(), session.acp_id.clone().unwrap_or_default()));
+        self.ask_checkpoints(
+            |job| Wish::List { job, cwd },
+            move |app, reply| match reply {
+                Reply::Listed { turns, broken } => app.offer_checkpoints(session, turns, broken),
+                _ => Ok(()),
+            },
+        )
+    }
+
+    fn offer_checkpoints(
+        &mut self,
+        session: Option<(String, String)>,
+        turns: Vec<Turn>,
+        broken: usize,
+    ) -> Result<()> {
+        let mut shown: Vec<&Turn> = turns.iter().filter(|turn| turn.changed().next().is_some()).collect();
+        let mine = |turn: &Turn| {
+            session.as_ref().is_some_and(|(agent, id)| turn.head.agent == *agent && turn.head.acp_id == *id)
+        };
+        // The session's own come first; in both parts the newest is at the top.
+        shown.sort_by_key(|turn| !mine(turn));
+        if broken > 0 {
+            let records =
+                if broken == 1 { "1 checkpoint".to_owned() } else { format!("{broken} checkpoints") };
+            let text = format!("{records} can't be read in full; what can be is shown");
+            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+        }
+        if shown.is_empty() {
+            return fail("there is no checkpoint yet: no agent has changed a file of this project");
+        }
+        let mut items = Vec::new();
+        let today: String = self.editor.func("strftime", "%Y-%m-%d")?;
+        for turn in &shown {
+            let day: String = self.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
+            let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+            let time: String = self.editor.func("strftime", (format, turn.at / 1000))?;
+            let (files, (added, removed)) = (turn.changed().count(), turn.counts());
+            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+            let of = match mine(turn) {
+                true => String::new(),
+                false => match &turn.head.title {
+                    Some(title) => format!(" · {}: {}", turn.head.agent, cut(title)),
+                    None => format!(" · {}", turn.head.agent),
+                },
+            };
+            items.push(format!("{time} · {} · {files} +{added} -{removed}{of}", cut(&label(turn))));
+        }
+        let ids: Vec<String> = shown.iter().map(|turn| turn.id.clone()).collect();
+        self.offer("Put files back to how they were before", "acp_checkpoint", items, move |app, index| {
+            app.offer_files(&turns, &ids[index])
+        })
+    }
+
+    fn offer_files(&mut self, turns: &[Turn], id: &str) -> Result<()> {
+        let Some(turn) = turns.iter().find(|turn| turn.id == id) else { return Ok(()) };
+        let head = turn.head.clone();
+        let root = canonical(&head.cwd);
+        let planned: Vec<Planned> = plan(turns, id, None);
+        let name = |path: &PathBuf| path.strip_prefix(&root).unwrap_or(path).display().to_string();
+        let mut items = Vec::new();
+        for file in &planned {
+            let what = match (&file.target, &file.expected) {
+                (Stored::Absent, _) => " (was not there: is removed)",
+                (Stored::Unknown, _) => " (is not known)",
+                (Stored::Text(_), Stored::Absent) => " (comes back)",
+                _ => "",
+            };
+            items.push(format!("{}{what}", name(&file.path)));
+        }
+        if planned.len() > 1 {
+            items.insert(0, format!("All {} files", planned.len()));
+        }
+        let prompt = match turn.head.kind {
+            Kind::Turn => format!("Before \"{}\"", cut(&turn.head.prompt)),
+            Kind::Restore => format!("Undo \"{}\"", cut(&turn.head.prompt)),
+        };
+        self.offer(&prompt, "acp_checkpoint_file", items, move |app, index| {
+            let files = match (planned.len(), index) {
+                (1, _) | (_, 0) => planned,
+                (_, index) => vec![planned[index - 1].clone()],
+            };
+            app.restore(Restore { head, files })
+        })
+    }
+}
+
+fn label(turn: &Turn) -> String {
+    match turn.head.prompt.is_empty() {
+        true => "(outside of a turn)".to_owned(),
+        false => turn.head.prompt.clone(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(WIDEST) {
+        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,296 @@
+//! Files put back to how they were before a turn: from buffers and on the disk, undone again, after a
+//! restart of Neovim; in a real Neovim, against scripted agents.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+use support::script::{Scripted, asks, ends, opened, prompt, says, update};
+use support::{Nvim, Options};
+
+/// The agent writes a file through the client.
+fn writes(path: &str, content: &str) -> [Value; 2] {
+    [
+        asks("w", "fs/write_text_file", json!({ "path": format!("$PROJECT/{path}"), "content": content })),
+        json!({ "expect_reply": "w", "to": "w" }),
+    ]
+}
+
+/// Two turns: one changes a loaded file, an ignored one and makes a third, the next changes the first
+/// again.
+fn two_turns() -> Scripted {
+    let mut all = opened();
+    all.push(prompt());
+    all.extend(writes("a.txt", "one\nTWO\nthree\n"));
+    all.extend(writes("ignored.log", "b\r\nnoise"));
+    all.extend(writes("deep/new.txt", "fresh\n"));
+    all.extend([says("First."), ends("end_turn"), prompt()]);
+    all.extend(writes("a.txt", "one\nTWO\nTHREE\n"));
+    all.extend([says("Second."), ends("end_turn"), prompt(), says("Heard."), ends("end_turn")]);
+    let files = [("a.txt", "one\ntwo\nthree\n"), ("ignored.log", "a\r\nb"), (".gitignore", "*.log\n")];
+    let mut chat = Scripted::new(&files, all);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change two");
+    chat.wait_for("First.");
+    chat.wait_for("Done");
+    chat.send("Change three");
+    chat.wait_for("Second.");
+    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.wait_for_screen("- three");
+    answer_by_hand(&mut chat.nvim);
+    chat
+}
+
+/// Pickers and notifications are kept, and answered by `choose`.
+fn answer_by_hand(nvim: &mut Nvim) {
+    nvim.exec_lua(
+        "_G.told = {}
+         vim.notify = function(text) table.insert(_G.told, text) end
+         vim.ui.select = function(items, options, answer)
+           _G.picker = { prompt = options.prompt, items = items, answer = answer }
+         end",
+        [],
+    );
+}
+
+/// The picker that is open: its prompt and items, a line each.
+fn picker(chat: &mut Scripted) -> String {
+    let shown = "return _G.picker and table.concat({ _G.picker.prompt, unpack(_G.picker.items) }, '\\n')";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(shown, []).as_str().is_some(), "a picker");
+    let shown = chat.nvim.exec_lua(shown, []);
+    let text = shown.as_str().expect("a text").to_owned();
+    let timeless = |line: &str| match line.as_bytes() {
+        [b'0'..=b'2', b'0'..=b'9', b':', ..] => format!("HH:MM{}\n", &line[5..]),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(timeless).collect()
+}
+
+fn choose(chat: &mut Scripted, index: usize) {
+    chat.nvim
+        .exec_lua(&format!("local p = _G.picker; _G.picker = nil; p.answer(p.items[{index}], {index})"), []);
+}
+
+fn wait_told(chat: &mut Scripted, text: &str) {
+    let told = "return table.concat(_G.told, '\\n')";
+    let mut all = String::new();
+    chat.nvim.wait_until(
+        |nvim| {
+            all = nvim.exec_lua(told, []).as_str().unwrap_or_default().to_owned();
+            all.contains(text)
+        },
+        &format!("to be told {text:?}"),
+    );
+}
+
+#[test]
+fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
+    let mut chat = two_turns();
+    chat.nvim.command("Acp checkpoints");
+    insta::assert_snapshot!(picker(&mut chat), @r"
+    Put files back to how they were before
+    HH:MM · Change three · 1 file +1 -1
+    HH:MM · Change two · 3 files +4 -3
+    ");
+    choose(&mut chat, 2);
+    insta::assert_snapshot!(picker(&mut chat), @r#"
+    Before "Change two"
+    All 3 files
+    a.txt
+    ignored.log
+    deep/new.txt (was not there: is removed)
+    "#);
+    choose(&mut chat, 1);
+    wait_told(&mut chat, "restored 3 files to before \"Change two\"");
+    assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
+    assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n", "it is saved as it was");
+    assert_eq!(chat.project.read("ignored.log"), "a\r\nb", "byte for byte");
+    assert!(!chat.project.file("deep/new.txt").exists());
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the hunks to go");
+    chat.nvim.input("u");
+    assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE", "it is one step");
+    chat.nvim.input("<C-r>:write<CR>");
+    chat.nvim.command("Acp checkpoints");
+    insta::assert_snapshot!(picker(&mut chat), @r"
+    Put files back to how they were before
+    HH:MM · Restored to before: Change two · 3 files +4 -5
+    HH:MM · Change three · 1 file +1 -1
+    HH:MM · Change two · 3 files +4 -3
+    ");
+    choose(&mut chat, 1);
+    insta::assert_snapshot!(picker(&mut chat), @r#"
+    Undo "Restored to before: Change two"
+    All 3 files
+    a.txt
+    ignored.log
+    deep/new.txt (comes back)
+    "#);
+    choose(&mut chat, 1);
+    wait_told(&mut chat, "restored 3 files to before \"Restored to before: Change two\"");
+    assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE");
+    assert_eq!(chat.project.read("ignored.log"), "b\r\nnoise");
+    assert_eq!(chat.project.read("deep/new.txt"), "fresh\n");
+}
+
+#[test]
+fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
+    let mut chat = two_turns();
+    chat.nvim.input("Gomine<Esc>");
+    chat.project.write("ignored.log", "by another\n");
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 2);
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    insta::assert_snapshot!(picker(&mut chat), @r"
+    2 of these 3 files changed since by you or others: a.txt, ignored.log
+    Restore all of them all the same; that can be undone
+    Restore the other 1 alone
+    Leave all as it is
+    ");
+    choose(&mut chat, 2);
+    wait_told(&mut chat, "restored deep/new.txt to before \"Change two\"");
+    assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nmine");
+    assert_eq!(chat.project.read("ignored.log"), "by another\n");
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 3);
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    wait_told(&mut chat, "restored 2 files to before \"Change two\"");
+    assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n", "unsaved edits are not saved by it");
+    assert_eq!(chat.project.read("ignored.log"), "a\r\nb");
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    wait_told(&mut chat, "to before \"Restored to before: Change two\"");
+    assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nmine", "what was typed is back");
+    assert_eq!(chat.project.read("ignored.log"), "by another\n");
+}
+
+#[test]
+fn the_agent_is_told_of_what_was_put_back_and_one_file_can_be_chosen() {
+    let mut chat = two_turns();
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    assert_eq!(picker(&mut chat), "Before \"Change three\"\na.txt\n");
+    choose(&mut chat, 1);
+    wait_told(&mut chat, "restored a.txt to before \"Change three\"");
+    assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nthree");
+    chat.nvim.command("Acp send Go on");
+    chat.wait_for("Heard.");
+    let prompt = chat.got("session/prompt")["params"]["prompt"][1]["text"].to_string();
+    assert!(prompt.contains("a.txt: all of it, back to before \\\"Change three\\\""), "{prompt}");
+}
+
+#[test]
+fn a_picker_that_is_closed_changes_nothing_and_without_changes_there_is_nothing_to_choose() {
+    let mut chat = Scripted::new(&[], opened());
+    chat.chat();
+    chat.nvim.command("stopinsert");
+    chat.nvim.input(":Acp checkpoints<CR>");
+    chat.nvim.wait_for_screen("there is no checkpoint yet");
+    let mut chat = two_turns();
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    chat.nvim.exec_lua("local p = _G.picker; _G.picker = nil; p.answer(nil)", []);
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n");
+}
+
+#[test]
+fn an_agent_that_writes_itself_leaves_checkpoints_too() {
+    let edit = |status: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": "e", "title": "Edit b.txt",
+            "kind": "edit", "status": status, "locations": [{ "path": "$PROJECT/b.txt" }] }))
+    };
+    let told = update(json!({ "sessionUpdate": "tool_call", "toolCallId": "d", "title": "Edit c.txt",
+        "kind": "edit", "status": "completed", "content": [
+            { "type": "diff", "path": "$PROJECT/c.txt", "oldText": "uno", "newText": "UNO" },
+        ] }));
+    let mut all = opened();
+    let asked = asks(
+        "p",
+        "session/request_permission",
+        json!({
+            "toolCall": { "toolCallId": "e" },
+            "options": [{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }],
+        }),
+    );
+    all.extend([prompt(), edit("in_progress"), asked, json!({ "expect_reply": "p", "to": "p" })]);
+    all.extend([edit("completed"), told, says("Over."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("b.txt", "old\n"), ("c.txt", "UNO\ndue\n")], all);
+    answer_by_hand(&mut chat.nvim);
+    chat.chat();
+    chat.send("Change it");
+    picker(&mut chat);
+    chat.project.write("b.txt", "new\nand more\n");
+    choose(&mut chat, 1);
+    chat.wait_for("Over.");
+    chat.nvim.command("stopinsert");
+    chat.nvim.command("Acp checkpoints");
+    insta::assert_snapshot!(picker(&mut chat), @r"
+    Put files back to how they were before
+    HH:MM · Change it · 2 files +3 -2
+    ");
+    choose(&mut chat, 1);
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    wait_told(&mut chat, "restored 2 files");
+    assert_eq!(chat.project.read("b.txt"), "old\n");
+    assert_eq!(chat.project.read("c.txt"), "uno\ndue\n");
+}
+
+#[test]
+fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
+    let mut first = two_turns();
+    first.nvim.command("Acp checkpoints");
+    picker(&mut first);
+    let state = first.nvim.exec_lua("return vim.fn.stdpath('state')", []);
+    let state = std::path::Path::new(state.as_str().expect("a path")).to_owned();
+    let mut second = Nvim::start(Options {
+        cwd: Some(first.project.path().to_owned()),
+        env: vec![("XDG_STATE_HOME".into(), state.parent().expect("its folder").display().to_string())],
+        ..Options::default()
+    });
+    let mut turns = Vec::new();
+    for entry in std::fs::read_dir(state.join("acp/checkpoints")).expect("the folder").flatten() {
+        let Ok(entries) = std::fs::read_dir(entry.path()) else { continue };
+        turns.extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()));
+        std::fs::write(entry.path().join("0000000000001-1-1.jsonl"), "{\"at\":1,").expect("half a line");
+    }
+    assert_eq!(turns.len(), 2, "a record for each turn");
+    answer_by_hand(&mut second);
+    second.command("edit ignored.log");
+    second.command("Acp checkpoints");
+    let mut again = Scripted { project: first.project, nvim: second };
+    let shown = picker(&mut again);
+    assert!(shown.contains("Change two · 3 files +4 -3 · Fake"), "{shown}");
+    wait_told(&mut again, "1 checkpoint can't be read in full");
+    choose(&mut again, 2);
+    picker(&mut again);
+    choose(&mut again, 3);
+    wait_told(&mut again, "restored ignored.log to before \"Change two\"");
+    assert_eq!(again.project.read("ignored.log"), "a\r\nb");
+    assert_eq!(again.project.read("a.txt"), "one\nTWO\nTHREE\n", "the others are left alone");
+    for entry in std::fs::read_dir(state.join("acp/checkpoints")).expect("the folder").flatten() {
+        let Ok(texts) = std::fs::read_dir(entry.path().join("texts")) else { continue };
+        texts.flatten().for_each(|text| std::fs::write(text.path(), "broken").expect("to break it"));
+    }
+    again.nvim.command("Acp checkpoints");
+    picker(&mut again);
+    choose(&mut again, 3);
+    picker(&mut again);
+    choose(&mut again, 2);
+    wait_told(&mut again, "couldn't restore a.txt: the checkpoint's text");
+    wait_told(&mut again, "is damaged");
+    assert_eq!(again.project.read("a.txt"), "one\nTWO\nTHREE\n");
+}
