@@ -187,6 +187,10 @@ pub enum DiffStyle {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesOptions {
+    pub conflict: OnConflict,
+    pub format_on_save: bool,
+    pub save: Save,
+    pub unsaved: Unsaved,
     pub outside: OutsideFiles,
     /// Absolute, with all that is in them.
     pub allowed_read: Vec<PathBuf>,
@@ -198,6 +202,29 @@ pub struct FilesOptions {
 pub enum OutsideFiles {
     Ask,
     Refuse,
+}
+
+/// What to do about lines that the user and the agent changed both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnConflict {
+    Ask,
+    Refuse,
+    Markers,
+}
+
+/// Which buffers are saved after an agent wrote into them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Save {
+    Clean,
+    Always,
+}
+
+/// What to do about unsaved edits before a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsaved {
+    Mention,
+    Save,
+    Nothing,
 }
 
 /// Whether the messages exchanged with agents are written down.
@@ -273,6 +300,10 @@ impl Default for Config {
                 outside: OutsideFiles::Ask,
                 allowed_read: Vec::new(),
                 allowed_write: Vec::new(),
+                conflict: OnConflict::Ask,
+                format_on_save: false,
+                save: Save::Clean,
+                unsaved: Unsaved::Mention,
             },
             mcp_servers: Vec::new(),
             additional_directories: Vec::new(),
@@ -436,6 +467,10 @@ impl Config {
             diff.close();
         }
         if let Some(files) = table.group("files") {
+            files.set("conflict", &mut self.files.conflict, |field| field.one_of(CONFLICTS));
+            files.set("format_on_save", &mut self.files.format_on_save, |field| field.bool());
+            files.set("save", &mut self.files.save, |field| field.one_of(SAVES));
+            files.set("unsaved", &mut self.files.unsaved, |field| field.one_of(UNSAVED));
             files.set("outside", &mut self.files.outside, |field| field.one_of(OUTSIDE_FILES));
             if let Some(allowed) = files.get("allowed").and_then(|field| field.table("files.allowed")) {
                 allowed.set("read", &mut self.files.allowed_read, |field| field.absolute_paths());
@@ -569,4 +604,9 @@ const POSITIONS: &[(&str, Position)] = &[
 ];
 
 const STAYS: &[(&str, Stay)] = &[("decided", Stay::Decided), ("prompt", Stay::Prompt), ("turn", Stay::Turn)];
+const CONFLICTS: &[(&str, OnConflict)] =
+    &[("ask", OnConflict::Ask), ("refuse", OnConflict::Refuse), ("markers", OnConflict::Markers)];
+const SAVES: &[(&str, Save)] = &[("clean", Save::Clean), ("always", Save::Always)];
+const UNSAVED: &[(&str, Unsaved)] =
+    &[("mention", Unsaved::Mention), ("save", Unsaved::Save), ("nothing", Unsaved::Nothing)];
 const DIFF_STYLES: &[(&str, DiffStyle)] = &[("inline", DiffStyle::Inline), ("off", DiffStyle::Off)];

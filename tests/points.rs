@@ -220,7 +220,7 @@ const POINTS: &str = "
     + permission_is_asked_for_when_no_turn_runs_too
 144 MAY      S+  questions taken back: an_agent_may_take_its_question_back
 145 SHOULD   4   asked before it is done: a_permission_question_shows_every_option_and_is_answered_by_id
-    + a_proposed_change_stands_in_the_file_until_the_call_is_over
+    + a_proposed_change_stands_in_the_file_and_a_made_one_until_it_is_kept
 146 MAY      S   cancel is a notification: cancelling_answers_what_is_open_and_waits_for_the_agent
 147 SHOULD   S   open calls look cancelled at once: cancelling_answers_every_open_question_and_marks_open_calls_at_once
 148 SHOULD   S   updates after a cancel: cancelling_answers_what_is_open_and_waits_for_the_agent

@@ -42,6 +42,13 @@ M.subcommands = {
     words = { "decline", "cancel" },
   },
   {
+    name = "changes",
+    about = "Go to a file that the agent has changed; with ! or quickfix, list all in the quickfix list",
+    takes = "[quickfix]",
+    words = { "quickfix" },
+    bang = true,
+  },
+  {
     name = "follow",
     about = "Follow the agent through the files it works on",
     takes = "[on|off|toggle|resume|pin|unpin]",

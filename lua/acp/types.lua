@@ -14,6 +14,7 @@
 ---@field keys? acp.KeyOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
+---@field files? acp.FileOptions
 ---@field files? acp.FilesOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
@@ -114,6 +115,11 @@
 ---@field timeout? number|false seconds
 ---@field output_limit? integer bytes
 
+---@class acp.FileOptions
+---@field conflict? "ask"|"refuse"|"markers"
+---@field save? "clean"|"always"
+---@field format_on_save? boolean
+---@field unsaved? "mention"|"save"|"nothing"
 ---@class acp.FilesOptions
 ---@field outside? "ask"|"refuse"
 ---@field allowed? acp.AllowedPaths

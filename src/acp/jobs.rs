@@ -1,4 +1,7 @@
-//! Computing off the editor's thread: which function of the core does which piece of work.
+//! Computing off the editor's thread: which function of the core does which piece of work, and what
+//! the disk holds in the place of a buffer's file.
+
+mod examine;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{gather, look};
 use crate::core::message::{Outcome, Work};
 use crate::core::output::Output;
-use crate::core::{changes, diff, places};
+use crate::core::{changes, diff, mention, places};
 
 /// Does the work. It may take long; call it where waiting is allowed.
 pub fn run(work: Work) -> Outcome {
@@ -28,6 +31,14 @@ pub fn run(work: Work) -> Outcome {
             Outcome::Places(places::all(&plain.text(), &cwd, is_file))
         }
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
+        Work::Examine { path, encoding, known } => {
+            Outcome::Examined(examine::examine(&path, &encoding, known))
+        }
+        Work::Stamp { path } => {
+            Outcome::Stamped(path.metadata().ok().map(|metadata| examine::stamp(&metadata)))
+        }
+        Work::Mention(files) => Outcome::Mention(mention::unsaved(&files)),
+        Work::Reconcile(sides) => Outcome::Reconciled(Box::new(sides.reconcile())),
         Work::Gather { wants, images } => {
             Outcome::Gathered(wants.into_iter().map(|want| gather::gather(want, images)).collect())
         }

@@ -67,7 +67,7 @@ pub const QUIRKS: &[Quirk] = &[
         "*vibe*",
         "3.0.3",
         "names the file of a diff by a path that is not absolute",
-        "a_proposed_change_stands_in_the_file_until_the_call_is_over",
+        "a_proposed_change_stands_in_the_file_and_a_made_one_until_it_is_kept",
     ),
     survived(
         "*claude*",

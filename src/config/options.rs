@@ -523,6 +523,35 @@ pub const OPTIONS: &[OptionSpec] = &[
                 the prompt.",
     },
     OptionSpec {
+        key: "files.conflict",
+        takes: "\"ask\", \"refuse\" or \"markers\"",
+        default: "\"ask\"",
+        about: "What happens to lines that you and the agent changed both: you are asked, the agent is told \
+                to read the file again, or both stand in the file between conflict markers. See \
+                |acp-conflicts|.",
+    },
+    OptionSpec {
+        key: "files.save",
+        takes: "\"clean\" or \"always\"",
+        default: "\"clean\"",
+        about: "Which buffers are saved after an agent wrote into them: those without unsaved edits of yours, \
+                or all.",
+    },
+    OptionSpec {
+        key: "files.format_on_save",
+        takes: "boolean",
+        default: "false",
+        about: "Whether autocommands may change what an agent wrote when it is saved (|BufWritePre|), as \
+                formatters do.",
+    },
+    OptionSpec {
+        key: "files.unsaved",
+        takes: "\"mention\", \"save\" or \"nothing\"",
+        default: "\"mention\"",
+        about: "What happens to unsaved edits in the session's folders before a prompt is sent: the agent is \
+                told of them, the buffers are saved, or nothing. See |acp-unsaved|.",
+    },
+    OptionSpec {
         key: "mcp_servers",
         takes: "list of servers",
         default: "{}",

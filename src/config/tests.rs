@@ -76,14 +76,16 @@ mod reading {
             } },
             "default_agent": "{name}",
             "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
+            "prompt": { "complete": "never" },
             "icons": false,
             "timestamps": true,
             "follow": { "enabled": true, "resume_after": 2 },
             "keys": { "hide": "Q" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
-            "diff": { "style": "off" },
-            "files": { "outside": "refuse", "allowed": { "read": ["/docs"], "write": ["~/scratch"] } },
+            "diff": { "style": "off", "stay": "turn", "tell_undone": false },
+            "files": { "conflict": "markers", "save": "always", "format_on_save": true, "unsaved": "nothing",
+                "outside": "refuse", "allowed": { "read": ["/docs"], "write": ["~/scratch"] } },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
@@ -123,7 +125,11 @@ mod reading {
                 output_limit: 1000,
             }
         );
-        assert_eq!(config.diff.style, DiffStyle::Off);
+        assert_eq!(config.diff, DiffOptions { style: DiffStyle::Off, stay: Stay::Turn, tell_undone: false });
+        assert_eq!(config.prompt.complete, Complete::Never);
+        assert_eq!(config.files.conflict, OnConflict::Markers);
+        assert_eq!((config.files.save, config.files.unsaved), (Save::Always, Unsaved::Nothing));
+        assert!(config.files.format_on_save);
         assert_eq!(config.files.outside, OutsideFiles::Refuse);
         assert_eq!(config.files.allowed_read, [PathBuf::from("/docs")]);
         assert!(config.files.allowed_write[0].is_absolute());
@@ -298,6 +304,9 @@ mod sizes_and_keys {
             ("send_insert", "<C-s>"),
             ("steer", "<C-x><C-s>"),
             ("cancel", "<C-c>"),
+            ("older_prompt", "<C-p>"),
+            ("newer_prompt", "<C-n>"),
+            ("take_back", "<Up>"),
             ("next_mode", "<S-Tab>"),
             ("help", "g?"),
         ];

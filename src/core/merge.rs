@@ -33,6 +33,8 @@ pub enum Chunk {
 /// unchanged line between them are one conflict, never woven together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
+    /// Where its lines begin among those of `ours`, from 0.
+    pub row: usize,
     pub base: Vec<String>,
     pub ours: Vec<String>,
     pub theirs: Vec<String>,
@@ -65,13 +67,23 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Merge {
     for (resolution, [in_base, in_ours, in_theirs]) in regions {
         match resolution {
             MergeResolution::Conflict => {
-                conflict(&mut chunks, &base[in_base], &ours[in_ours], &theirs[in_theirs]);
+                let row = in_ours.start;
+                conflict(&mut chunks, row, &base[in_base], &ours[in_ours], &theirs[in_theirs]);
             }
             MergeResolution::Theirs => clean(&mut chunks, &theirs[in_theirs]),
             _ => clean(&mut chunks, &ours[in_ours]),
         }
     }
     Merge { chunks, crlf, ended }
+}
+
+/// The lines that two texts share: a base for those whose common one is unknown, from which neither
+/// side has deleted anything.
+pub fn shared(ours: &str, theirs: &str) -> String {
+    let [a, b] = [ours, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let ops = similar::capture_diff_slices(similar::Algorithm::Myers, &a, &b);
+    let equal = ops.iter().filter(|op| matches!(op, similar::DiffOp::Equal { .. }));
+    equal.flat_map(|op| a[op.old_range()].iter().copied()).collect()
 }
 
 impl Merge {
@@ -200,13 +212,14 @@ fn clean(chunks: &mut Vec<Chunk>, lines: &[&str]) {
 }
 
 /// Adds a conflict; what both sides begin and end with alike is none.
-fn conflict(chunks: &mut Vec<Chunk>, base: &[&str], ours: &[&str], theirs: &[&str]) {
+fn conflict(chunks: &mut Vec<Chunk>, row: usize, base: &[&str], ours: &[&str], theirs: &[&str]) {
     let same = |(a, b): &(&&str, &&str)| a == b;
     let head = ours.iter().zip(theirs).take_while(same).count();
     let (ours_left, theirs_left) = (&ours[head..], &theirs[head..]);
     let tail = ours_left.iter().rev().zip(theirs_left.iter().rev()).take_while(same).count();
     clean(chunks, &ours[..head]);
     chunks.push(Chunk::Conflict(Conflict {
+        row: row + head,
         base: owned(base),
         ours: owned(&ours_left[..ours_left.len() - tail]),
         theirs: owned(&theirs_left[..theirs_left.len() - tail]),
@@ -365,14 +378,41 @@ mod tests {
         }
 
         #[test]
+        fn a_conflict_says_where_its_lines_stand_in_ours(base in text(), ours in text(), theirs in text()) {
+            let uniform = [&base, &ours, &theirs].iter().all(|text| LineEnd::of(text) != Some(LineEnd::Mixed));
+            let rows = lines(&ours, uniform);
+            for conflict in merge(&base, &ours, &theirs).conflicts() {
+                prop_assert_eq!(&conflict.ours, &rows[conflict.row..conflict.row + conflict.ours.len()]);
+            }
+        }
+
+        #[test]
+        fn what_two_texts_share_is_in_both(ours in text(), theirs in text()) {
+            let shared = shared(&ours, &theirs);
+            let merged = merge(&shared, &ours, &theirs);
+            let both = merged.resolve(Side::Markers { ours: "o", theirs: "t" });
+            // Nothing is deleted of either side.
+            for line in ours.lines().chain(theirs.lines()) {
+                let line = line.trim_end_matches('\r');
+                prop_assert!(both.lines().any(|kept| kept.trim_end_matches('\r') == line), "{line:?} is lost in {both:?}");
+            }
+        }
+
+        #[test]
         fn swapping_the_sides_mirrors_the_merge(base in text(), ours in text(), theirs in text()) {
-            let mut mirrored = merge(&base, &theirs, &ours);
+            let (mut merged, mut mirrored) = (merge(&base, &ours, &theirs), merge(&base, &theirs, &ours));
             for chunk in &mut mirrored.chunks {
                 if let Chunk::Conflict(conflict) = chunk {
                     std::mem::swap(&mut conflict.ours, &mut conflict.theirs);
+                    conflict.row = 0;
                 }
             }
-            prop_assert_eq!(merge(&base, &ours, &theirs), mirrored);
+            for chunk in &mut merged.chunks {
+                if let Chunk::Conflict(conflict) = chunk {
+                    conflict.row = 0;
+                }
+            }
+            prop_assert_eq!(merged, mirrored);
         }
 
         /// The crate's regions have no gap and no overlap in any of the three texts, and hold what they

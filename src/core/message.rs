@@ -16,6 +16,7 @@ use crate::core::context::Lines;
 use crate::core::diff::Placed;
 use crate::core::locations::Look;
 use crate::core::outside::{Allowed, Rules};
+use crate::core::reconcile::{Reconciled, Sides};
 use crate::core::record::{Kept, Wish};
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
@@ -892,6 +893,51 @@ pub enum Work {
     Look { path: PathBuf, diffs: Vec<FileDiff>, near: Option<u32> },
     /// The clipboard's image, written to a new file in the folder.
     Paste { folder: PathBuf },
+    /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
+    /// `known` says is not read.
+    Examine { path: PathBuf, encoding: String, known: Option<Stamp> },
+    /// In what state a file is that was just read or written; no text is read.
+    Stamp { path: PathBuf },
+    /// What an agent is told of unsaved edits (`core::mention`).
+    Mention(Vec<UnsavedText>),
+    /// What becomes of a buffer whose file another side has written (`core::reconcile`).
+    Reconcile(Box<Sides>),
+}
+
+/// A file with unsaved edits; without the texts where they are not known, or too long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsavedText {
+    /// As the session's user would write it.
+    pub name: String,
+    pub saved: Option<String>,
+    /// Lines joined by `\n`, without a last line break.
+    pub ours: Option<String>,
+}
+
+/// What tells one state of a file on the disk from another without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// When it was written: seconds and nanoseconds.
+    pub written: (i64, i64),
+    pub size: u64,
+    /// Its number in the file system.
+    pub inode: u64,
+}
+
+/// A file on the disk, as a buffer that holds it sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnDisk {
+    /// As it was known to be.
+    Same,
+    Text {
+        /// Decoded, without a byte order mark, line ends as they are.
+        text: String,
+        bomb: bool,
+        stamp: Stamp,
+    },
+    Gone,
+    /// It cannot be read as text in the buffer's encoding; why.
+    Unreadable(String),
 }
 
 /// One thing that a prompt refers to.
@@ -945,6 +991,10 @@ pub struct Draft {
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
+    Examined(OnDisk),
+    Stamped(Option<Stamp>),
+    Mention(String),
+    Reconciled(Box<Reconciled>),
     Reviewed(Box<FileReview>),
     /// Else why not, fit for "couldn't undo ..: ".
     PutBack(Result<(), String>),

@@ -3,6 +3,7 @@
 //! when there is nothing it could be done to.
 
 mod blame;
+mod changes;
 mod chats;
 mod choices;
 mod export;
@@ -191,6 +192,7 @@ impl App {
                 self.decide(args.first(), &[PermissionKind::RejectOnce, PermissionKind::RejectAlways])
             }
             "answer" => self.answer_question(args.first()),
+            "changes" => self.show_changes(&args),
             "follow" => self.set_follow(args.first()),
             "locations" => self.list_locations(&args.words),
             "mode" => self.choose_mode(args.first()),

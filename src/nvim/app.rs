@@ -5,11 +5,14 @@
 
 mod changed;
 mod chips;
+mod conflicts;
 mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod landing;
 pub mod locations;
+mod mentions;
 mod prompts;
 mod queue;
 mod record;
@@ -17,6 +20,7 @@ mod reviews;
 mod sending;
 mod sessions;
 mod signals;
+mod tally;
 mod terminals;
 mod tools;
 mod watching;
@@ -36,9 +40,7 @@ use crate::config::{Config, Log};
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::locations::{History, Visit};
-use crate::core::message::{
-    AgentId, AgentInfo, AskId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession,
-};
+use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
 use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
 use crate::mailbox::Mailbox;
@@ -47,7 +49,7 @@ use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::extensions::Extensions;
-use crate::nvim::files::{Files, Snapshot};
+use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
 use crate::nvim::frames::Frames;
 use crate::nvim::highlight::Highlight;
@@ -104,6 +106,9 @@ pub struct App {
     background: Option<Box<dyn Background>>,
     mailbox: Arc<Mailbox>,
     pub files: Files,
+    pub conflicts: conflicts::Conflicts,
+    pub tally: tally::Tally,
+    mentions: mentions::Mentions,
     review: Proposals,
     pub reviews: Reviews,
     watching: Watching,
@@ -125,7 +130,13 @@ struct Numbers {
 
 /// What a computation in the background is for.
 pub enum Job {
-    Write(Write),
+    File(Box<FileJob>),
+    Mention(mentions::Mention),
+    Stamp {
+        path: PathBuf,
+        buf: Buf,
+        tick: u64,
+    },
     Diff {
         session: SessionKey,
         call: EntryId,
@@ -171,15 +182,6 @@ pub enum Job {
     Places {
         title: String,
     },
-}
-
-pub struct Write {
-    session: SessionKey,
-    ask: AskId,
-    path: PathBuf,
-    content: String,
-    snapshot: Snapshot,
-    tries: u32,
 }
 
 impl App {
@@ -228,6 +230,9 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
+            conflicts: conflicts::Conflicts::default(),
+            tally: tally::Tally::default(),
+            mentions: mentions::Mentions::default(),
             watching: Watching::default(),
             review: Proposals::default(),
             reviews: Reviews::default(),
@@ -248,6 +253,20 @@ impl App {
     // To the background.
 
     pub fn send(&mut self, command: Command) -> Result<()> {
+        match command {
+            Command::Prompt { session, content } => match self.with_mention(session, content)? {
+                Some(command) => self.dispatch(command),
+                None => Ok(()),
+            },
+            Command::Cancel { session } => {
+                self.send_held(session)?;
+                self.dispatch(Command::Cancel { session })
+            }
+            command => self.dispatch(command),
+        }
+    }
+
+    fn dispatch(&mut self, command: Command) -> Result<()> {
         if self.background.is_none() {
             self.start_background()?;
         }

@@ -66,6 +66,7 @@ impl App {
             .sessions
             .values()
             .flat_map(|session| session.asks().iter().map(|open| (session.key, open.ask)))
+            .chain(self.conflicts.waiting())
             .collect();
         let waits = |ask: AskId| waiting.iter().any(|(_, other)| *other == ask);
         // One that is over without its picker; whatever that says later is about nothing.
@@ -98,7 +99,7 @@ impl App {
             Some(Wanted::Permission(_)) => self.put_up_permission(key, ask),
             Some(Wanted::Form(_)) => self.put_up_form(key, ask),
             Some(Wanted::Page(_)) => self.put_up_page(key, ask),
-            None => {}
+            None => self.put_up_conflict(ask),
         }
     }
 
@@ -142,6 +143,7 @@ impl App {
                         return then(app, answer);
                     }
                     if answer.is_some()
+                        && !app.conflicts.is_open(ask)
                         && !app.sessions.values().any(|session| session.open_ask(ask).is_some())
                     {
                         app.editor.notify("the agent no longer waits for this answer", Level::Info);

@@ -64,6 +64,126 @@ return {
     end
   end,
 
+  -- Some of a buffer's lines in one string, rows from 0.
+  slice = function(buf, first, last)
+    return table.concat(api.nvim_buf_get_lines(buf, first, last, true), "\n")
+  end,
+
+  -- Has what follows belong to the same undo step as the last change, where that can be.
+  join_undo = function(buf)
+    pcall(api.nvim_buf_call, buf, function()
+      vim.cmd("undojoin")
+    end)
+  end,
+
+  -- Has what follows belong to an undo step of its own, also while the user types: then Neovim must save for undo
+  -- again what it takes for saved, or undo would bring back a mixture. `first` says that nothing is in yet.
+  break_undo = function(buf, first)
+    if first then
+      vim.bo[buf].undolevels = vim.bo[buf].undolevels
+    end
+    if api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:find("^[iR]") then
+      if not first then
+        api.nvim_feedkeys("\7u", "in", false)
+      end
+    elseif not first then
+      vim.bo[buf].undolevels = vim.bo[buf].undolevels
+    end
+  end,
+
+  -- Neovim moves marks along with the text, but not where a selection begins: `unpin` does it.
+  pin_selection = function(buf, ns)
+    if api.nvim_get_current_buf() ~= buf or not api.nvim_get_mode().mode:find("^[vV\22]") then
+      return nil
+    end
+    local start = vim.fn.getpos("v")
+    local options = { strict = false }
+    return api.nvim_buf_set_extmark(buf, ns, start[2] - 1, math.max(start[3] - 1, 0), options)
+  end,
+
+  unpin_selection = function(buf, ns, pin)
+    local at = api.nvim_buf_get_extmark_by_id(buf, ns, pin, {})
+    api.nvim_buf_del_extmark(buf, ns, pin)
+    local start = vim.fn.getpos("v")
+    if #at == 0 or (at[1] == start[2] - 1 and at[2] == start[3] - 1) then
+      return
+    end
+    if api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:find("^[vV\22]") then
+      vim.cmd("normal! o")
+      pcall(api.nvim_win_set_cursor, 0, { at[1] + 1, at[2] })
+      vim.cmd("normal! o")
+    end
+  end,
+
+  -- Whether the user is in the middle of something in a buffer that an edit would spoil: a completion, a key
+  -- that waits for another.
+  is_occupied = function(buf)
+    local mode = api.nvim_get_mode()
+    return api.nvim_get_current_buf() == buf
+      and mode.mode:find("^[iR]") ~= nil
+      and (mode.blocking or vim.fn.pumvisible() == 1)
+  end,
+
+  -- The file's new text is in the buffer: Neovim need neither read it nor ask about it. While a buffer counts
+  -- as modified, it does not compare the two itself.
+  acknowledge = function(buf, is_clean, is_new)
+    vim.bo[buf].modified = true
+    local answer = api.nvim_create_autocmd("FileChangedShell", {
+      buffer = buf,
+      callback = function()
+        vim.v.fcs_choice = ""
+      end,
+    })
+    local ok, err = true, nil
+    if not is_new then
+      ok, err = pcall(vim.cmd, "silent checktime " .. buf)
+    end
+    api.nvim_del_autocmd(answer)
+    if is_clean then
+      vim.bo[buf].modified = false
+    end
+    if not ok then
+      error(err, 0)
+    end
+  end,
+
+  -- Neovim asks before it writes over a file that has changed since it last read or wrote it, and nothing else
+  -- tells it that it knows the text. So the next :write without a ! is one with it, if the file is still
+  -- as `stamp` says: { seconds, nanoseconds, size }.
+  trust_once = function(buf, stamp)
+    local group = api.nvim_create_augroup("acp.write." .. buf, { clear = true })
+    if not stamp then
+      return
+    end
+    api.nvim_create_autocmd("BufWriteCmd", {
+      group = group,
+      buffer = buf,
+      nested = true,
+      callback = function(event)
+        local name = api.nvim_buf_get_name(buf)
+        local own = vim.fn.fnamemodify(event.file, ":p") == name or event.match == name
+        local now = own and vim.uv.fs_stat(name)
+        local same = now and now.mtime.sec == stamp[1] and now.mtime.nsec == stamp[2] and now.size == stamp[3]
+        local bang = (vim.v.cmdbang == 1 or same) and "!" or ""
+        local was = api.nvim_get_autocmds({ group = group })
+        api.nvim_clear_autocmds({ group = group })
+        local target = own and "" or " " .. vim.fn.fnameescape(event.file)
+        local ok, err = pcall(vim.cmd, "write" .. bang .. " " .. vim.v.cmdarg .. target)
+        if not ok then
+          api.nvim_echo({ { (tostring(err):gsub("^.-(E%d+:)", "%1")), "ErrorMsg" } }, true, {})
+        end
+        if not (ok and own) and #was > 0 and api.nvim_buf_is_valid(buf) then
+          api.nvim_create_autocmd("BufWriteCmd", {
+            group = group,
+            buffer = buf,
+            nested = true,
+            callback = was[1].callback,
+          })
+        end
+      end,
+    })
+  end,
+
   -- Runs a command in a terminal in a split, in insert mode; `done` gets its exit code.
   run_in_terminal = function(command, env, cwd, done)
     vim.cmd("botright new")

@@ -1,37 +1,144 @@
-//! Files that buffers hold: which ones they are, what they read as, and how an agent's text gets into
-//! them. Reads give the live text with its unsaved edits; writes become the smallest edits, one undo
-//! step, and a save where the buffer held nothing unsaved. Files without a buffer are the
-//! background's.
+//! Files that buffers hold: which ones they are, what agents know of them, what is being done to them.
+//! How a buffer is read and edited is in `reading` and `applying`; in what order things happen is in
+//! `app::edits` and its neighbours. Files without a buffer are the background's.
 
-use std::collections::HashMap;
+pub mod applying;
+pub mod reading;
+
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use mlua::{Result, Value};
 
+use self::reading::Snapshot;
 use crate::core::changes::TextEdit;
-use crate::core::slice;
+use crate::core::entry::EntryId;
+use crate::core::message::{AskId, OnDisk, SessionKey, Stamp};
+use crate::core::reconcile::Pick;
 use crate::nvim::editor::{Buf, Editor};
 
 #[derive(Default)]
 pub struct Files {
-    loaded: HashMap<PathBuf, Buf>,
+    loaded: HashMap<PathBuf, Held>,
+    /// What each agent last saw of a file, as its text with `\n` for line ends.
+    seen: HashMap<(SessionKey, PathBuf), Rc<str>>,
+    queues: HashMap<PathBuf, Queue>,
 }
 
-/// A buffer as it was when an agent's write came in.
-pub struct Snapshot {
+/// A file that a buffer holds.
+pub struct Held {
     pub buf: Buf,
-    /// `b:changedtick`: when it is another one later, the buffer was changed meanwhile.
-    pub tick: u64,
-    /// Lines joined by `\n`, without a last line break.
-    pub text: String,
+    /// The state of the file whose text a clean buffer is known to hold.
+    pub stamp: Option<Stamp>,
+    /// The file's text that the unsaved edits began with.
+    pub saved: Option<Rc<str>>,
+    /// There was no file when the unsaved edits began: Neovim would ask about one that appears (W13).
+    pub is_new: bool,
+    /// Where the file went, when it was renamed.
+    pub moved: Option<PathBuf>,
 }
 
-/// What became of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    Saved,
-    /// The buffer held unsaved edits before; saving is left to the user.
-    LeftUnsaved,
+/// What is to be done with a file; one after the other, or a read would miss the write before it.
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Task>,
+    busy: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// An agent reads. `line` is 1-based.
+    Read { session: SessionKey, ask: AskId, line: Option<u32>, limit: Option<u32>, checked: bool },
+    /// An agent writes.
+    Write { session: SessionKey, ask: AskId, content: Rc<str>, checked: bool },
+    /// The file was written by somebody else, most likely by the session's agent.
+    Take { session: Option<SessionKey>, call: Option<EntryId> },
+    /// The buffer got its first unsaved edit: what is on the disk is what it began with.
+    Remember,
+}
+
+/// A task under way.
+pub struct FileJob {
+    pub path: PathBuf,
+    pub buf: Buf,
+    pub task: Task,
+    /// It has overtaken those that wait.
+    pub aside: bool,
+    pub disk: OnDisk,
+    pub ours: Snapshot,
+    /// The last text of the buffer without unsaved edits, if it was seen in this state.
+    pub clean: Option<Rc<str>>,
+    /// How often it was begun again because the user typed meanwhile.
+    pub tries: u32,
+    /// How often it was put off because the user was in the middle of something.
+    pub waits: u32,
+    pub picks: Vec<Pick>,
+    pub rest: Option<Pick>,
+    /// What the first edits led to, and what all of them were to lead to, when the user typed in between.
+    pub half: Option<(String, String)>,
+    /// The first edits are in.
+    pub begun: bool,
+    /// What the buffer held before them, and that this was saved.
+    pub before: String,
+    pub was_clean: bool,
+}
+
+/// What is in the buffer once all edits are.
+pub struct Landing {
+    pub text: String,
+    pub is_theirs: bool,
+    /// What the edits touched: 0-based rows of the new text, the last one excluded.
+    pub ranges: Vec<(usize, usize)>,
+}
+
+impl Task {
+    pub fn is_take(&self) -> bool {
+        matches!(self, Self::Take { .. })
+    }
+
+    /// The same, to be done whatever the disk holds. `None` for what is done so already.
+    pub fn checked(&self) -> Option<Self> {
+        match self.clone() {
+            Self::Read { session, ask, line, limit, checked: false } => {
+                Some(Self::Read { session, ask, line, limit, checked: true })
+            }
+            Self::Write { session, ask, content, checked: false } => {
+                Some(Self::Write { session, ask, content, checked: true })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl FileJob {
+    pub fn new(path: PathBuf, buf: Buf, task: Task) -> Self {
+        Self {
+            path,
+            buf,
+            task,
+            aside: false,
+            disk: OnDisk::Same,
+            ours: Snapshot { tick: 0, text: String::new() },
+            clean: None,
+            tries: 0,
+            waits: 0,
+            picks: Vec::new(),
+            rest: None,
+            half: None,
+            begun: false,
+            before: String::new(),
+            was_clean: false,
+        }
+    }
+
+    pub fn session(&self) -> Option<SessionKey> {
+        match &self.task {
+            Task::Read { session, .. } | Task::Write { session, .. } => Some(*session),
+            Task::Take { session, .. } => *session,
+            Task::Remember => None,
+        }
+    }
 }
 
 impl Files {
@@ -49,104 +156,145 @@ impl Files {
     /// A buffer was read or named.
     pub fn loaded(&mut self, editor: &Editor, buf: Buf) -> Option<PathBuf> {
         let path = Self::path_of(editor, buf)?;
-        self.loaded.retain(|known, held| *held != buf || *known == path);
-        self.loaded.insert(path.clone(), buf);
+        self.loaded.retain(|known, held| held.buf != buf || *known == path);
+        self.loaded.insert(path.clone(), Held { buf, stamp: None, saved: None, is_new: false, moved: None });
         Some(path)
     }
 
     /// A buffer is being unloaded.
     pub fn unloaded(&mut self, buf: Buf) -> Option<PathBuf> {
-        let path = self.loaded.iter().find(|(_, held)| **held == buf).map(|(path, _)| path.clone())?;
+        let path = self.name_of(buf)?.to_owned();
         self.loaded.remove(&path);
         Some(path)
     }
 
+    /// The file that a loaded buffer holds.
+    pub fn name_of(&self, buf: Buf) -> Option<&Path> {
+        self.loaded.iter().find(|(_, held)| held.buf == buf).map(|(path, _)| path.as_path())
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = (&Path, &Held)> {
+        self.loaded.iter().map(|(path, held)| (path.as_path(), held))
+    }
+
+    pub fn held(&mut self, path: &Path) -> Option<&mut Held> {
+        self.loaded.get_mut(path)
+    }
+
     pub fn buf_of(&self, editor: &Editor, path: &Path) -> Option<Buf> {
-        let buf = self.loaded.get(&canonical(path)).copied()?;
-        editor.buf_is_loaded(buf).then_some(buf)
+        let held = self.loaded.get(path).or_else(|| self.loaded.get(&canonical(path)))?;
+        editor.buf_is_loaded(held.buf).then_some(held.buf)
     }
 
-    /// The live text of a file, as the file would hold it when saved now. `line` is 1-based.
-    pub fn read(
-        &self,
-        editor: &Editor,
-        path: &Path,
-        line: Option<u32>,
-        limit: Option<u32>,
-    ) -> std::result::Result<String, String> {
-        let buf = self
-            .buf_of(editor, path)
-            .ok_or_else(|| "its buffer was just closed; read it again".to_owned())?;
-        let text = whole(editor, buf).map_err(|error| brief(&error))?;
-        let text = text.ok_or_else(|| "it is not UTF-8 text".to_owned())?;
-        Ok(match (line, limit) {
-            (None, None) => text,
-            _ => slice::lines(&text, line, limit).to_owned(),
-        })
-    }
-
-    /// The agent may have written the file itself: a buffer without unsaved edits takes the new text.
-    pub fn refresh(&self, editor: &Editor, path: &Path) -> Result<()> {
-        let Some(buf) = self.buf_of(editor, path) else { return Ok(()) };
-        let modified: bool = editor.buf_option(buf, "modified")?;
-        // Neovim would ask about unsaved edits, and so hold the editor (W12).
-        if modified || !path.is_file() { Ok(()) } else { editor.take_from_disk(buf) }
-    }
-
-    pub fn snapshot(&self, editor: &Editor, path: &Path) -> std::result::Result<Snapshot, String> {
-        let buf =
-            self.buf_of(editor, path).ok_or_else(|| "its buffer was just closed; try again".to_owned())?;
-        let read = || -> Result<Snapshot> {
-            let text = editor.text(buf)?.ok_or_else(|| mlua::Error::runtime("it is not UTF-8 text"))?;
-            Ok(Snapshot { buf, tick: editor.changedtick(buf)?, text })
-        };
-        let snapshot = read().map_err(|error| brief(&error))?;
-        let modifiable: bool = editor.buf_option(buf, "modifiable").unwrap_or(true);
-        if modifiable { Ok(snapshot) } else { Err("its buffer is not 'modifiable' in Neovim".to_owned()) }
-    }
-
-    /// Applies the edits, bottom-up as they come, and saves where nothing was unsaved before.
+    /// Applies edits of the user's own making at once, and saves where nothing was unsaved before.
     pub fn write(
         &self,
         editor: &Editor,
         buf: Buf,
         edits: &[TextEdit],
         content: &Content,
-    ) -> std::result::Result<Written, String> {
-        let was_modified: bool = editor.buf_option(buf, "modified").unwrap_or(false);
+    ) -> std::result::Result<(), String> {
+        let was_modified = is_modified(editor, buf);
         let apply = || -> Result<()> {
-            for edit in edits {
-                let at = |(row, column): (usize, usize)| (row as i64, column as i64);
-                match edit.whole_lines() {
-                    // Marks on the lines around stay where they are only so.
-                    Some((rows, lines)) => editor.set_lines(buf, rows, lines)?,
-                    None => editor.set_text(buf, at(edit.start), at(edit.end), &edit.lines)?,
-                }
-            }
-            let ends: bool = editor.buf_option(buf, "endofline")?;
-            if ends != content.ends_with_newline {
+            edits.iter().try_for_each(|edit| applying::apply(editor, buf, edit))?;
+            if editor.buf_option::<bool>(buf, "endofline")? != content.ends_with_newline {
                 editor.set_buf_option(buf, "endofline", content.ends_with_newline)?;
                 editor.set_buf_option(buf, "fixendofline", content.ends_with_newline)?;
             }
             Ok(())
         };
         apply().map_err(|error| brief(&error))?;
-        if was_modified {
-            return Ok(Written::LeftUnsaved);
-        }
-        self.save(editor, buf)?;
-        Ok(Written::Saved)
+        if was_modified { Ok(()) } else { save(editor, buf, false) }
     }
 
-    fn save(&self, editor: &Editor, buf: Buf) -> std::result::Result<(), String> {
-        let name = editor.buf_name(buf);
-        if let Some(folder) = Path::new(&name).parent() {
-            // When this fails the write below says why.
-            let _ = std::fs::create_dir_all(folder);
+    // What is to be done.
+
+    /// Puts a task behind those that wait. Says whether it can begin now.
+    pub fn push(&mut self, path: &Path, task: Task) -> bool {
+        let queue = self.queues.entry(path.to_owned()).or_default();
+        let is_take = |task: &Task| matches!(task, Task::Take { .. } | Task::Remember);
+        // A file that is about to be looked at need not be looked at twice.
+        if !(is_take(&task) && queue.waiting.back().is_some_and(|last| same_kind(last, &task))) {
+            queue.waiting.push_back(task);
         }
-        editor.command_in(buf, "silent keepalt noautocmd write!").map_err(|error| {
-            format!("the change is in Neovim's buffer, but could not be saved: {}", brief(&error))
-        })?;
+        !queue.busy
+    }
+
+    /// Puts a task before all others, and the one under way behind it.
+    pub fn push_front(&mut self, path: &Path, task: Task) {
+        self.queues.entry(path.to_owned()).or_default().waiting.push_front(task);
+    }
+
+    /// The next task, if none is under way.
+    pub fn begin(&mut self, path: &Path) -> Option<Task> {
+        let queue = self.queues.get_mut(path)?;
+        if queue.busy {
+            return None;
+        }
+        let Some(task) = queue.waiting.pop_front() else {
+            self.queues.remove(path);
+            return None;
+        };
+        queue.busy = true;
+        Some(task)
+    }
+
+    /// The task under way is done, or waits for the user.
+    pub fn ended(&mut self, path: &Path) {
+        if let Some(queue) = self.queues.get_mut(path) {
+            queue.busy = false;
+        }
+    }
+
+    // What agents know.
+
+    pub fn seen(&self, session: SessionKey, path: &Path) -> Option<Rc<str>> {
+        self.seen.get(&(session, path.to_owned())).cloned()
+    }
+
+    pub fn see(&mut self, session: SessionKey, path: &Path, text: Rc<str>) {
+        self.seen.insert((session, path.to_owned()), text);
+    }
+
+    /// The sessions whose agents have read or written a file.
+    pub fn readers_of<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = SessionKey> + 'a {
+        self.seen.keys().filter(move |(_, known)| known == path).map(|(session, _)| *session)
+    }
+
+    /// A session is over.
+    pub fn forget(&mut self, session: SessionKey) {
+        self.seen.retain(|(key, _), _| *key != session);
+    }
+}
+
+/// A text that is to be in a buffer, as to its end.
+pub struct Content {
+    pub ends_with_newline: bool,
+}
+
+fn same_kind(a: &Task, b: &Task) -> bool {
+    std::mem::discriminant(a) == std::mem::discriminant(b)
+}
+
+/// Whether the buffer holds unsaved edits.
+pub fn is_modified(editor: &Editor, buf: Buf) -> bool {
+    editor.buf_option(buf, "modified").unwrap_or(false)
+}
+
+/// Saves a buffer whose text is the agent's; `with_autocmds` lets formatters change it first.
+pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Result<(), String> {
+    let name = editor.buf_name(buf);
+    if let Some(folder) = Path::new(&name).parent()
+        && !folder.exists()
+    {
+        // When this fails the write below says why.
+        let _ = std::fs::create_dir_all(folder);
+    }
+    // The time of the file was compared by us; for Neovim to do it, it would ask.
+    editor.helper::<()>("trust_once", (buf, Value::Nil)).map_err(|error| brief(&error))?;
+    let command = if with_autocmds { "silent keepalt write!" } else { "silent keepalt noautocmd write!" };
+    editor.command_in(buf, command).map_err(|error| brief(&error))?;
+    if !with_autocmds {
         let announce = || -> Result<()> {
             let options =
                 editor.table([("buffer", Value::Integer(buf.0)), ("modeline", Value::Boolean(false))])?;
@@ -154,45 +302,8 @@ impl Files {
         };
         // A failing autocommand of somebody else's does not undo the save.
         let _ = announce();
-        Ok(())
     }
-}
-
-/// A text from an agent, as a buffer holds it.
-pub struct Content {
-    /// Lines joined by `\n`, without a last line break.
-    pub text: String,
-    pub ends_with_newline: bool,
-}
-
-impl Content {
-    /// Line ends follow the buffer's 'fileformat'.
-    pub fn for_buffer(editor: &Editor, buf: Buf, content: &str) -> Self {
-        let format: String = editor.buf_option(buf, "fileformat").unwrap_or_default();
-        let mut text = if format == "dos" { content.replace("\r\n", "\n") } else { content.to_owned() };
-        let ends_with_newline = text.ends_with('\n') || text.is_empty();
-        if text.ends_with('\n') {
-            text.pop();
-        }
-        Self { text, ends_with_newline }
-    }
-}
-
-/// A buffer's text as its file would hold it.
-fn whole(editor: &Editor, buf: Buf) -> Result<Option<String>> {
-    let Some(mut text) = editor.text(buf)? else { return Ok(None) };
-    let ends: bool = editor.buf_option(buf, "endofline")?;
-    let fixes: bool = editor.buf_option(buf, "fixendofline")?;
-    let is_empty = text.is_empty() && editor.line_count(buf)? == 1;
-    if (ends || fixes) && !is_empty {
-        text.push('\n');
-    }
-    let format: String = editor.buf_option(buf, "fileformat")?;
-    Ok(Some(match format.as_str() {
-        "dos" => text.replace('\n', "\r\n"),
-        "mac" => text.replace('\n', "\r"),
-        _ => text,
-    }))
+    Ok(())
 }
 
 /// Links resolved as far as the path exists.

@@ -27,6 +27,7 @@ pub fn define(editor: &Editor) -> Result<()> {
         ("AcpDiffDelete", "DiffDelete"),
         ("AcpDiffAddWord", "DiffText"),
         ("AcpDiffDeleteWord", "DiffText"),
+        ("AcpConflict", "DiffChange"),
         ("AcpLocation", "Visual"),
         ("AcpAgentMark1", "DiagnosticInfo"),
         ("AcpAgentMark2", "DiagnosticOk"),

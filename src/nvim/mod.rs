@@ -156,8 +156,11 @@ fn watch(editor: &Editor) -> Result<()> {
             .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
         editor.api::<mlua::Value>("nvim_create_autocmd", (events.to_vec(), options)).map(drop)
     };
-    on(&["BufReadPost", "BufNewFile", "BufFilePost"], App::buffer_loaded)?;
+    on(&["BufReadPost"], App::buffer_read)?;
+    on(&["BufNewFile", "BufFilePost"], App::buffer_loaded)?;
     on(&["BufUnload"], App::buffer_unloaded)?;
+    on(&["BufModifiedSet"], App::buffer_modified)?;
+    on(&["BufWritePost"], App::buffer_saved)?;
     on(&["BufWinEnter"], App::buffer_shown)?;
     on(&["BufEnter"], App::buffer_entered)?;
     on(&["BufEnter"], App::buffer_visited)?;

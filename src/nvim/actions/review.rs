@@ -247,7 +247,7 @@ impl App {
         // A step of its own for `u`: what came before must not be undone along with it.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let ends_with_newline = editor.buf_option(buf, "endofline")?;
-        let content = files::Content { text, ends_with_newline };
+        let content = files::Content { ends_with_newline };
         let done = self.files.write(&editor, buf, &edits, &content);
         self.set_reviewed_tick(path, buf)?;
         if let Err(why) = done {

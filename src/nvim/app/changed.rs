@@ -25,6 +25,10 @@ pub struct Change {
     pub before: Option<String>,
     /// `None` for a file that is gone, or whose text nobody knows.
     pub after: Option<String>,
+    /// The rows of the text after that were touched, from 0, the last one excluded.
+    pub ranges: Vec<(usize, usize)>,
+    /// It is on the disk.
+    pub saved: bool,
 }
 
 /// A file's text as lines joined by `\n`, as buffers have them.
@@ -40,13 +44,22 @@ pub fn plain_lines(text: &str) -> String {
 
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
+        self.tally.add(&change);
         self.review_change(&change)?;
-        let Change { session, path, buf, .. } = change;
+        let Change { session, call, path, buf, ranges, saved, .. } = change;
         if let Some(buf) = buf.or_else(|| self.files.buf_of(&self.editor, &path)) {
             follow::list(&self.editor, buf)?;
         }
         self.refresh_diffs(session, &path)?;
-        self.emit("AcpFileChanged", session, json!({ "path": path }));
+        let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();
+        let call = call
+            .and_then(|entry| self.sessions.get(&session)?.entry(entry)?.tool())
+            .map(|call| call.id.0.clone());
+        self.emit(
+            "AcpFileChanged",
+            session,
+            json!({ "path": path, "ranges": ranges, "tool_call": call, "saved": saved }),
+        );
         Ok(())
     }
 }

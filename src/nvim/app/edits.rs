@@ -1,25 +1,64 @@
-//! Agents' writes to files that a buffer holds: worked out in the background, applied here.
+//! What is done with files that buffers hold, from start to end: an agent reads, an agent writes, the
+//! file on the disk was written by somebody else. Each goes through the same stages, none of which waits:
+//! the disk is looked at and texts are merged in the background, the buffer is read and edited in slices.
+//! When the user types in between, the stages begin again. What comes of it is in `landing`.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mlua::Result;
 
-use super::changed::Change;
-use super::{App, Job, Write};
-use crate::core::message::{Answer, AskId, Command, FileChange, JobId, Outcome, SessionKey, Severity, Work};
+use super::{App, Job};
+use crate::config::Save;
+use crate::core::changes::TextEdit;
+use crate::core::encoding::foreign;
+use crate::core::message::{
+    Answer, Command, FileChange, JobId, OnDisk, Outcome, SessionKey, Severity, Stamp, Work,
+};
+use crate::core::reconcile::{Base, Reconciled, Sides, body};
+use crate::core::slice;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::{Content, Written, canonical};
+use crate::nvim::files::applying::{Applying, Progress};
+use crate::nvim::files::reading::{Reading, as_file, as_lines};
+use crate::nvim::files::{FileJob, Landing, Task, brief, is_modified};
+use crate::nvim::later;
 
-/// How often an agent's write is worked out again because the user typed meanwhile.
-const TRIES: u32 = 3;
+/// How often a text is merged again because the user typed meanwhile, before it is done while the user
+/// waits.
+const TRIES: u32 = 20;
+
+/// How long, and how often, an edit is put off while the user completes a word or types a key of several.
+const WAIT: Duration = Duration::from_millis(50);
+const WAITS: u32 = 100;
+
+/// Between two slices keys are taken in.
+const PAUSE: Duration = Duration::from_millis(1);
 
 impl App {
     pub fn buffer_loaded(&mut self, buf: Buf) -> Result<()> {
         let Some(path) = self.files.loaded(&self.editor, buf) else { return Ok(()) };
         if self.background.is_some() {
             self.send(Command::FileLoaded { path: path.clone() })?;
+            self.buffer_modified(buf)?;
         }
         self.review_loaded(buf, &path)
+    }
+
+    /// A buffer was read from its file, or saved into it, just now.
+    pub(super) fn file_known(&mut self, buf: Buf) -> Result<()> {
+        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let tick = self.editor.changedtick(buf)?;
+        let job = self.next_job(Job::Stamp { path: path.clone(), buf, tick });
+        self.send(Command::Compute { job, work: Work::Stamp { path } })
+    }
+
+    pub fn buffer_read(&mut self, buf: Buf) -> Result<()> {
+        self.buffer_loaded(buf)?;
+        if self.background.is_some() && !is_modified(&self.editor, buf) {
+            self.file_known(buf)?;
+        }
+        Ok(())
     }
 
     pub fn buffer_unloaded(&mut self, buf: Buf) -> Result<()> {
@@ -34,35 +73,117 @@ impl App {
 
     /// The content of a file that a session has to do with is another one on the disk.
     pub(super) fn file_changed_outside(&mut self, path: &Path, kind: &FileChange) -> Result<()> {
-        match kind {
-            FileChange::Changed => self.files.refresh(&self.editor, path),
-            // The buffer keeps its text.
-            FileChange::Gone | FileChange::Renamed(_) => Ok(()),
+        let mut sessions = self.watching.sessions_of(path);
+        sessions.extend(self.files.readers_of(path));
+        // The one at work is the most likely to have done it.
+        let works = |key: &SessionKey| self.sessions.get(key).is_some_and(|session| session.is_working());
+        let session = sessions.iter().copied().find(works).or(sessions.first().copied());
+        if let FileChange::Renamed(to) = kind
+            && let Some(held) = self.files.held(path)
+        {
+            held.moved = Some(to.clone());
         }
+        self.file_touched(session, None, path)
     }
 
-    /// Has the smallest edits worked out in the background against the buffer as it is now.
-    pub(super) fn write(
-        &mut self,
-        session: SessionKey,
-        ask: AskId,
-        path: PathBuf,
-        content: String,
-        tries: u32,
-    ) -> Result<()> {
-        match self.files.snapshot(&self.editor, &path) {
-            Ok(snapshot) => {
-                let new = Content::for_buffer(&self.editor, snapshot.buf, &content).text;
-                let work = Work::Edits { old: snapshot.text.clone(), new };
-                let job = self.next_job(Job::Write(Write { session, ask, path, content, snapshot, tries }));
-                self.send(Command::Compute { job, work })
+    /// A buffer got its first unsaved edit, or was saved. What its edits began with is what the disk
+    /// holds now.
+    pub fn buffer_modified(&mut self, buf: Buf) -> Result<()> {
+        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let modified = is_modified(&self.editor, buf);
+        let Some(held) = self.files.held(&path) else { return Ok(()) };
+        if !modified {
+            (held.saved, held.is_new) = (None, false);
+        } else if held.saved.is_none() && self.background.is_some() {
+            return self.file_task(path, Task::Remember);
+        }
+        Ok(())
+    }
+
+    /// Has something done with a file that a buffer holds, after all that is to be done with it already.
+    pub(super) fn file_task(&mut self, path: PathBuf, task: Task) -> Result<()> {
+        if self.conflicts.about(&path) && matches!(task, Task::Read { .. }) {
+            // The user may take minutes to decide; the file can be read as it is.
+            let Some(buf) = self.files.buf_of(&self.editor, &path) else {
+                return self.refuse_task(&path, &task, "its buffer was just closed; try again");
+            };
+            let mut job = FileJob::new(path, buf, task);
+            job.aside = true;
+            return self.stage(Box::new(job), Self::examine);
+        }
+        if self.files.push(&path, task) { self.next_file_task(&path) } else { Ok(()) }
+    }
+
+    fn next_file_task(&mut self, path: &Path) -> Result<()> {
+        while let Some(task) = self.files.begin(path) {
+            match self.files.buf_of(&self.editor, path) {
+                Some(buf) => {
+                    let job = FileJob::new(path.to_owned(), buf, task);
+                    return self.stage(Box::new(job), Self::examine);
+                }
+                None => {
+                    self.files.ended(path);
+                    self.refuse_task(path, &task, "its buffer was just closed; try again")?;
+                }
             }
-            Err(why) => self.refuse(ask, &path, &why),
+        }
+        Ok(())
+    }
+
+    /// The task is over; the next one for the file may begin.
+    pub(super) fn end_task(&mut self, job: &FileJob) -> Result<()> {
+        if job.aside {
+            return Ok(());
+        }
+        self.files.ended(&job.path);
+        self.next_file_task(&job.path)
+    }
+
+    /// Goes on with a task. When that fails, who waits for it is told why.
+    pub(super) fn stage(
+        &mut self,
+        job: Box<FileJob>,
+        next: impl FnOnce(&mut Self, Box<FileJob>) -> Result<()>,
+    ) -> Result<()> {
+        let (path, task, aside) = (job.path.clone(), job.task.clone(), job.aside);
+        if self.files.buf_of(&self.editor, &path) != Some(job.buf) {
+            return self.again(job);
+        }
+        match next(self, job) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                if !aside {
+                    self.files.ended(&path);
+                }
+                self.refuse_task(&path, &task, &brief(&error))?;
+                self.next_file_task(&path)
+            }
         }
     }
 
-    fn refuse(&mut self, ask: AskId, path: &Path, why: &str) -> Result<()> {
-        let text = format!("couldn't write {}: {why}", path.display());
+    /// The buffer is another one, or none any more.
+    fn again(&mut self, job: Box<FileJob>) -> Result<()> {
+        let FileJob { path, task, aside, .. } = *job;
+        if !aside {
+            self.files.ended(&path);
+            self.files.push_front(&path, task);
+            return self.next_file_task(&path);
+        }
+        self.refuse_task(&path, &task, "its buffer was just closed; try again")
+    }
+
+    /// Tells an agent that its wish was not granted, and the user that a file on the disk was not taken.
+    pub(super) fn refuse_task(&mut self, path: &Path, task: &Task, why: &str) -> Result<()> {
+        let (ask, verb) = match task {
+            Task::Read { ask, .. } => (*ask, "read"),
+            Task::Write { ask, .. } => (*ask, "write"),
+            Task::Take { session, .. } => {
+                let text = format!("couldn't take {} from the disk: {why}", path.display());
+                return self.note(*session, Severity::Warning, text);
+            }
+            Task::Remember => return Ok(()),
+        };
+        let text = format!("couldn't {verb} {}: {why}", path.display());
         self.send(Command::Answer { ask, answer: Answer::Refused(text) })
     }
 
@@ -75,7 +196,22 @@ impl App {
 
     pub(super) fn computed(&mut self, job: JobId, outcome: Outcome) -> Result<()> {
         match (self.jobs.remove(&job), outcome) {
-            (Some(Job::Write(write)), Outcome::Edits(edits)) => self.finish_write(write, edits),
+            (Some(Job::File(job)), Outcome::Examined(disk)) => {
+                self.stage(job, |app, job| app.examined(job, disk))
+            }
+            (Some(Job::File(job)), Outcome::Reconciled(outcome)) => {
+                self.stage(job, |app, job| app.reconciled(job, *outcome))
+            }
+            (Some(Job::Mention(mention)), Outcome::Mention(text)) => self.mentioned(mention, text),
+            (Some(Job::Stamp { path, buf, tick }), Outcome::Stamped(stamp)) => {
+                if self.editor.buf_is_loaded(buf)
+                    && self.editor.changedtick(buf)? == tick
+                    && let Some(held) = self.files.held(&path)
+                {
+                    held.stamp = stamp;
+                }
+                Ok(())
+            }
             (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
                 self.asking.retry = true;
                 let waits = self
@@ -111,52 +247,351 @@ impl App {
         }
     }
 
-    fn finish_write(&mut self, write: Write, edits: Vec<crate::core::changes::TextEdit>) -> Result<()> {
-        let Write { session, ask, path, content, snapshot, tries } = write;
-        let fresh = self.editor.buf_is_loaded(snapshot.buf)
-            && self.editor.changedtick(snapshot.buf)? == snapshot.tick;
-        if !fresh && tries < TRIES {
-            return self.write(session, ask, path, content, tries + 1);
-        }
-        let (buf, before, edits) = if fresh {
-            (snapshot.buf, snapshot.text, edits)
-        } else {
-            // The user types faster than the background compares: now is the only time that fits.
-            match self.files.snapshot(&self.editor, &path) {
-                Ok(now) => {
-                    let new = Content::for_buffer(&self.editor, now.buf, &content).text;
-                    let edits = crate::core::changes::edits(&now.text, &new);
-                    (now.buf, now.text, edits)
-                }
-                Err(why) => return self.refuse(ask, &path, &why),
-            }
+    // The stages.
+
+    /// First, what is on the disk?
+    pub(super) fn examine(&mut self, job: Box<FileJob>) -> Result<()> {
+        let modified = is_modified(&self.editor, job.buf);
+        let kind: String = self.editor.buf_option(job.buf, "buftype")?;
+        let known = self.files.held(&job.path).and_then(|held| held.stamp);
+        let known = match &job.task {
+            // The live text is what is asked for.
+            Task::Read { .. } if modified || !kind.is_empty() => return self.read_on(job),
+            Task::Write { .. } if !kind.is_empty() => return self.read_on(job),
+            Task::Remember if !modified => return self.end_task(&job),
+            Task::Write { .. } if modified => None,
+            Task::Remember => None,
+            _ => known,
         };
-        let new = Content::for_buffer(&self.editor, buf, &content);
-        match self.files.write(&self.editor, buf, &edits, &new) {
-            Ok(written) => {
-                self.send(Command::Answer { ask, answer: Answer::Done })?;
-                self.wrote(session, &path, &edits)?;
-                let now = self.now();
-                if written == Written::LeftUnsaved
-                    && let Some(session) = self.sessions.get_mut(&session)
-                {
-                    let name = path.strip_prefix(&session.place.cwd).unwrap_or(&path).display().to_string();
-                    let text = format!(
-                        "{name} had unsaved edits: the agent's change is in the buffer, not saved yet"
-                    );
-                    session.notice(Severity::Info, text, now);
-                }
-                self.changed(Change {
-                    session,
-                    call: None,
-                    path: canonical(&path),
-                    buf: Some(buf),
-                    before: Some(before),
-                    after: self.editor.text(buf)?,
-                })?;
-                self.after_change(session)
+        let encoding = self.editor.buf_option(job.buf, "fileencoding")?;
+        let work = Work::Examine { path: job.path.clone(), encoding, known };
+        let job = self.next_job(Job::File(job));
+        self.send(Command::Compute { job, work })
+    }
+
+    fn examined(&mut self, mut job: Box<FileJob>, disk: OnDisk) -> Result<()> {
+        job.disk = disk;
+        let modified = is_modified(&self.editor, job.buf);
+        let buf = job.buf;
+        let Some(held) = self.files.held(&job.path) else { return self.again(job) };
+        match (&job.task, &job.disk) {
+            (Task::Remember, OnDisk::Text { stamp, .. })
+                if modified && held.stamp.is_some_and(|known| known != *stamp) =>
+            {
+                // It was written before anybody looked: what the edits began with is not known any more.
+                held.saved = None;
+                job.task = Task::Take { session: None, call: None };
+                self.read_on(job)
             }
-            Err(why) => self.refuse(ask, &path, &why),
+            (Task::Remember, OnDisk::Text { text, stamp, .. }) => {
+                if held.saved.is_none() && modified {
+                    held.saved = Some(text.as_str().into());
+                    held.stamp = Some(*stamp);
+                }
+                self.end_task(&job)
+            }
+            (Task::Remember, OnDisk::Gone) => {
+                held.is_new = modified && held.saved.is_none() && held.stamp.is_none();
+                self.end_task(&job)
+            }
+            (Task::Take { .. }, OnDisk::Text { .. })
+                if !modified && self.editor.line_count(buf)? == 1 && self.editor.line_len(buf, 0)? == 0 =>
+            {
+                // It may be new to Neovim, which asks about such a file unless it reads it.
+                self.editor.take_from_disk(buf)?;
+                self.end_task(&job)
+            }
+            (Task::Remember, _) | (Task::Take { .. }, OnDisk::Same) => self.end_task(&job),
+            (Task::Take { .. }, OnDisk::Gone) => self.file_gone(job),
+            (Task::Take { .. }, OnDisk::Unreadable(why)) if modified => {
+                let why = why.clone();
+                self.refuse_task(&job.path, &job.task, &why)?;
+                self.end_task(&job)
+            }
+            (Task::Take { .. }, OnDisk::Unreadable(_)) => {
+                // Neovim may know the encoding.
+                self.editor.take_from_disk(buf)?;
+                self.end_task(&job)
+            }
+            (Task::Take { .. }, OnDisk::Text { text, stamp, .. })
+                if modified && held.saved.as_deref() == Some(text) =>
+            {
+                if held.stamp != Some(*stamp) {
+                    held.stamp = Some(*stamp);
+                    let (stamp, is_new) = (*stamp, held.is_new);
+                    self.acknowledge(buf, false, is_new, stamp)?;
+                }
+                self.end_task(&job)
+            }
+            _ => self.read_on(job),
         }
     }
+
+    /// Then, what is in the buffer?
+    pub(super) fn read_on(&mut self, job: Box<FileJob>) -> Result<()> {
+        let reading = Reading::of(job.buf);
+        self.read_slice(job, reading)
+    }
+
+    fn read_slice(&mut self, mut job: Box<FileJob>, mut reading: Reading) -> Result<()> {
+        match reading.go_on(&self.editor)? {
+            Some(snapshot) => {
+                job.ours = snapshot;
+                self.read(job)
+            }
+            None => later(&self.editor.lua, PAUSE, move |app| {
+                app.stage(job, |app, job| app.read_slice(job, reading))
+            }),
+        }
+    }
+
+    fn read(&mut self, mut job: Box<FileJob>) -> Result<()> {
+        let modified = is_modified(&self.editor, job.buf);
+        let format: String = self.editor.buf_option(job.buf, "fileformat")?;
+        if !modified && !job.begun {
+            job.clean = Some(job.ours.text.as_str().into());
+        }
+        let Some(held) = self.files.held(&job.path) else { return self.again(job) };
+        if let OnDisk::Text { text, stamp, .. } = &job.disk {
+            let is_stale = match modified {
+                true => held.saved.as_deref().is_some_and(|saved| saved != text),
+                false => !is_same(&as_lines(text, &format), &job.ours.text),
+            };
+            if !is_stale {
+                held.stamp = Some(*stamp);
+                if modified && held.saved.is_none() {
+                    held.saved = Some(text.as_str().into());
+                }
+            } else if let Some(task) = job.task.checked() {
+                // Somebody else wrote the file: that comes first.
+                let session = job.session();
+                self.files.push_front(&job.path, task);
+                self.files.push_front(&job.path, Task::Take { session, call: None });
+                return self.end_task(&job);
+            }
+        }
+        match &job.task {
+            Task::Read { session, ask, line, limit, .. } => {
+                let (session, ask) = (*session, *ask);
+                let whole = as_file(&job.ours.text, &format);
+                let text = match (line, limit) {
+                    (None, None) => whole,
+                    (line, limit) => slice::lines(&whole, *line, *limit).to_owned(),
+                };
+                // Of an agent that reads parts it is not known which of them are how old: what it saw
+                // first is what is sure.
+                if (line, limit) == (&None, &None) || self.files.seen(session, &job.path).is_none() {
+                    self.files.see(session, &job.path, job.ours.text.as_str().into());
+                }
+                self.send(Command::Answer { ask, answer: Answer::Text(text) })?;
+                self.end_task(&job)
+            }
+            Task::Remember => self.end_task(&job),
+            Task::Write { .. } | Task::Take { .. } => self.merge(job, modified, &format),
+        }
+    }
+
+    /// Then, what are the two together?
+    fn merge(&mut self, job: Box<FileJob>, modified: bool, format: &str) -> Result<()> {
+        let sides = self.sides(&job, modified, format)?;
+        let Some(sides) = sides else {
+            // Only Neovim itself may change it.
+            if modified {
+                self.refuse_task(&job.path, &job.task, "its buffer is not 'modifiable' in Neovim")?;
+            } else {
+                self.editor.take_from_disk(job.buf)?;
+            }
+            return self.end_task(&job);
+        };
+        let work = Work::Reconcile(Box::new(sides));
+        let job = self.next_job(Job::File(job));
+        self.send(Command::Compute { job, work })
+    }
+
+    /// What comes together. `None` for a buffer that cannot take a text from the disk.
+    fn sides(&mut self, job: &FileJob, modified: bool, format: &str) -> Result<Option<Sides>> {
+        let modifiable: bool = self.editor.buf_option(job.buf, "modifiable").unwrap_or(true);
+        let agent = job.session().and_then(|key| self.sessions.get(&key)).map(|session| session.name());
+        let names = ["mine".to_owned(), agent.unwrap_or_else(|| "agent".to_owned())];
+        let ours = job.ours.text.clone();
+        let (picks, rest) = (job.picks.clone(), job.rest);
+        if let Some((half, whole)) = &job.half {
+            let (base, theirs) = (Base::Text(half.clone()), whole.clone());
+            return Ok(Some(Sides { base, ours, theirs, dos: false, picks, rest, names }));
+        }
+        let saved = self.files.held(&job.path).and_then(|held| held.saved.clone());
+        // What was clean when this began is what the user began with.
+        let saved = saved.or_else(|| job.clean.clone()).map(|text| Base::Text(text.to_string()));
+        let (base, theirs) = match &job.task {
+            Task::Write { session, content, .. } => {
+                if !modifiable {
+                    return Err(mlua::Error::runtime("its buffer is not 'modifiable' in Neovim"));
+                }
+                if self.editor.buf_option(job.buf, "readonly")? {
+                    let why = "its buffer is 'readonly' in Neovim; the user can :set noreadonly";
+                    return Err(mlua::Error::runtime(why));
+                }
+                let encoding: String = self.editor.buf_option(job.buf, "fileencoding")?;
+                if let Some(char) = foreign(content, &encoding) {
+                    let why = format!("the file is in {encoding}, which has no {char:?}; write it without");
+                    return Err(mlua::Error::runtime(why));
+                }
+                let seen = self.files.seen(*session, &job.path);
+                let base = match seen.map(|seen| Base::Text(seen.to_string())) {
+                    Some(base) => base,
+                    None if !modified => Base::Ours,
+                    None => saved.unwrap_or(match job.disk {
+                        OnDisk::Gone => Base::Text(String::new()),
+                        _ => Base::Unknown,
+                    }),
+                };
+                (base, content.strip_prefix('\u{feff}').unwrap_or(content))
+            }
+            _ if !modifiable => return Ok(None),
+            _ => {
+                let base = if modified { saved.unwrap_or(Base::Unknown) } else { Base::Ours };
+                let OnDisk::Text { text, .. } = &job.disk else { return Ok(None) };
+                (base, text.as_str())
+            }
+        };
+        let dos = format == "dos" || (job.task.is_take() && is_dos(theirs));
+        let theirs = if format == "mac" { as_lines(theirs, format) } else { theirs.to_owned() };
+        Ok(Some(Sides { base, ours, theirs, dos, picks, rest, names }))
+    }
+
+    fn reconciled(&mut self, mut job: Box<FileJob>, outcome: Reconciled) -> Result<()> {
+        if job.waits < WAITS && self.editor.helper("is_occupied", job.buf)? {
+            // An open menu has no end that could be waited for in all versions.
+            job.waits += 1;
+            return later(&self.editor.lua, WAIT, move |app| {
+                app.stage(job, |app, job| app.reconciled(job, outcome))
+            });
+        }
+        if self.editor.changedtick(job.buf)? != job.ours.tick {
+            job.tries += 1;
+            if job.tries < TRIES {
+                return self.read_on(job);
+            }
+        }
+        let outcome = match self.editor.changedtick(job.buf)? == job.ours.tick {
+            true => outcome,
+            false => match self.merge_now(&mut job)? {
+                Some(outcome) => outcome,
+                None => return self.end_task(&job),
+            },
+        };
+        match outcome {
+            Reconciled::Conflicts(clashes) => self.clashed(job, clashes),
+            Reconciled::Edits { edits, text, is_theirs } => {
+                let modified = is_modified(&self.editor, job.buf);
+                if !job.begun {
+                    job.was_clean = !modified;
+                    job.before = job.ours.text.clone();
+                }
+                let saves = job.was_clean || self.config.files.save == Save::Always;
+                if saves && !job.task.is_take() && self.is_stale(&job) {
+                    // Written by somebody else just now.
+                    job.tries += 1;
+                    return if job.tries < TRIES { self.examine(job) } else { self.give_up(&job) };
+                }
+                let is_theirs = is_theirs && job.half.is_none();
+                let landing = Landing { ranges: ranges(&edits), text, is_theirs };
+                if job.task.is_take() && job.was_clean && !edits.is_empty() {
+                    // Undone, the buffer is no longer what the disk holds: it is to count as modified then.
+                    self.editor.set_buf_option(job.buf, "modified", true)?;
+                }
+                let tick = self.editor.changedtick(job.buf)?;
+                let applying = Applying::new(job.buf, edits, &landing.text, tick);
+                job.begun = true;
+                self.apply_slice(job, applying, landing)
+            }
+        }
+    }
+
+    /// The user types faster than the background compares: now is the only time that fits.
+    fn merge_now(&mut self, job: &mut FileJob) -> Result<Option<Reconciled>> {
+        let mut reading = Reading::of(job.buf);
+        job.ours = loop {
+            if let Some(snapshot) = reading.go_on(&self.editor)? {
+                break snapshot;
+            }
+        };
+        let modified = is_modified(&self.editor, job.buf);
+        let format: String = self.editor.buf_option(job.buf, "fileformat")?;
+        Ok(self.sides(job, modified, &format)?.map(|sides| sides.reconcile()))
+    }
+
+    /// Whether the file is another one than the one that was looked at.
+    fn is_stale(&mut self, job: &FileJob) -> bool {
+        let known = match &job.disk {
+            OnDisk::Text { stamp, .. } => Some(*stamp),
+            _ => self.files.held(&job.path).and_then(|held| held.stamp),
+        };
+        match (stamp_of(&job.path), &job.disk) {
+            (now, OnDisk::Gone) => now.is_some(),
+            (now, _) => known.is_some() && now.is_some() && now != known,
+        }
+    }
+
+    fn give_up(&mut self, job: &FileJob) -> Result<()> {
+        self.refuse_task(&job.path, &job.task, "the file keeps changing on the disk; read it again")?;
+        self.end_task(job)
+    }
+
+    /// Last, the edits.
+    fn apply_slice(&mut self, mut job: Box<FileJob>, mut applying: Applying, landing: Landing) -> Result<()> {
+        match applying.go_on(&self.editor)? {
+            Progress::Done => self.landed(job, landing),
+            Progress::More => later(&self.editor.lua, PAUSE, move |app| {
+                app.stage(job, |app, job| app.apply_slice(job, applying, landing))
+            }),
+            Progress::Overtaken => {
+                // What the user did since the last slice is merged with what is left to do.
+                job.half = Some((applying.so_far(&job.ours.text), landing.text));
+                (job.picks, job.rest) = (Vec::new(), None);
+                job.tries += 1;
+                job.was_clean = false;
+                self.read_on(job)
+            }
+        }
+    }
+}
+
+/// The state of a file; one look at the disk that Neovim takes itself whenever it saves.
+pub(super) fn stamp_of(path: &Path) -> Option<Stamp> {
+    path.metadata().ok().map(|metadata| Stamp {
+        written: (metadata.mtime(), metadata.mtime_nsec()),
+        size: metadata.len(),
+        inode: metadata.ino(),
+    })
+}
+
+/// An empty file and one empty line look the same in a buffer.
+fn is_same(disk: &str, ours: &str) -> bool {
+    disk == ours || (body(disk).is_empty() && body(ours).is_empty())
+}
+
+/// Whether Neovim would read the file with 'fileformat' "dos".
+pub(super) fn is_dos(text: &str) -> bool {
+    let ends = text.matches('\n').count();
+    ends > 0 && text.matches("\r\n").count() == ends
+}
+
+/// The rows of the new text that edits have touched, from the top down; from 0, the last one excluded.
+fn ranges(edits: &[TextEdit]) -> Vec<(usize, usize)> {
+    let mut moved = 0_isize;
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for edit in edits.iter().rev() {
+        let (first, last, count) = match edit.whole_lines() {
+            Some((rows, lines)) => (rows.start, rows.end, lines.len()),
+            None => (edit.start.0, edit.end.0 + 1, edit.lines.len()),
+        };
+        let start = first.saturating_add_signed(moved);
+        match ranges.last_mut() {
+            Some(range) if range.1 >= start => range.1 = start + count,
+            _ => ranges.push((start, start + count)),
+        }
+        moved += count as isize - (last - first) as isize;
+    }
+    ranges
 }

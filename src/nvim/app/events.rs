@@ -13,7 +13,7 @@ use crate::core::message::{
 use crate::core::session::{LoggedIn, Moment};
 use crate::core::transcript::readable;
 use crate::nvim::editor::Level;
-use crate::nvim::files::canonical;
+use crate::nvim::files::{Task, canonical};
 use crate::nvim::terminal::Program;
 
 impl App {
@@ -137,6 +137,8 @@ impl App {
                         buf: None,
                         before: before.map(|text| plain_lines(&text)),
                         after: after.map(|text| plain_lines(&text)),
+                        ranges: Vec::new(),
+                        saved: true,
                     })?;
                 }
             }
@@ -164,6 +166,7 @@ impl App {
                             self.announce(key, &format!("{name} has ended"), Level::Error);
                         }
                     }
+                    self.drop_conflicts(key)?;
                     self.review.clear_session(&self.editor, key)?;
                     self.no_longer_at_work(key)?;
                     self.after_change(key)?;
@@ -224,14 +227,14 @@ impl App {
                 }
             }
             Question::Read { path, line, limit } => {
-                let answer = match self.files.read(&self.editor, &path, line, limit) {
-                    Ok(text) => Answer::Text(text),
-                    Err(why) => Answer::Refused(format!("couldn't read {}: {why}", path.display())),
-                };
-                self.send(Command::Answer { ask, answer })?;
+                let task = Task::Read { session: key, ask, line, limit, checked: false };
+                self.file_task(path.clone(), task)?;
                 self.file_visited(key, &path, Lines::span(line, limit), Verb::Reading)?;
             }
-            Question::Write { path, content } => self.write(key, ask, path, content, 0)?,
+            Question::Write { path, content } => {
+                let content = content.into();
+                self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
+            }
             Question::Outside { path, target, access } => {
                 self.asked_outside(key, ask, (path, target), access, now)?;
             }
@@ -254,6 +257,7 @@ impl App {
         let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
         self.emit("AcpTurnEnded", key, data);
         self.send_all(commands)?;
+        self.drop_conflicts(key)?;
         self.review.clear_session(&self.editor, key)?;
         self.no_longer_at_work(key)?;
         self.settle_reviews(key, crate::config::Stay::Turn)?;

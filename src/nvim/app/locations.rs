@@ -304,21 +304,6 @@ impl App {
         // By now it may have been us who showed it in another window.
         if self.editor.current_buf()? == buf { follow::entered(&self.editor, buf) } else { Ok(()) }
     }
-
-    /// Where an edit of the agent's begins, and the lines that are new there.
-    pub(super) fn wrote(
-        &mut self,
-        key: SessionKey,
-        path: &Path,
-        edits: &[crate::core::changes::TextEdit],
-    ) -> Result<()> {
-        let first = edits.iter().min_by_key(|edit| edit.start);
-        let lines = first.and_then(|edit| {
-            let count = u32::try_from(edit.lines.len()).ok();
-            Lines::span(u32::try_from(edit.start.0 + 1).ok(), count)
-        });
-        self.file_visited(key, path, lines, Verb::Editing)
-    }
 }
 
 /// A place as the user's Lua gets it.

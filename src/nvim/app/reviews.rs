@@ -61,7 +61,7 @@ impl App {
 
     /// A change came about whose texts are known, of one side at least.
     pub(super) fn review_change(&mut self, change: &Change) -> Result<()> {
-        let Change { session, call, path, buf, before, after } = change;
+        let Change { session, call, path, buf, before, after, .. } = change;
         if before.is_none() && after.is_none() {
             return Ok(());
         }

@@ -178,6 +178,7 @@ impl App {
         }
         let commands = session.cancel(now);
         let any = !commands.is_empty();
+        self.drop_conflicts(key)?;
         self.send_all(commands)?;
         self.after_change(key)?;
         Ok(any)
@@ -243,6 +244,9 @@ impl App {
             self.windows.forget(key);
             chat.close(&self.editor);
         }
+        self.drop_conflicts(key)?;
+        self.files.forget(key);
+        self.tally.forget(key);
         self.sessions.remove(&key);
         self.bars.remove(&key);
         self.taken_up.remove(&key);

@@ -1,13 +1,15 @@
 //! What a tool call shows beyond the chat: by `diffs` its changes. Its places are left to `locations`.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
 use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, ToolKind};
-use crate::core::tool_call::Status;
+use crate::core::tool_call::{Status, ToolCall};
+use crate::nvim::files::Task;
 use crate::nvim::follow;
 
 impl App {
@@ -23,12 +25,12 @@ impl App {
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let (over, done) = (call.status.is_over(), call.status == Status::Done);
         let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
-        let touched: Vec<PathBuf> = match over && changes {
-            true => call.diffs().map(|diff| session.place.cwd.join(&diff.path)).collect(),
-            false => Vec::new(),
+        let touched = match changes || over {
+            true => touched(call, &session.place.cwd),
+            false => BTreeSet::new(),
         };
         for path in touched {
-            self.files.refresh(&self.editor, &path)?;
+            self.file_touched(Some(key), Some(entry), &path)?;
             if done && let Some(buf) = self.files.buf_of(&self.editor, &path) {
                 follow::list(&self.editor, buf)?;
             }
@@ -48,4 +50,23 @@ impl App {
         }
         Ok(())
     }
+
+    /// A session's agent may have written a file itself: a buffer that holds it takes what is on the disk.
+    pub(super) fn file_touched(
+        &mut self,
+        session: Option<SessionKey>,
+        call: Option<EntryId>,
+        path: &Path,
+    ) -> Result<()> {
+        let Some(buf) = self.files.buf_of(&self.editor, path) else { return Ok(()) };
+        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        self.file_task(path, Task::Take { session, call })
+    }
+}
+
+/// The files that a call may have written.
+fn touched(call: &ToolCall, cwd: &Path) -> BTreeSet<PathBuf> {
+    let diffs = call.diffs().map(|diff| diff.path.clone());
+    let places = call.places().into_iter().map(|place| place.path);
+    diffs.chain(places).map(|path| cwd.join(path)).collect()
 }

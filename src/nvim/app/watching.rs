@@ -2,13 +2,14 @@
 //! help: the background is told of each once, and tells when the file is another one on the disk.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
 use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, SessionKey};
+use crate::nvim::files::canonical;
 
 /// What the background has been told to watch.
 #[derive(Default)]
@@ -18,6 +19,14 @@ impl Watching {
     /// The session is over: the background has given up its files.
     pub fn ended(&mut self, session: SessionKey) {
         self.0.retain(|(known, _)| *known != session);
+    }
+
+    /// The sessions that have to do with a file, links resolved.
+    pub fn sessions_of(&self, path: &Path) -> Vec<SessionKey> {
+        let is_it = |known: &Path| {
+            known == path || (known.file_name() == path.file_name() && canonical(known) == path)
+        };
+        self.0.iter().filter(|(_, known)| is_it(known)).map(|(session, _)| *session).collect()
     }
 }
 

@@ -1,0 +1,281 @@
+//! What comes of a text that has landed in a buffer: it is saved or left unsaved, Neovim is told that it
+//! knows the file, agents get their answers and the user a line in the chat. And what becomes of a buffer
+//! whose file is gone.
+
+use std::path::Path;
+
+use mlua::{Result, Value};
+
+use super::App;
+use super::changed::Change;
+use super::edits::{is_dos, stamp_of};
+use crate::config::Save;
+use crate::core::entry::EntryId;
+use crate::core::locations::{Lines, Verb};
+use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp};
+use crate::core::reconcile::body;
+use crate::nvim::editor::Buf;
+use crate::nvim::files::reading::{Reading, as_lines};
+use crate::nvim::files::{FileJob, Landing, Task, canonical, is_modified, save};
+
+/// How many entries back a tool call is looked for.
+const RECENT: usize = 64;
+
+impl App {
+    pub(super) fn landed(&mut self, job: Box<FileJob>, landing: Landing) -> Result<()> {
+        self.set_end_of_file(job.buf, &landing.text)?;
+        match &job.task {
+            Task::Write { .. } => self.landed_write(&job, landing)?,
+            Task::Take { .. } => self.landed_take(&job, landing)?,
+            Task::Read { .. } | Task::Remember => {}
+        }
+        self.end_task(&job)
+    }
+
+    fn set_end_of_file(&self, buf: Buf, text: &str) -> Result<()> {
+        let ended = text.ends_with('\n') || text.is_empty();
+        if self.editor.buf_option::<bool>(buf, "endofline")? != ended {
+            self.editor.set_buf_option(buf, "endofline", ended)?;
+        }
+        if !ended && self.editor.buf_option::<bool>(buf, "fixendofline")? {
+            // Saving would add the line break that the text does not have.
+            self.editor.set_buf_option(buf, "fixendofline", false)?;
+        }
+        Ok(())
+    }
+
+    fn landed_write(&mut self, job: &FileJob, landing: Landing) -> Result<()> {
+        let Task::Write { session, ask, content, .. } = &job.task else { return Ok(()) };
+        let (key, ask) = (*session, *ask);
+        let format: String = self.editor.buf_option(job.buf, "fileformat")?;
+        let kind: String = self.editor.buf_option(job.buf, "buftype")?;
+        let mut after = landing.text;
+        let mut failed = None;
+        let saves = job.was_clean || self.config.files.save == Save::Always;
+        if saves {
+            let formats = self.config.files.format_on_save || !kind.is_empty();
+            let tick = self.editor.changedtick(job.buf)?;
+            match save(&self.editor, job.buf, formats) {
+                Ok(()) => {
+                    let stamp = stamp_of(&job.path);
+                    if let Some(held) = self.files.held(&job.path) {
+                        (held.stamp, held.saved) = (stamp, None);
+                    }
+                }
+                Err(why) => failed = Some(why),
+            }
+            if formats && self.editor.changedtick(job.buf)? != tick {
+                let mut reading = Reading::of(job.buf);
+                after = loop {
+                    if let Some(snapshot) = reading.go_on(&self.editor)? {
+                        break snapshot.text;
+                    }
+                };
+            }
+        }
+        // The agent does not know what the user added, so it has seen what it wrote, and no more. What a
+        // formatter made of it is what it will find.
+        let seen = if landing.is_theirs { after.clone() } else { as_lines(content, &format) };
+        self.files.see(key, &job.path, seen.into());
+        let answer = match &failed {
+            None => Answer::Done,
+            Some(why) => Answer::Refused(format!(
+                "couldn't write {}: the change is in Neovim's buffer, but could not be saved: {why}",
+                job.path.display()
+            )),
+        };
+        self.send(Command::Answer { ask, answer })?;
+        let name = self.short_name(Some(key), &job.path);
+        if let Some(why) = &failed {
+            let text = format!("{name} holds the agent's change, but could not be saved: {why}; :write it");
+            self.note(Some(key), Severity::Warning, text)?;
+        } else if !saves {
+            let text =
+                format!("{name} had unsaved edits: the agent's change is in the buffer, not saved yet");
+            self.note(Some(key), Severity::Info, text)?;
+        }
+        let lines = landing.ranges.first().and_then(|(first, end)| {
+            Lines::span(u32::try_from(first + 1).ok(), u32::try_from(end.saturating_sub(*first).max(1)).ok())
+        });
+        self.file_visited(key, &job.path, lines, Verb::Editing)?;
+        let call = self.call_about(key, &job.path);
+        self.changed(Change {
+            session: key,
+            call,
+            path: job.path.clone(),
+            buf: Some(job.buf),
+            before: Some(body(&job.before).to_owned()),
+            after: Some(body(&after).to_owned()),
+            ranges: landing.ranges,
+            saved: saves && failed.is_none(),
+        })?;
+        self.after_change(key)
+    }
+
+    fn landed_take(&mut self, job: &FileJob, landing: Landing) -> Result<()> {
+        let Task::Take { session, call } = &job.task else { return Ok(()) };
+        let OnDisk::Text { text, bomb, stamp } = &job.disk else { return Ok(()) };
+        let is_clean = landing.is_theirs;
+        if self.editor.buf_option::<bool>(job.buf, "bomb")? != *bomb {
+            self.editor.set_buf_option(job.buf, "bomb", *bomb)?;
+        }
+        let format: String = self.editor.buf_option(job.buf, "fileformat")?;
+        let on_disk = match text.contains('\n') {
+            true if is_dos(text) => "dos",
+            true if format == "dos" => "unix",
+            _ => &format,
+        };
+        if on_disk != format {
+            self.editor.set_buf_option(job.buf, "fileformat", on_disk)?;
+        }
+        let is_new = self.files.held(&job.path).is_some_and(|held| held.is_new);
+        self.acknowledge(job.buf, is_clean, is_new, *stamp)?;
+        if let Some(held) = self.files.held(&job.path) {
+            held.stamp = Some(*stamp);
+            held.saved = (!is_clean).then(|| text.as_str().into());
+        }
+        if landing.text == job.before {
+            return Ok(());
+        }
+        let Some(key) = *session else { return Ok(()) };
+        if !is_clean {
+            let name = self.short_name(Some(key), &job.path);
+            let text = format!("{name} had unsaved edits: the change on the disk is merged into them");
+            self.note(Some(key), Severity::Info, text)?;
+        }
+        let call = call.or_else(|| self.call_about(key, &job.path));
+        self.changed(Change {
+            session: key,
+            call,
+            path: job.path.clone(),
+            buf: Some(job.buf),
+            before: Some(body(&job.before).to_owned()),
+            after: Some(body(&landing.text).to_owned()),
+            ranges: landing.ranges,
+            saved: is_clean,
+        })?;
+        self.clear_gone(job.buf)?;
+        self.after_change(key)
+    }
+
+    /// Tells Neovim that the buffer knows what is on the disk.
+    pub(super) fn acknowledge(&self, buf: Buf, is_clean: bool, is_new: bool, stamp: Stamp) -> Result<()> {
+        self.editor.helper::<()>("acknowledge", (buf, is_clean, is_new))?;
+        let stamp = self.editor.lua.create_sequence_from([
+            Value::Integer(stamp.written.0),
+            Value::Integer(stamp.written.1),
+            Value::Integer(i64::try_from(stamp.size).unwrap_or(i64::MAX)),
+        ])?;
+        self.editor.helper("trust_once", (buf, stamp))
+    }
+
+    // A file that is gone.
+
+    /// The buffer keeps its text, which is now the only one.
+    pub(super) fn file_gone(&mut self, job: Box<FileJob>) -> Result<()> {
+        let Some(held) = self.files.held(&job.path) else { return self.end_task(&job) };
+        // A file that was never there is not missed.
+        let was_there = held.stamp.take().is_some() || held.saved.is_some();
+        held.saved = None;
+        let moved = held.moved.take();
+        let is_new = !was_there && self.editor.line_count(job.buf)? == 1 && {
+            let first = self.editor.line_len(job.buf, 0)?;
+            first == 0
+        };
+        if is_new || self.is_marked_gone(job.buf)? {
+            return self.end_task(&job);
+        }
+        self.editor.helper::<()>("acknowledge", (job.buf, false, false))?;
+        let name = self.short_name(job.session(), &job.path);
+        let moved = moved.map(|to| self.short_name(job.session(), &to));
+        self.mark_gone(job.buf, moved.as_deref())?;
+        let text = match moved {
+            None => format!(
+                "{name} is gone from the disk; its buffer keeps the text: :write puts it back, :bdelete! drops it"
+            ),
+            Some(to) => format!(
+                "{name} is {to} now; its buffer keeps the text: :edit {to} opens the new one, :write puts the \
+                 old one back"
+            ),
+        };
+        self.note(job.session(), Severity::Warning, text)?;
+        self.end_task(&job)
+    }
+
+    fn is_marked_gone(&self, buf: Buf) -> Result<bool> {
+        let ns = self.editor.namespace("acp.gone")?;
+        let marks: Vec<Value> =
+            self.editor.api("nvim_buf_get_extmarks", (buf, ns, 0, -1, self.editor.lua.create_table()?))?;
+        Ok(!marks.is_empty())
+    }
+
+    fn mark_gone(&self, buf: Buf, moved: Option<&str>) -> Result<()> {
+        let ns = self.editor.namespace("acp.gone")?;
+        let text = match moved {
+            None => "  deleted on the disk; :write puts it back".to_owned(),
+            Some(to) => format!("  renamed to {to}"),
+        };
+        let chunk = self.editor.lua.create_sequence_from([
+            self.editor.lua.create_string(text)?,
+            self.editor.lua.create_string("AcpError")?,
+        ])?;
+        let options = self.editor.table([
+            ("virt_text", Value::Table(self.editor.lua.create_sequence_from([chunk])?)),
+            ("virt_text_pos", self.editor.string("eol")?),
+        ])?;
+        self.editor.set_extmark(buf, ns, 0, 0, options).map(drop)
+    }
+
+    pub(super) fn clear_gone(&self, buf: Buf) -> Result<()> {
+        self.editor.clear_namespace(buf, self.editor.namespace("acp.gone")?, 0, -1)
+    }
+
+    // For the chat.
+
+    /// A line in the chat of a session, or of the one used last.
+    pub(super) fn note(&mut self, key: Option<SessionKey>, severity: Severity, text: String) -> Result<()> {
+        let now = self.now();
+        let Some(key) = key.or(self.current) else { return Ok(()) };
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.notice(severity, text, now);
+        }
+        self.after_change(key)
+    }
+
+    /// A path as the session's user would write it.
+    pub fn short_name(&self, key: Option<SessionKey>, path: &Path) -> String {
+        let session = key.or(self.current).and_then(|key| self.sessions.get(&key));
+        let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
+        let short = path.strip_prefix(&cwd).or_else(|_| path.strip_prefix(canonical(&cwd)));
+        short.unwrap_or(path).display().to_string()
+    }
+
+    /// The newest tool call of a session that speaks of a file.
+    pub(super) fn call_about(&self, key: SessionKey, path: &Path) -> Option<EntryId> {
+        let session = self.sessions.get(&key)?;
+        let names = |named: &Path| {
+            let full = session.place.cwd.join(named);
+            full == path || (full.file_name() == path.file_name() && canonical(&full) == path)
+        };
+        let about = |entry: EntryId| {
+            let call = session.entry(entry)?.tool()?;
+            let mut paths = call.diffs().map(|diff| diff.path.as_path());
+            let named = paths.any(names) || call.places().iter().any(|place| names(&place.path));
+            named.then_some(call.status.is_over())
+        };
+        let calls = (0..session.entries().len()).rev().take(RECENT).map(EntryId);
+        let found: Vec<(EntryId, bool)> = calls.filter_map(|id| Some((id, about(id)?))).collect();
+        found.iter().find(|(_, over)| !over).or(found.first()).map(|(id, _)| *id)
+    }
+
+    pub fn buffer_saved(&mut self, buf: Buf) -> Result<()> {
+        if self.background.is_some() && self.files.name_of(buf).is_some() {
+            self.clear_gone(buf)?;
+            if !is_modified(&self.editor, buf) {
+                self.buffer_modified(buf)?;
+                self.file_known(buf)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Unsaved edits when a prompt goes out: agents that read the disk do not see them, so they are told, or
+//! the buffers are saved. A prompt that waits for its differences to be worked out is held here.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use mlua::Result;
+
+use super::edits::stamp_of;
+use super::{App, Job};
+use crate::config::Unsaved;
+use crate::core::message::{Command, Content, SessionKey, Severity, UnsavedText, Work};
+use crate::nvim::editor::Buf;
+use crate::nvim::files::{canonical, is_modified, save};
+
+/// The differences of longer texts are not told, only that there are some.
+const LONGEST: usize = 20_000;
+
+/// What each agent was told of last: the buffers' files and ticks.
+#[derive(Default)]
+pub struct Mentions(HashMap<SessionKey, Vec<(PathBuf, u64)>>);
+
+/// A prompt on its way.
+pub struct Mention {
+    pub session: SessionKey,
+    content: Vec<Content>,
+    names: Vec<String>,
+}
+
+impl App {
+    /// What is to be sent now in the place of a prompt. `None`: it follows.
+    pub(super) fn with_mention(
+        &mut self,
+        session: SessionKey,
+        content: Vec<Content>,
+    ) -> Result<Option<Command>> {
+        let unsaved = self.unsaved_of(session);
+        if unsaved.is_empty() || self.config.files.unsaved == Unsaved::Nothing {
+            self.mentions.0.remove(&session);
+            return Ok(Some(Command::Prompt { session, content }));
+        }
+        if self.config.files.unsaved == Unsaved::Save {
+            for (path, buf) in unsaved {
+                self.save_before_prompt(session, path, buf)?;
+            }
+            return Ok(Some(Command::Prompt { session, content }));
+        }
+        let mut ticks = Vec::new();
+        for (path, buf) in &unsaved {
+            // What the edits began with is needed for more than this.
+            self.buffer_modified(*buf)?;
+            ticks.push((path.clone(), self.editor.changedtick(*buf)?));
+        }
+        if self.mentions.0.get(&session) == Some(&ticks) {
+            return Ok(Some(Command::Prompt { session, content }));
+        }
+        self.mentions.0.insert(session, ticks);
+        let mut files = Vec::new();
+        let mut names = Vec::new();
+        for (path, buf) in unsaved {
+            let name = self.short_name(Some(session), &path);
+            let is_short = self.editor.line_count(buf)? <= LONGEST;
+            let base = self.files.held(&path).and_then(|held| held.saved.clone()).filter(|_| is_short);
+            let ours = if base.is_some() { self.editor.text(buf)? } else { None };
+            files.push(UnsavedText { name: name.clone(), saved: base.map(|base| base.to_string()), ours });
+            names.push(name);
+        }
+        let job = self.next_job(Job::Mention(Mention { session, content, names }));
+        self.dispatch(Command::Compute { job, work: Work::Mention(files) })?;
+        Ok(None)
+    }
+
+    pub(super) fn mentioned(&mut self, mention: Mention, text: String) -> Result<()> {
+        let Mention { session, mut content, names } = mention;
+        content.push(Content::Text(text));
+        let name = self.sessions.get(&session).map(|session| session.name()).unwrap_or_default();
+        let files = match &*names {
+            few if few.len() <= 4 => few.join(", "),
+            many => format!("{} and {} more", many[..3].join(", "), many.len() - 3),
+        };
+        self.note(Some(session), Severity::Info, format!("{name} is told of unsaved edits in {files}"))?;
+        self.dispatch(Command::Prompt { session, content })
+    }
+
+    /// A prompt that is to be stopped must be there first.
+    pub(super) fn send_held(&mut self, session: SessionKey) -> Result<()> {
+        let is_it = |job: &Job| matches!(job, Job::Mention(mention) if mention.session == session);
+        let held = self.jobs.iter().find(|(_, job)| is_it(job)).map(|(id, _)| *id);
+        match held.and_then(|id| self.jobs.remove(&id)) {
+            Some(Job::Mention(Mention { session, content, .. })) => {
+                self.dispatch(Command::Prompt { session, content })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The files in the session's folders with unsaved edits, by name.
+    fn unsaved_of(&self, session: SessionKey) -> Vec<(PathBuf, Buf)> {
+        let Some(session) = self.sessions.get(&session) else { return Vec::new() };
+        let roots: Vec<PathBuf> =
+            [&session.place.cwd].into_iter().chain(&session.place.additional).map(|p| canonical(p)).collect();
+        let mut unsaved: Vec<(PathBuf, Buf)> = self
+            .files
+            .all()
+            .filter(|(path, held)| {
+                roots.iter().any(|root| path.starts_with(root)) && is_modified(&self.editor, held.buf)
+            })
+            .map(|(path, held)| (path.to_owned(), held.buf))
+            .collect();
+        unsaved.sort();
+        unsaved
+    }
+
+    fn save_before_prompt(&mut self, session: SessionKey, path: PathBuf, buf: Buf) -> Result<()> {
+        let known = self.files.held(&path).and_then(|held| held.stamp);
+        let failed = match stamp_of(&path) {
+            // Neovim would ask; a prompt must not overwrite what it was not asked to.
+            now if now.is_some() && known.is_some() && now != known => {
+                Some("it was changed on the disk; :write asks what to do".to_owned())
+            }
+            _ if self.editor.buf_option(buf, "readonly").unwrap_or(false) => {
+                Some("its buffer is 'readonly'".to_owned())
+            }
+            _ => save(&self.editor, buf, true).err(),
+        };
+        match failed {
+            Some(why) => {
+                let name = self.short_name(Some(session), &path);
+                self.note(Some(session), Severity::Warning, format!("couldn't save {name}: {why}"))
+            }
+            None => self.buffer_saved(buf),
+        }
+    }
+}
