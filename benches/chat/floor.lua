@@ -222,8 +222,8 @@ function M.prompt(text)
 end
 
 --- Takes up an earlier session, and has it measured.
-function M.load(last, ticks)
-  _G.probe.run(last, ticks, function()
+function M.load(probe, last, ticks)
+  probe.run(last, ticks, function()
     asked = asked + 1
     send({
       id = asked,

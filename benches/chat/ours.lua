@@ -26,14 +26,14 @@ function M.buffer()
 end
 
 --- Takes up the session that the agent lists as the only one, and has it measured.
-function M.load(last, ticks)
+function M.load(probe, last, ticks)
   local questions = 0
   vim.ui.select = function(items, _, choose)
     questions = questions + 1
     if questions == 1 then
       return choose(items[2], 2)
     end
-    _G.probe.run(last, ticks, function(watch)
+    probe.run(last, ticks, function(watch)
       vim.api.nvim_create_autocmd("FileType", {
         pattern = "acp",
         once = true,

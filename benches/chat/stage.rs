@@ -150,7 +150,7 @@ impl Stage {
     /// Takes up an earlier session of the agent's, and waits until all of it is there.
     pub fn load_and_rest(&mut self, clock: Clock) -> Measured {
         let args = [LAST.into(), (clock == Clock::Ticking).into()];
-        self.nvim.exec_lua("bench.load(...)", args);
+        self.nvim.exec_lua("bench.load(probe, ...)", args);
         self.rest()
     }
 
