@@ -157,7 +157,9 @@ impl Keys {
     }
 
     fn type_due(&mut self, stage: &mut Stage) {
-        while self.begun + self.every * self.since <= Instant::now() {
+        // What scrolls away would never be seen.
+        let room = self.area.width * (self.area.height - 1);
+        while self.typed < room && self.begun + self.every * self.since <= Instant::now() {
             let at = Instant::now();
             stage.nvim.type_ahead(&Self::letter(self.typed).to_string());
             self.waiting.push_back((self.typed, at));
