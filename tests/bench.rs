@@ -40,6 +40,31 @@ fn a_paced_stream_in_a_full_chat_runs_to_its_end() {
 }
 
 #[test]
+fn keys_are_typed_into_bursts_and_on_a_busy_machine() {
+    play(Scenario::KeysBurst);
+    play(Scenario::Busy);
+}
+
+#[test]
+fn an_earlier_session_is_loaded() {
+    play(Scenario::Load);
+}
+
+#[test]
+fn questions_with_diffs_are_shown() {
+    play(Scenario::Diff);
+    play(Scenario::DiffLarge);
+}
+
+#[test]
+fn files_are_read_and_written() {
+    play(Scenario::Reads);
+    play(Scenario::ReadLarge);
+    play(Scenario::Writes);
+    play(Scenario::Rewrite);
+}
+
+#[test]
 fn prompts_arrive() {
     play(Scenario::Prompt);
 }

@@ -11,6 +11,7 @@ local buf, win, stdin, session
 local asked, answered = 2, 0
 local pending = {}
 local take
+local marks = api.nvim_create_namespace("floor")
 
 local function append(text)
   api.nvim_buf_set_text(buf, -1, -1, -1, -1, vim.split(text, "\n", { plain = true }))
@@ -66,6 +67,8 @@ local function text_of(update)
   local kind = update.sessionUpdate
   if kind == "agent_message_chunk" then
     return update.content.text
+  elseif kind == "user_message_chunk" then
+    return "\n" .. update.content.text .. "\n"
   elseif kind == "agent_thought_chunk" then
     return update.content.text .. "\n"
   elseif kind == "tool_call" then
@@ -75,8 +78,71 @@ local function text_of(update)
   end
 end
 
+local function lines_of(text)
+  local lines = vim.split(text, "\n", { plain = true })
+  if lines[#lines] == "" then
+    lines[#lines] = nil
+  end
+  return lines
+end
+
+--- A diff as lines in the chat, and as marks in the file.
+local function show_diff(diff)
+  local target = vim.fn.bufadd(diff.path)
+  local old, new = lines_of(diff.oldText), lines_of(diff.newText)
+  local hunks = vim.diff(diff.oldText, diff.newText, { result_type = "indices" })
+  local text = {}
+  for _, hunk in ipairs(hunks) do
+    local from, count, to, more = unpack(hunk)
+    local virtual = {}
+    for row = from, from + count - 1 do
+      text[#text + 1] = "- " .. old[row]
+      api.nvim_buf_set_extmark(target, marks, row - 1, 0, { line_hl_group = "DiffDelete" })
+    end
+    for row = to, to + more - 1 do
+      text[#text + 1] = "+ " .. new[row]
+      virtual[#virtual + 1] = { { new[row], "DiffAdd" } }
+    end
+    local row = math.max(from + math.max(count, 1) - 2, 0)
+    api.nvim_buf_set_extmark(target, marks, row, 0, { virt_lines = virtual })
+  end
+  append(table.concat(text, "\n") .. "\n")
+end
+
+--- What the agent asks for. A write replaces the whole buffer.
+local requests = {
+  ["fs/read_text_file"] = function(params)
+    local lines = api.nvim_buf_get_lines(vim.fn.bufadd(params.path), 0, -1, false)
+    return { content = table.concat(lines, "\n") .. "\n" }
+  end,
+  ["fs/write_text_file"] = function(params)
+    api.nvim_buf_set_lines(vim.fn.bufadd(params.path), 0, -1, false, lines_of(params.content))
+    return vim.empty_dict()
+  end,
+  ["session/request_permission"] = function(params, answer)
+    show_diff(params.toolCall.content[1])
+    vim.ui.select(params.options, {}, function(option)
+      answer({ outcome = { outcome = "selected", optionId = option.optionId } })
+    end)
+  end,
+}
+
+local function serve(message)
+  local function answer(result)
+    send({ id = message.id, result = result })
+  end
+  local result = requests[message.method](message.params, answer)
+  if result then
+    answer(result)
+  end
+end
+
 local function hear(message)
-  if message.method == "session/update" then
+  if requests[message.method] then
+    vim.schedule(function()
+      serve(message)
+    end)
+  elseif message.method == "session/update" then
     local text = text_of(message.params.update)
     if text then
       take(text)
@@ -153,6 +219,19 @@ function M.prompt(text)
     method = "session/prompt",
     params = { sessionId = session, prompt = { { type = "text", text = text } } },
   })
+end
+
+--- Takes up an earlier session, and has it measured.
+function M.load(probe, last, ticks)
+  probe.run(last, ticks, function()
+    asked = asked + 1
+    send({
+      id = asked,
+      method = "session/load",
+      params = { sessionId = "old", cwd = uv.cwd(), mcpServers = {} },
+    })
+    return buf
+  end)
 end
 
 return M

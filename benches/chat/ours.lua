@@ -25,6 +25,28 @@ function M.buffer()
   return require("acp").status().sessions[1].buffer
 end
 
+--- Takes up the session that the agent lists as the only one, and has it measured.
+function M.load(probe, last, ticks)
+  local questions = 0
+  vim.ui.select = function(items, _, choose)
+    questions = questions + 1
+    if questions == 1 then
+      return choose(items[2], 2)
+    end
+    probe.run(last, ticks, function(watch)
+      vim.api.nvim_create_autocmd("FileType", {
+        pattern = "acp",
+        once = true,
+        callback = function(args)
+          watch(args.buf)
+        end,
+      })
+      choose(items[#items], #items)
+    end)
+  end
+  vim.cmd("Acp sessions")
+end
+
 function M.prompt(text)
   require("acp").send(text)
 end

@@ -32,14 +32,17 @@ function M.stamp()
   return (sec * 100000 + math.floor(usec / 10)) % 100000000
 end
 
---- Measures from now until `last` stands in the buffer and Neovim has come to rest. With `ticks` a timer
---- looks every millisecond how much was computed since it last could: the most is the stall. The timer
---- itself costs some 4 % of a core, so what things cost is measured without it.
-function M.run(buf, last, ticks)
+local begun, shown
+
+--- Measures from now until `last` stands in the buffer that `act` returns, or gives to its argument, and Neovim has come to rest. With
+--- `ticks` a timer looks every millisecond how much was computed since it last could: the most is the stall.
+--- The timer itself costs some 4 % of a core, so what things cost is measured without it.
+function M.run(last, ticks, act)
   local start = { wall = uv.hrtime(), main = main_ms(), all = all_ms(), memory = uv.resident_set_memory() }
   local stall, gap = 0, 0
   local timer = assert(uv.new_timer())
   local found
+  begun, shown = start.wall, nil
 
   if ticks then
     local before, before_wall = start.main, start.wall
@@ -58,6 +61,7 @@ function M.run(buf, last, ticks)
       main_s = (main_ms() - start.main) / 1e3,
       stall_ms = stall,
       gap_ms = gap,
+      shown_ms = shown and (shown - begun) / 1e6 or 0,
       memory_mb = (uv.resident_set_memory() - start.memory) / 2 ^ 20,
     }
     vim.schedule(function()
@@ -78,18 +82,66 @@ function M.run(buf, last, ticks)
     end)
   end
 
-  api.nvim_buf_attach(buf, false, {
-    on_lines = function(_, _, _, first, _, stop)
-      -- In one of the last lines, whatever else came with it. What follows in a later turn may stand behind it.
-      for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 8), stop, false)) do
-        if vim.endswith(line, last) then
-          found = uv.hrtime()
-          report_at_rest()
-          return true
+  local function watch(buf)
+    api.nvim_buf_attach(buf, false, {
+      on_lines = function(_, _, _, first, _, stop)
+        -- In one of the last lines, whatever else came with it. What follows in a later turn may stand
+        -- behind it.
+        for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 8), stop, false)) do
+          if vim.endswith(line, last) then
+            found = uv.hrtime()
+            report_at_rest()
+            return true
+          end
         end
-      end
-    end,
-  })
+      end,
+    })
+  end
+
+  local buf = act(watch)
+  if buf then
+    watch(buf)
+  end
+end
+
+--- Answers the next question with its first choice, and notes when the user could see it.
+function M.answer_question()
+  vim.ui.select = function(items, _, choose)
+    vim.cmd.redraw()
+    shown = uv.hrtime()
+    vim.schedule(function()
+      choose(items[1], 1)
+    end)
+  end
+end
+
+local NS = api.nvim_create_namespace("bench")
+
+--- Shows a file beside the chat, changes its first and its last line, and puts a mark into every tenth.
+function M.edit(path)
+  local win = vim.fn.win_getid(1)
+  api.nvim_win_call(win, function()
+    vim.cmd.edit(vim.fn.fnameescape(path))
+  end)
+  local buf = api.nvim_win_get_buf(win)
+  api.nvim_buf_set_lines(buf, 0, 1, true, { "the first line, which nobody saved" })
+  api.nvim_buf_set_lines(buf, -2, -1, true, { "the last line, which nobody saved" })
+  for row = 5, api.nvim_buf_line_count(buf) - 1, 10 do
+    api.nvim_buf_set_extmark(buf, NS, row, 2, {})
+  end
+end
+
+--- How many of these marks are not where they were put.
+function M.lost_marks()
+  local buf = api.nvim_win_get_buf(vim.fn.win_getid(1))
+  local marks = api.nvim_buf_get_extmarks(buf, NS, 0, -1, {})
+  local lost = 0
+  for index, mark in ipairs(marks) do
+    if mark[2] ~= index * 10 - 5 or mark[3] ~= 2 then
+      lost = lost + 1
+    end
+  end
+  return lost
 end
 
 return M

@@ -10,30 +10,56 @@ use super::scenarios::{Scenario, Values};
 use super::stage::Subject;
 
 /// What a figure of the plugin's should be.
+#[derive(Clone, Copy)]
 enum Goal {
     /// At most so many times the floor's.
     Times(f64),
     /// At most this.
     Most(f64),
-    /// At most so many times what it is in an empty chat.
-    Flat(f64),
+    /// At most so much more than the floor's.
+    Over(f64),
+    /// At most so many times what it is in an empty chat on a calm machine.
+    Calm(f64),
 }
 
 fn goal(scenario: Scenario, value: &str) -> Option<Goal> {
-    let paced = matches!(scenario, Scenario::Paced | Scenario::Paced100K | Scenario::Paced10M);
-    match (scenario, value) {
-        (Scenario::Burst, "wall ms") => Some(Goal::Times(1.5)),
-        (Scenario::Burst, "stall ms") => Some(Goal::Most(8.0)),
-        (Scenario::Paced, "key p95 ms" | "CPU s" | "CPU s with ticks") => Some(Goal::Times(2.0)),
-        (_, "chunk p50 ms" | "chunk p95 ms") if paced => Some(Goal::Times(1.0)),
-        (_, "stall ms") if paced => Some(Goal::Most(4.0)),
-        (_, "key p95 ms" | "CPU s" | "CPU s with ticks") if paced => Some(Goal::Flat(1.2)),
-        // One frame.
-        (Scenario::Terminal, "stall ms") => Some(Goal::Most(16.0)),
-        (Scenario::Terminal, "memory MB") => Some(Goal::Most(64.0)),
-        (Scenario::Prompt, "sent p95 ms") => Some(Goal::Most(1.0)),
-        _ => None,
-    }
+    use Goal::{Calm, Most, Over, Times};
+    use Scenario as S;
+    let filled = matches!(scenario, S::Paced100K | S::Paced10M);
+    let paced = filled || scenario == S::Paced;
+    Some(match (scenario, value) {
+        (S::Burst, "wall ms") => Times(1.5),
+        (S::Burst, "memory MB") => Most(15.0),
+        (S::KeysBurst, "key p95 ms") => Most(10.0),
+        (S::Paced, "key p95 ms" | "CPU s" | "CPU s with ticks") => Times(2.0),
+        (_, "key max ms") if paced => Most(8.0),
+        (_, "chunk p50 ms" | "chunk p95 ms") if paced => Times(1.0),
+        (_, "key p95 ms" | "CPU s" | "CPU s with ticks") if filled => Calm(1.2),
+        (S::Busy, "key p95 ms") => Calm(3.0),
+        (S::Prompt, "sent p95 ms") => Most(1.0),
+        (S::Tools, "wall ms") => Times(2.0),
+        (S::Load, "wall ms") => Most(160.0),
+        (S::Diff, "shown ms") => Times(1.5),
+        (S::DiffLarge, "shown ms") => Most(500.0),
+        (S::Reads, "read p50 ms") => Times(0.7),
+        (S::Reads, "read p99 ms") => Most(2.0),
+        (S::Reads | S::ReadLarge, "stale reads") => Most(0.0),
+        (S::ReadLarge, "read p50 ms") => Most(150.0),
+        (S::Writes, "write p50 ms") => Times(1.0),
+        (S::Writes, "memory MB") => Most(5.0),
+        (S::Writes | S::Rewrite, "lost marks") => Most(0.0),
+        (S::Terminal, "wall ms") => Times(0.7),
+        (S::Terminal, "poll p50 ms") => Most(3.0),
+        (S::Startup, "start ms") => Over(0.5),
+        (S::Startup, "start with setup ms") => Over(1.5),
+        (S::Startup, "first chat open ms") => Most(10.0),
+        (S::Startup, "agent ready ms") => Over(10.0),
+        (S::Terminal, "stall ms") => Most(4.0),
+        (_, "stall ms") if paced => Most(4.0),
+        (S::Busy, "stall ms") => return None,
+        (_, "stall ms") => Most(8.0),
+        _ => return None,
+    })
 }
 
 /// All that was measured.
@@ -97,10 +123,24 @@ impl Report {
                     .flatten()
                     .filter_map(|name| Some((name, self.median(scenario, *subject, name)?)))
                     .collect();
-                lines.push(json!({
+                let mut line = json!({
                     "scenario": scenario.name(), "subject": subject.name(), "runs": runs.len(),
                     "median": object(&medians),
-                }));
+                });
+                if *subject == Subject::Ours {
+                    let ratios: Vec<_> = medians
+                        .iter()
+                        .filter_map(|(name, _)| Some((*name, self.ratio(scenario, name)?)))
+                        .collect();
+                    let missed: Vec<_> = medians
+                        .iter()
+                        .map(|(name, _)| *name)
+                        .filter(|name| self.verdict(scenario, name).1 == "missed")
+                        .collect();
+                    line["ratio"] = object(&ratios);
+                    line["missed"] = json!(missed);
+                }
+                lines.push(line);
             }
         }
         lines.iter().map(|line| format!("{line}\n")).collect()
@@ -134,23 +174,27 @@ impl Report {
     }
 
     fn ratio(&self, scenario: Scenario, value: &str) -> Option<f64> {
-        let floor = self.median(scenario, Subject::Floor, value).filter(|floor| *floor > 0.0)?;
+        let floor = self.median(scenario, scenario.floor(), value).filter(|floor| *floor > 0.0)?;
         Some(self.median(scenario, Subject::Ours, value)? / floor)
     }
 
     /// The goal, and whether it is met.
     fn verdict(&self, scenario: Scenario, value: &str) -> (String, &'static str) {
+        let Some(goal) = goal(scenario, value) else { return (String::new(), "") };
         let ours = self.median(scenario, Subject::Ours, value);
-        let (text, met) = match goal(scenario, value) {
-            None => return (String::new(), ""),
-            Some(Goal::Times(times)) => {
+        let at_most = |most: Option<f64>| ours.zip(most).map(|(ours, most)| ours <= most);
+        let (text, met) = match goal {
+            Goal::Times(times) => {
                 (format!("{times} times"), self.ratio(scenario, value).map(|ratio| ratio <= times))
             }
-            Some(Goal::Most(most)) => (format!("{most}"), ours.map(|ours| ours <= most)),
-            Some(Goal::Flat(times)) => {
-                let empty = self.median(Scenario::Paced, Subject::Ours, value);
-                let met = ours.zip(empty).map(|(ours, empty)| ours <= empty * times);
-                (format!("{times} times the empty chat"), met)
+            Goal::Most(most) => (format!("{most}"), at_most(Some(most))),
+            Goal::Over(more) => {
+                let floor = self.median(scenario, scenario.floor(), value);
+                (format!("floor + {more}"), at_most(floor.map(|floor| floor + more)))
+            }
+            Goal::Calm(times) => {
+                let calm = self.median(Scenario::Paced, Subject::Ours, value);
+                (format!("{times} times paced"), at_most(calm.map(|calm| calm * times)))
             }
         };
         (text, met.map_or("", |met| if met { "met" } else { "missed" }))

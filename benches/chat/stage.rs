@@ -1,6 +1,7 @@
 //! One Neovim with one subject in it: the plugin, or one of the ways of `floor.lua`, in the same windows
 //! and with the same agent. It starts, prompts and waits; what is measured and how often is for others.
 
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rmpv::Value;
@@ -11,7 +12,7 @@ use crate::support::{Nvim, Options, demo_agent};
 const LAST: &str = "END-OF-FLOOD";
 
 /// How long one measurement may take at all.
-const LIMIT: Duration = Duration::from_secs(900);
+pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// Stamps are counted modulo this.
 const ROUND: u64 = 100_000_000;
@@ -51,7 +52,7 @@ impl Subject {
     }
 
     /// The module that drives it, and its name there.
-    fn module(self) -> (&'static str, &'static str) {
+    pub fn module(self) -> (&'static str, &'static str) {
         match self {
             Self::Ours => (include_str!("ours.lua"), "ours"),
             Self::Plain => (include_str!("ours.lua"), "plain"),
@@ -85,7 +86,12 @@ pub struct Stage {
 
 /// A Neovim of the benchmarks' size, with nothing in it.
 pub fn neovim() -> Nvim {
-    let mut nvim = Nvim::start(Options { columns: 120, rows: 40, timeout: LIMIT, ..Options::default() });
+    neovim_in(None)
+}
+
+fn neovim_in(folder: Option<&Path>) -> Nvim {
+    let cwd = folder.map(Path::to_owned);
+    let mut nvim = Nvim::start(Options { columns: 120, rows: 40, timeout: LIMIT, cwd, ..Options::default() });
     nvim.exec_lua("probe = load(...)()", [include_str!("probe.lua").into()]);
     nvim
 }
@@ -99,7 +105,12 @@ pub fn argv(args: &[&str]) -> Value {
 impl Stage {
     /// Opens the chat, and waits until the agent is ready and the windows are drawn.
     pub fn open(subject: Subject, args: &[&str]) -> Self {
-        let mut nvim = neovim();
+        Self::open_in(None, subject, args)
+    }
+
+    /// The same in a project's folder, whose files the agent may touch.
+    pub fn open_in(folder: Option<&Path>, subject: Subject, args: &[&str]) -> Self {
+        let mut nvim = neovim_in(folder);
         let (code, way) = subject.module();
         nvim.exec_lua(
             "local code, argv, way = ...
@@ -129,9 +140,37 @@ impl Stage {
     /// Prompts; the answer comes while others look on.
     pub fn prompt(&mut self, clock: Clock) {
         let code = "local last, ticks = ...
-                    probe.run(bench.buffer(), last, ticks)
-                    bench.prompt('go')";
+                    probe.run(last, ticks, function()
+                      bench.prompt('go')
+                      return bench.buffer()
+                    end)";
         self.nvim.exec_lua(code, [LAST.into(), (clock == Clock::Ticking).into()]);
+    }
+
+    /// Takes up an earlier session of the agent's, and waits until all of it is there.
+    pub fn load_and_rest(&mut self, clock: Clock) -> Measured {
+        let args = [LAST.into(), (clock == Clock::Ticking).into()];
+        self.nvim.exec_lua("bench.load(probe, ...)", args);
+        self.rest()
+    }
+
+    /// Shows a file beside the chat.
+    pub fn show(&mut self, path: &Path) {
+        let code = "local path = ...
+                    vim.api.nvim_win_call(vim.fn.win_getid(1), function()
+                      vim.cmd.edit(vim.fn.fnameescape(path))
+                    end)";
+        self.nvim.exec_lua(code, [path.to_str().expect("a path in UTF-8").into()]);
+    }
+
+    /// Shows a file beside the chat, with unsaved edits and with marks.
+    pub fn edit(&mut self, path: &Path) {
+        self.nvim.exec_lua("probe.edit(...)", [path.to_str().expect("a path in UTF-8").into()]);
+    }
+
+    /// How many of the file's marks are not where they were.
+    pub fn lost_marks(&mut self) -> f64 {
+        self.nvim.exec_lua("return probe.lost_marks()", []).as_f64().expect("a number")
     }
 
     /// Waits for the end of what [`Self::prompt`] began.
@@ -155,8 +194,10 @@ impl Stage {
         let code = "local buf, last = bench.buffer(), ...
                     first = vim.api.nvim_buf_line_count(buf) - 1
                     sent = probe.stamp()
-                    probe.run(buf, last, false)
-                    bench.prompt('go')
+                    probe.run(last, false, function()
+                      bench.prompt('go')
+                      return buf
+                    end)
                     return sent";
         let sent = self.nvim.exec_lua(code, [LAST.into()]).as_u64().expect("a number");
         self.rest();
@@ -209,6 +250,8 @@ pub struct Measured {
     pub main_s: f64,
     pub stall_ms: f64,
     pub gap_ms: f64,
+    /// Until the user could see a question.
+    pub shown_ms: f64,
     pub memory_mb: f64,
 }
 
@@ -221,6 +264,7 @@ impl Measured {
             main_s: number("main_s"),
             stall_ms: number("stall_ms"),
             gap_ms: number("gap_ms"),
+            shown_ms: number("shown_ms"),
             memory_mb: number("memory_mb"),
         }
     }
@@ -246,33 +290,4 @@ pub fn stamp_of(at: Instant) -> u64 {
 pub fn millis(later: u64, earlier: u64) -> f64 {
     let between = (later + ROUND - earlier) % ROUND;
     if between > ROUND / 2 { 0.0 } else { between as f64 / 100.0 }
-}
-
-/// Options of an agent for Neovim's Lua, and what else a startup needs.
-pub fn startup(nvim: &mut Nvim) -> Vec<(&'static str, f64)> {
-    let code = "local argv = ...
-        local function clock() return vim.uv.hrtime() / 1e6 end
-        local begun = clock()
-        local acp = require('acp')
-        acp.setup({ agents = { bench = { command = argv[1] } }, default_agent = 'bench' })
-        local set_up = clock()
-        vim.api.nvim_create_autocmd('User', { pattern = 'AcpOpened', callback = function()
-          vim.rpcnotify(0, 'measured', { ready = clock() - begun })
-        end })
-        begun = clock() - (set_up - begun)
-        acp.chat()
-        return { require = set_up - begun, chat = clock() - set_up }";
-    let times = nvim.exec_lua(code, [argv(&[])]);
-    let mut ready = None;
-    let take = |nvim: &mut Nvim| {
-        ready = nvim.take_notification("measured");
-        ready.is_some()
-    };
-    nvim.wait_within(LIMIT, take, "the agent to be ready");
-    let number = |value: &Value, name: &str| value[name].as_f64().expect("a number");
-    vec![
-        ("require and setup ms", number(&times, "require")),
-        ("first chat open ms", number(&times, "chat")),
-        ("agent ready ms", number(&ready.expect("waited for above")[0], "ready")),
-    ]
 }

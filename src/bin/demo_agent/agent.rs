@@ -19,7 +19,6 @@ use agent_client_protocol_schema::v1::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::flood::Flood;
 use crate::scenes::{self, Scene};
 use crate::settings::{Memory, Mode, Settings};
 use crate::turn::{Numbers, Open, Pace, Signal, Stop, Turn};
@@ -55,12 +54,12 @@ struct Agent {
     sessions: HashMap<SessionId, Session>,
     numbers: Numbers,
     pace: Pace,
-    flood: Option<Flood>,
+    always: Option<Scene>,
     events: Sender<Event>,
 }
 
-/// Serves until stdin ends; with a flood, that is what every prompt gets.
-pub fn serve(flood: Option<Flood>) -> ExitCode {
+/// Serves until stdin ends; with a scene, that is what every prompt gets.
+pub fn serve(always: Option<Scene>) -> ExitCode {
     let (events, inbox) = mpsc::channel();
     let lines = events.clone();
     lines::read(None, move |line| lines.send(line.map_or(Event::StdinEnded, Event::Line)).is_ok());
@@ -70,7 +69,7 @@ pub fn serve(flood: Option<Flood>) -> ExitCode {
         sessions: HashMap::new(),
         numbers: Numbers::default(),
         pace: Pace::from_env(),
-        flood,
+        always,
         events,
     };
     agent.run(&inbox);
@@ -214,7 +213,8 @@ impl Agent {
             return Err(Error::invalid_request().data("a turn is running in this session".to_owned()));
         }
         session.memory.prompts += 1;
-        let scene = self.flood.map_or_else(|| Scene::of(prompt, session.memory.prompts == 1), Scene::Flood);
+        let is_first = session.memory.prompts == 1;
+        let scene = self.always.clone().unwrap_or_else(|| Scene::of(prompt, is_first));
         let (signal, signals) = mpsc::channel();
         session.running = Some(signal);
         let turn = Turn {

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use crate::flood::{self, Amount, Flood};
 use crate::recording::Selection;
 use crate::replay;
+use crate::scenes::Scene;
+use crate::timed::{Timed, What};
 
 pub const USAGE: &str = "\
 acp-demo-agent: an agent without a model that speaks the Agent Client Protocol (version 1) on stdio
@@ -19,6 +21,11 @@ usage:
   acp-demo-agent --flood N [--size BYTES]        answer each prompt with N chunks of text, fast
   acp-demo-agent --paced RATE SECONDS [--size BYTES]
                                                  the same with RATE chunks a second
+  acp-demo-agent --time OUT --reads N FILE       answer each prompt with N reads of FILE by the client,
+                                                 and leave in OUT how long each took
+  acp-demo-agent --time OUT --writes N FILE [--changed LINES]
+                                                 the same with writes, of which each changes some lines
+  acp-demo-agent --time OUT --polls COMMAND      the same with looks at what a command prints
 
 options of --flood and --paced:
   --stamps              write t and eight digits into the text now and then: the time of writing in units
@@ -43,8 +50,14 @@ environment:
 #[derive(Debug, PartialEq)]
 pub enum Task {
     Help,
-    Serve { flood: Option<Flood> },
-    Script { script: PathBuf, record: Option<PathBuf> },
+    /// With a scene, that is what every prompt gets.
+    Serve {
+        always: Option<Scene>,
+    },
+    Script {
+        script: PathBuf,
+        record: Option<PathBuf>,
+    },
     Replay(replay::Options),
     Prompts(replay::Options),
 }
@@ -56,6 +69,9 @@ struct Given {
     replay: Option<PathBuf>,
     prompts: Option<PathBuf>,
     amount: Option<Amount>,
+    time: Option<PathBuf>,
+    what: Option<What>,
+    changed: Option<usize>,
     record: Option<PathBuf>,
     size: Option<usize>,
     stamps: bool,
@@ -82,6 +98,16 @@ pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
                 let per_second = positive(&name, &value()?)?;
                 given.amount = Some(Amount::Paced { per_second, seconds: positive(&name, &value()?)? });
             }
+            "--time" => given.time = Some(value()?.into()),
+            "--reads" => {
+                given.what = Some(What::Reads { count: number(&name, &value()?)?, path: value()?.into() });
+            }
+            "--writes" => {
+                let (count, path) = (number(&name, &value()?)?, value()?.into());
+                given.what = Some(What::Writes { count, path, changed: 1 });
+            }
+            "--polls" => given.what = Some(What::Polls { command: text(&name, value()?)? }),
+            "--changed" => given.changed = Some(number(&name, &value()?)?),
             "--size" => given.size = Some(number(&name, &value()?)?),
             "--stamps" => given.stamps = true,
             "--fill" => given.fill = Some(number(&name, &value()?)?),
@@ -99,14 +125,29 @@ pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
 
 impl Given {
     fn task(self) -> Result<Task, String> {
-        let tasks =
-            [self.script.is_some(), self.replay.is_some(), self.prompts.is_some(), self.amount.is_some()];
+        let tasks = [
+            self.script.is_some(),
+            self.replay.is_some(),
+            self.prompts.is_some(),
+            self.amount.is_some(),
+            self.time.is_some(),
+        ];
         if tasks.into_iter().filter(|is_given| *is_given).count() > 1 {
             return Err("these tasks do not go together".to_owned());
         }
         if let Some(script) = self.script {
             return Ok(Task::Script { script, record: self.record });
         }
+        let timed = match (self.time, self.what) {
+            (None, None) => None,
+            (Some(out), Some(mut what)) => {
+                if let (What::Writes { changed, .. }, Some(lines)) = (&mut what, self.changed) {
+                    *changed = lines;
+                }
+                Some(Timed { what, out })
+            }
+            _ => return Err("--time goes with --reads, --writes or --polls".to_owned()),
+        };
         let flood = self.amount.map(|amount| Flood {
             amount,
             size: self.size.unwrap_or(flood::SIZE),
@@ -117,7 +158,7 @@ impl Given {
         let Some(recording) = self.replay.or(self.prompts) else {
             return match self.record {
                 Some(_) => Err("--record goes with --script and --replay".to_owned()),
-                None => Ok(Task::Serve { flood }),
+                None => Ok(Task::Serve { always: flood.map(Scene::Flood).or(timed.map(Scene::Timed)) }),
             };
         };
         let options = replay::Options {
@@ -168,12 +209,19 @@ mod tests {
 
     #[test]
     fn every_task_has_its_line() {
-        assert_eq!(task(""), Ok(Task::Serve { flood: None }));
+        assert_eq!(task(""), Ok(Task::Serve { always: None }));
         let flood = Flood { amount: Amount::Count(5), size: 9, stamps: false, fill: 0 };
-        assert_eq!(task("--flood 5 --size 9"), Ok(Task::Serve { flood: Some(flood) }));
+        assert_eq!(task("--flood 5 --size 9"), Ok(Task::Serve { always: Some(Scene::Flood(flood)) }));
         let paced = Amount::Paced { per_second: 10.0, seconds: 2.5 };
         let flood = Flood { amount: paced, size: flood::SIZE, stamps: true, fill: 7 };
-        assert_eq!(task("--paced 10 2.5 --stamps --fill 7"), Ok(Task::Serve { flood: Some(flood) }));
+        assert_eq!(
+            task("--paced 10 2.5 --stamps --fill 7"),
+            Ok(Task::Serve { always: Some(Scene::Flood(flood)) })
+        );
+        let what = What::Writes { count: 3, path: "a.txt".into(), changed: 7 };
+        let timed = Scene::Timed(Timed { what, out: "out".into() });
+        let line = "--time out --writes 3 a.txt --changed 7";
+        assert_eq!(task(line), Ok(Task::Serve { always: Some(timed) }));
         let script = Task::Script { script: "a".into(), record: Some("b".into()) };
         assert_eq!(task("--script a --record b"), Ok(script));
         let Ok(Task::Replay(options)) = task("--replay a --map /project=/real/ --speed 2 --no-disk") else {
@@ -193,6 +241,7 @@ mod tests {
     #[test]
     fn a_line_that_makes_no_sense_says_why() {
         assert!(task("--flood x").unwrap_err().contains("a number, not x"));
+        assert!(task("--reads 3 a.txt").unwrap_err().contains("--time goes with"));
         assert!(task("--script").unwrap_err().contains("wants a value"));
         assert!(task("--script a --replay b").unwrap_err().contains("together"));
         assert!(task("--speed -1 --replay a").unwrap_err().contains("from 0 on"));

@@ -89,7 +89,7 @@ fn all(turn: &mut Turn, round: &mut Round, count: u64) -> Played {
     Ok(())
 }
 
-fn say(turn: &Turn, text: &str) {
+pub fn say(turn: &Turn, text: &str) {
     turn.update(SessionUpdate::AgentMessageChunk(ContentChunk::new(ContentBlock::from(text))));
 }
 

@@ -16,6 +16,7 @@ mod scenes;
 mod script;
 mod settings;
 mod steps;
+mod timed;
 mod tour;
 mod turn;
 mod wire;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
             let _ = std::io::stdout().write_all(args::USAGE.as_bytes());
             ExitCode::SUCCESS
         }
-        Task::Serve { flood } => agent::serve(flood),
+        Task::Serve { always } => agent::serve(always),
         Task::Script { script, record } => script::run(&script, record.as_deref()),
         Task::Replay(options) => replay::run(&options),
         Task::Prompts(options) => replay::print_prompts(&options),

@@ -13,15 +13,16 @@ use agent_client_protocol_schema::v1::{
 };
 
 use crate::flood::Flood;
+use crate::timed::Timed;
 use crate::turn::{Played, Stop, Turn};
-use crate::{command, files, flood, tour};
+use crate::{command, files, flood, timed, tour};
 
 const SLOW: Duration = Duration::from_secs(30);
 const SLOW_STEP: Duration = Duration::from_millis(100);
 const BIG: u64 = 2_000;
 
 /// What a prompt asks for.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Scene {
     Tour,
     Plan,
@@ -34,6 +35,7 @@ pub enum Scene {
     Ask,
     Echo(Vec<ContentBlock>),
     Flood(Flood),
+    Timed(Timed),
 }
 
 impl Scene {
@@ -92,6 +94,7 @@ pub fn play(turn: &mut Turn, scene: Scene) -> Played {
         Scene::Ask => ask(turn),
         Scene::Echo(prompt) => turn.say(&echo(&prompt)),
         Scene::Flood(flood) => flood::play(turn, flood),
+        Scene::Timed(timed) => timed::play(turn, &timed),
     }
 }
 

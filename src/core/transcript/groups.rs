@@ -2,7 +2,7 @@
 //! where they follow each other. A thought between two of them goes along. This file keeps the runs
 //! as entries come and change; what a run's line says is left to `summary`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::Tail;
@@ -54,6 +54,8 @@ fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool
 pub struct Groups {
     roles: Vec<Role>,
     places: Vec<Place>,
+    /// Where each run begins, and where the next entry is.
+    runs: BTreeMap<usize, usize>,
     /// Entries in whose run the calls are shown. It is kept with an entry rather than with a run, since
     /// runs grow together when a call between them is done.
     open: BTreeSet<usize>,
@@ -71,14 +73,8 @@ impl Groups {
 
     /// The run that an entry is part of.
     pub fn run(&self, index: usize) -> Option<Range<usize>> {
-        let first = match self.place(index) {
-            Place::Alone => return None,
-            Place::Leads => index,
-            Place::Within => self.places[..index].iter().rposition(|place| *place == Place::Leads)?,
-        };
-        let rest = &self.places[first + 1..];
-        let len = rest.iter().position(|place| *place != Place::Within).unwrap_or(rest.len());
-        Some(first..first + 1 + len)
+        let (first, end) = self.runs.range(..=index).next_back()?;
+        (index < *end).then_some(*first..*end)
     }
 
     pub fn is_open(&self, run: &Range<usize>) -> bool {
@@ -102,7 +98,14 @@ impl Groups {
             self.places.push(Place::Alone);
         }
         let mut touched = Vec::new();
-        if self.roles[index] != role {
+        if self.roles[index] == role {
+            // Its place is what it was.
+        } else if index + 1 == self.roles.len() && self.roles[index] == Role::Apart && self.open.is_empty() {
+            self.roles[index] = role;
+            if role == Role::Quiet {
+                self.join_last(index, &mut touched);
+            }
+        } else {
             // What it leaves says something else then.
             touched.extend(self.run(index).map(|run| run.start));
             let apart = |role: &Role| *role == Role::Apart;
@@ -139,9 +142,27 @@ impl Groups {
         touched
     }
 
+    /// The last entry is quiet now. It only looks back to the quiet one before it, since an agent makes
+    /// thousands of calls in one run.
+    fn join_last(&mut self, index: usize, touched: &mut Vec<usize>) {
+        let before = self.roles[..index].iter().rposition(|role| *role != Role::Between);
+        let Some(before) = before.filter(|before| self.roles[*before] == Role::Quiet) else { return };
+        let first = match self.run(before) {
+            Some(run) => run.start,
+            None => {
+                self.places[before] = Place::Leads;
+                touched.push(before);
+                before
+            }
+        };
+        self.places[before + 1..=index].fill(Place::Within);
+        touched.extend(before + 1..=index);
+        self.runs.insert(first, index + 1);
+    }
+
     /// The runs that begin in a span.
     fn runs(&self, span: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        span.filter(|index| self.places[*index] == Place::Leads).filter_map(|index| self.run(index))
+        self.runs.range(span).map(|(first, end)| *first..*end)
     }
 
     /// Finds the run in entries of which none is apart, if there is one, and the entries whose place changed.
@@ -150,6 +171,15 @@ impl Groups {
         let quiet = |role: &Role| *role == Role::Quiet;
         let first = roles.iter().position(quiet).map(|at| span.start + at);
         let last = roles.iter().rposition(quiet).map(|at| span.start + at);
+        let gone: Vec<usize> = self.runs.range(span.clone()).map(|(first, _)| *first).collect();
+        for first in gone {
+            self.runs.remove(&first);
+        }
+        if let (Some(first), Some(last)) = (first, last)
+            && first < last
+        {
+            self.runs.insert(first, last + 1);
+        }
         for index in span {
             let place = match (first, last) {
                 (Some(first), Some(last)) if first < last && (first..=last).contains(&index) => {
@@ -247,6 +277,17 @@ mod tests {
                     (0..before.len()).map(|i| groups.run(i).is_some_and(|run| groups.is_open(&run))).collect();
                 let touched = groups.note(at, role);
                 prop_assert_eq!(&groups.places, &anew(&roles));
+                for index in 0..roles.len() {
+                    let run = groups.run(index);
+                    let place = match &run {
+                        None => Place::Alone,
+                        Some(run) if run.start == index => Place::Leads,
+                        Some(_) => Place::Within,
+                    };
+                    prop_assert_eq!(groups.place(index), place);
+                    let ends = |run: Range<usize>| groups.place(run.end) != Place::Within;
+                    prop_assert!(run.is_none_or(ends));
+                }
                 for other in (0..before.len()).filter(|other| *other != at) {
                     let shows = groups.run(other).is_some_and(|run| groups.is_open(&run));
                     let differs = before[other] != groups.places[other]

@@ -1,0 +1,112 @@
+//! What agents play from scripts: tool calls, an earlier session, and questions with large diffs. The
+//! scripts' steps are the demo agent's; the times are the stage's.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::scenarios::{Values, at_once};
+use super::stage::{Clock, Stage, Subject};
+use crate::support::project::TempProject;
+use crate::support::script::{asks, ends, opened, prompt, says, update};
+
+/// The agent of a script, in a project of its own.
+fn with_script(subject: Subject, project: &TempProject, mut steps: Vec<Value>) -> Stage {
+    steps.push(json!({ "wait_eof": true }));
+    project.write("script.json", &Value::Array(steps).to_string());
+    let script = project.file("script.json");
+    Stage::open_in(Some(project.path()), subject, &["--script", script.to_str().expect("a path in UTF-8")])
+}
+
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+/// Thoughts, each with a call that is over at once.
+pub fn tools(subject: Subject, count: usize) -> Values {
+    let mut steps = opened();
+    steps.push(prompt());
+    steps.push(json!({ "repeat": count, "steps": [
+        update(json!({ "sessionUpdate": "agent_thought_chunk", "content": text("What is in number ${i}?") })),
+        update(json!({
+            "sessionUpdate": "tool_call", "toolCallId": "call-${i}", "title": "Read number ${i}",
+            "kind": "read", "status": "pending", "rawInput": { "path": "src/number_${i}.rs" },
+        })),
+        update(json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": "call-${i}", "status": "completed",
+            "content": [{ "type": "content", "content": text("the text of number ${i}\nin two lines") }],
+        })),
+    ] }));
+    steps.extend([says("END-OF-FLOOD"), ends("end_turn")]);
+    let project = TempProject::new(&[]);
+    at_once(&with_script(subject, &project, steps).prompt_and_rest(Clock::Ticking))
+}
+
+/// An earlier session of so many messages, half of them the user's.
+pub fn load(subject: Subject, count: usize) -> Values {
+    let said = |kind: &str, words: &str| {
+        let mut update = update(json!({ "sessionUpdate": kind, "content": text(words) }));
+        update["send"]["params"]["sessionId"] = "old".into();
+        update
+    };
+    let answer = "It is a *matter* of `taste`, says number ${i}:\n\n- one thing\n- and another\n";
+    let mut steps = opened();
+    steps[1]["result"]["agentCapabilities"] =
+        json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
+    if subject != Subject::Floor {
+        let listed = json!({ "sessionId": "old", "cwd": "/", "title": "An earlier session" });
+        steps.push(json!({ "expect": "session/list" }));
+        steps.push(json!({ "reply": "session/list", "result": { "sessions": [listed] } }));
+    }
+    steps.push(json!({ "expect": "session/load" }));
+    steps.push(json!({ "repeat": count / 2, "steps": [
+        said("user_message_chunk", "What about number ${i}?"),
+        said("agent_message_chunk", answer),
+    ] }));
+    steps.push(said("agent_message_chunk", "\nEND-OF-FLOOD"));
+    steps.push(json!({ "reply": "session/load", "result": null }));
+    let project = TempProject::new(&[]);
+    at_once(&with_script(subject, &project, steps).load_and_rest(Clock::Ticking))
+}
+
+/// A question about a change of a file that is on the screen.
+pub fn diff(subject: Subject, lines: usize, hunks: usize) -> Values {
+    let step = lines / hunks;
+    let (mut old, mut new) = (String::new(), String::new());
+    for line in 0..lines {
+        let text = format!("    let value_{line} = compute({line}, \"text {}\");", line % 97);
+        let _ = writeln!(old, "{text}");
+        match line % step == step / 2 {
+            true => {
+                let _ = writeln!(new, "{text} // changed\n    check(value_{line});");
+            }
+            false => {
+                let _ = writeln!(new, "{text}");
+            }
+        }
+    }
+    let project = TempProject::new(&[("a.txt", &old)]);
+    let path = project.file("a.txt");
+    let mut steps = opened();
+    steps.extend([
+        prompt(),
+        asks("p", "session/request_permission", json!({
+            "toolCall": { "toolCallId": "edit", "title": "Edit a.txt", "kind": "edit", "status": "pending",
+                "content": [{ "type": "diff", "path": path, "oldText": old, "newText": new }] },
+            "options": [{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }],
+        })),
+        json!({ "expect_reply": "p", "to": "p", "timeout_ms": 60_000 }),
+        says("END-OF-FLOOD"),
+        ends("end_turn"),
+    ]);
+    let mut stage = with_script(subject, &project, steps);
+    stage.show(&path);
+    stage.nvim.exec_lua("probe.answer_question()", []);
+    let measured = stage.prompt_and_rest(Clock::Ticking);
+    vec![
+        ("shown ms", measured.shown_ms),
+        ("stall ms", measured.stall_ms),
+        ("CPU s", measured.cpu_s),
+        ("memory MB", measured.memory_mb),
+    ]
+}
