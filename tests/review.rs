@@ -167,6 +167,25 @@ fn a_file_that_no_buffer_holds_is_put_back_on_the_disk_unless_it_has_changed_sin
 }
 
 #[test]
+fn a_file_whose_text_nobody_knew_is_not_undone_into_nothing() {
+    let mut all = vec![prompt()];
+    all.extend(writes("latin.txt", "uber\n"));
+    all.extend(writes("b.txt", "TWO\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("b.txt", "two\n")], steps(all));
+    let latin = chat.project.file("latin.txt");
+    std::fs::write(&latin, b"\xfcber\n").expect("a file");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert");
+    chat.nvim.command("Acp undo all");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("b.txt") == "two\n", "the other file to be put back");
+    assert_eq!(project.read("latin.txt"), "uber\n");
+}
+
+#[test]
 fn an_agent_that_writes_itself_is_believed_by_its_diffs_also_before_the_file_is_open() {
     let edit = |file: &str, old: &str, new: &str| {
         update(json!({ "sessionUpdate": "tool_call", "toolCallId": file, "title": format!("Edit {file}"),

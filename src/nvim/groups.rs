@@ -61,6 +61,7 @@ fn define_colours(editor: &Editor) -> Result<()> {
     let variables: Table = editor.module("g")?;
     let options: Table = editor.module("o")?;
     let is_light = options.get::<String>("background").is_ok_and(|background| background == "light");
+    let number_of = |name: &str| editor.api::<i64>("nvim_get_color_by_name", name).unwrap_or(-1);
     for (number, (text, behind)) in COLOURS.iter().enumerate() {
         let named: Option<String> = variables.get(format!("terminal_color_{number}"))?;
         let (dark, light) = READABLE[number % 8];
@@ -70,10 +71,15 @@ fn define_colours(editor: &Editor) -> Result<()> {
             (*behind, "bg", "ctermbg", named.unwrap_or_else(|| turned.to_owned())),
         ];
         for (group, place, cterm, colour) in colours {
+            // What was set for the other background is ours, though it looks like a user's own by now.
+            let name = editor.table([("name", editor.string(group)?)])?;
+            let before: Table = editor.api("nvim_get_hl", (0, name))?;
+            let before: Option<i64> = before.get(place)?;
+            let is_ours = before.is_some_and(|colour| [dark, light].map(number_of).contains(&colour));
             let options = editor.table([
                 (place, editor.string(colour)?),
                 (cterm, Value::Integer(number as i64)),
-                ("default", Value::Boolean(true)),
+                ("default", Value::Boolean(!is_ours)),
             ])?;
             editor.api::<()>("nvim_set_hl", (0, group, options))?;
         }

@@ -11,6 +11,7 @@ use super::changed::Change;
 use super::{App, Job};
 use crate::config::{DiffStyle, Stay};
 use crate::core::changeset::{FileReview, OriginId, without};
+use crate::core::checkpoint::Held;
 use crate::core::diff::Placed;
 use crate::core::entry::{Body, EntryId};
 use crate::core::message::{Command, FileDiff, SessionKey, ToolKind, Work};
@@ -61,8 +62,10 @@ impl App {
 
     /// A change came about whose texts are known, of one side at least.
     pub(super) fn review_change(&mut self, change: &Change) -> Result<()> {
-        let Change { session, call, path, buf, before, after, .. } = change;
-        if before.is_none() && after.is_none() {
+        let Change { session, call, path, buf, before, after, held, .. } = change;
+        // What nobody knows cannot be brought back: to take it for no file would remove one.
+        let unknown = |text: &Option<String>, held: &Held| text.is_none() && *held != Held::Absent;
+        if unknown(before, &held.0) || unknown(after, &held.1) {
             return Ok(());
         }
         let Some(origin) = self.origin(*session, *call, path) else { return Ok(()) };
