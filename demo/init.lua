@@ -69,7 +69,7 @@ function M.start()
     pattern = "AcpOpened",
     once = true,
     callback = vim.schedule_wrap(function()
-      require("acp").follow("on")
+      require("acp").follow(true)
       require("acp").send("/tour")
     end),
   })
