@@ -27,11 +27,19 @@ end
 
 --- Takes up the session that the agent lists as the only one, and has it measured.
 function M.load(probe, last, ticks)
-  local questions = 0
+  local function place_of(items, title)
+    for i, item in ipairs(items) do
+      if tostring(item):find(title, 1, true) then
+        return i
+      end
+    end
+  end
   vim.ui.select = function(items, _, choose)
-    questions = questions + 1
-    if questions == 1 then
-      return choose(items[2], 2)
+    local i = place_of(items, "An earlier session")
+    if not i then
+      -- The agent was late: what it lists stands behind a line of its own.
+      i = assert(place_of(items, "Earlier sessions"), vim.inspect(items))
+      return choose(items[i], i)
     end
     probe.run(last, ticks, function(watch)
       vim.api.nvim_create_autocmd("FileType", {
@@ -41,7 +49,7 @@ function M.load(probe, last, ticks)
           watch(args.buf)
         end,
       })
-      choose(items[#items], #items)
+      choose(items[i], i)
     end)
   end
   vim.cmd("Acp sessions")
