@@ -330,6 +330,49 @@ fn the_mark_says_who_is_there_and_goes_with_the_call() {
 }
 
 #[test]
+fn each_of_several_agents_has_a_mark_of_its_own() {
+    let mut chat = at_work();
+    let file = |name: &str| chat.project.file(name).to_string_lossy().into_owned();
+    let args = ["--script".to_owned(), file(".agent/script.json")].map(rmpv::Value::from).to_vec();
+    let agent = support::demo_agent().to_str().expect("a path in UTF-8");
+    chat.nvim.exec_lua(
+        "local command, args = ...
+         local agent = { command = command, args = args }
+         require('acp').setup({ agents = { fake = agent, other = agent }, follow = true })",
+        [agent.into(), rmpv::Value::Array(args)],
+    );
+    let marks = |nvim: &mut Nvim| nvim.screen().matches("◂ Fake: r").count();
+    for name in ["fake", "other"] {
+        chat.nvim.command(&format!("AcpChat {name}"));
+        chat.nvim.wait_for_screen("Fake 1.0");
+        chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the prompt");
+        chat.send("go");
+        chat.nvim.wait_until(|nvim| marks(nvim) > 0, "a mark");
+    }
+    chat.nvim.wait_until(|nvim| marks(nvim) == 2, "a mark for each");
+    chat.nvim.command("Acp cancel");
+    chat.nvim.wait_until(|nvim| marks(nvim) == 1, "the mark of the one that goes on");
+}
+
+#[test]
+fn a_file_that_another_neovim_has_open_is_shown_without_a_question() {
+    let mut chat = going_to(&[("read", "b.txt", 50)]);
+    let swap = "set swapfile updatecount=1 directory=.";
+    let mut other = Nvim::in_project(&chat.project);
+    other.command(swap);
+    other.command("edit b.txt | call setline(1, 'changed there') | preserve");
+    let exists = chat.project.file(".b.txt.swp");
+    other.wait_until(|_| exists.exists(), "the swap file");
+    chat.nvim.command(swap);
+    chat.chat();
+    chat.nvim.command("Acp follow on");
+    chat.send("go");
+    wait_for_place(&mut chat.nvim, 1, "b.txt:50");
+    chat.wait_for("has another swap file, so it may be open in another Neovim");
+    assert!(!chat.nvim.mode().blocking);
+}
+
+#[test]
 fn a_diff_without_a_line_tells_which_lines_are_touched() {
     let mut all = opened();
     let path = "$PROJECT/b.txt";
