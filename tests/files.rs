@@ -414,6 +414,26 @@ fn a_write_at_a_prompt_of_neovims_is_done_when_the_prompt_is_over() {
 }
 
 #[test]
+fn a_write_while_a_picker_is_open_is_done_when_it_is_over_and_the_choice_is_kept() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([write("w", "a.txt", "two\n")]));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.exec_lua(
+        "vim.schedule(function()
+           require('acp').send('go')
+           vim.ui.select({ 'first', 'second' }, {}, function(item) _G.chosen = item end)
+         end)",
+        [],
+    );
+    chat.nvim.wait_until(|nvim| nvim.screen().contains("2: second"), "the picker");
+    chat.nvim.input("2<CR>");
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    assert_eq!(chat.nvim.buffer_text(buf), "two");
+    assert_eq!(chat.nvim.exec_lua("return _G.chosen", []).as_str(), Some("second"));
+}
+
+#[test]
 fn a_buffer_that_is_wiped_before_the_decision_is_answered() {
     let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\n")]);
     let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
