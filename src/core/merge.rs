@@ -132,8 +132,12 @@ impl Merge {
                 }
             }
         }
-        if !self.ended && text.ends_with(end) {
-            text.truncate(text.len() - end.len());
+        // An empty last line is only there with its end, and is none of the side's that dropped the end.
+        if !self.ended
+            && let Some(rest) =
+                text.strip_suffix(end).filter(|rest| !rest.is_empty() && !rest.ends_with('\n'))
+        {
+            text.truncate(rest.len());
         }
         text
     }
@@ -365,6 +369,13 @@ mod tests {
             _ => vec![line.clone()],
         };
         base.iter().enumerate().flat_map(change).collect()
+    }
+
+    #[test]
+    fn an_empty_line_at_the_end_survives_a_side_without_a_last_newline() {
+        let merged = merge("a\n", "a\n\n", "b\na\na");
+        let both = merged.resolve(Side::Markers { ours: "o", theirs: "t" });
+        assert!(both.lines().any(str::is_empty), "{both:?}");
     }
 
     proptest! {
