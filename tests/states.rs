@@ -82,6 +82,7 @@ fn an_agent_that_starts() {
     chat.nvim.command("AcpChat");
     chat.nvim.wait_for_screen("You can type already");
     chat.nvim.wait_for_screen("starting");
+    chat.nvim.wait_for_screen("-- INSERT --");
     looks(&mut chat, "starting");
 }
 

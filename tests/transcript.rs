@@ -447,6 +447,7 @@ fn a_call_that_the_turn_ends_without_is_said_to_have_no_result() {
     assert!(answer(&mut chat).starts_with("◌ run make\n"), "{}", answer(&mut chat));
     assert!(!chat.nvim.screen().contains("◐"), "{}", chat.nvim.screen());
     chat.nvim.command("set laststatus=0");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://prompt"), "the status line to go");
     looks(&mut chat.nvim, "no-result-80x24");
 }
 
