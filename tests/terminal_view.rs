@@ -169,6 +169,7 @@ fn the_places_that_a_command_names_go_to_the_quickfix_list() {
     let mut chat = begin(steps, &files, json!({ "auto_open": "never" }));
     chat.answer("job-wait_for_exit");
     chat.nvim.input("<Esc>");
+    chat.wait_for("Done");
     chat.nvim.command("Acp terminal quickfix");
     chat.nvim.wait_until(|nvim| filetype(nvim) == "qf", "the quickfix list");
     let list = text(

@@ -116,7 +116,9 @@ impl App {
     /// Shows places in the quickfix list.
     pub fn list_places(&mut self, title: &str, places: &[Place]) -> Result<()> {
         if places.is_empty() {
-            let text = format!("the output of {title:?} names no place in a file");
+            // A longer message would hold the editor at a prompt.
+            let command = cut_middle(&one_line(title), 30);
+            let text = format!("the output of {command} names no place in a file");
             self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
             return Ok(());
         }
