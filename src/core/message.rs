@@ -256,12 +256,14 @@ pub enum Event {
         typing: bool,
     },
     /// New output, as raw as the program wrote it. `skipped` bytes before it were dropped because
-    /// they came faster than anyone could read; the agent's own record is not concerned.
+    /// they came faster than anyone could read; the agent's own record is not concerned. Of that one,
+    /// `cut` bytes are gone from the beginning by now.
     TerminalGrew {
         session: SessionKey,
         terminal: TerminalId,
         bytes: Vec<u8>,
         skipped: usize,
+        cut: usize,
     },
     TerminalEnded {
         session: SessionKey,

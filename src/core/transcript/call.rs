@@ -81,8 +81,11 @@ pub fn draw(
                 any = true;
             }
             ToolContent::Terminal(terminal) => {
-                if let Some(tail) = tail(terminal) {
+                if let Some(mut tail) = tail(terminal) {
+                    // Nobody may have said how the command itself ended.
+                    tail.failed |= failed && !tail.running;
                     draw_tail(drawing, &tail, open, "<CR> shows the terminal");
+                    said |= !tail.lines.is_empty();
                     any = true;
                 }
             }
