@@ -288,6 +288,7 @@ impl Connection {
         let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
         let events = match fact {
             Fact::Update(mut update) => {
+                self.shared.images.take(session, &mut update);
                 let (mut events, mut told) = (Vec::new(), false);
                 if let Update::ToolCall(call) = &mut update {
                     events = known.foreign.show(call, ours);

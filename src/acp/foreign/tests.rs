@@ -272,13 +272,13 @@ fn with(mut update: Value, fields: Value) -> Value {
 #[test]
 fn output_that_is_streamed_as_text_has_a_terminal() {
     let mut stage = Stage::new();
-    let input = json!({ "command": "make all", "description": "Build it", "workdir": "sub" });
+    let input = json!({ "command": "make all", "description": "Build it", "workdir": "/p/sub" });
     let call = json!({ "title": "bash", "kind": "execute", "status": "pending", "rawInput": input });
     assert_eq!(stage.update(call), [""; 0]);
     let running = json!({ "status": "in_progress", "title": "Build it", "kind": "execute" });
     assert_eq!(
         stage.update(with(text("one\n"), running.clone())),
-        ["agent-7-0-1 runs make all in /root/sub", r#"agent-7-0-1 "one\r\n""#, "shows [agent-7-0-1]"]
+        ["agent-7-0-1 runs make all in /p/sub", r#"agent-7-0-1 "one\r\n""#, "shows [agent-7-0-1]"]
     );
     assert_eq!(stage.update(with(text("one\ntwo\n"), running.clone())), [r#"agent-7-0-1 "two\r\n""#]);
     assert_eq!(stage.update(with(text("one\ntwo\n"), running)), [""; 0]);

@@ -133,7 +133,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
                 page.fenced("diff", &unified(old, &diff.new_text, &path));
             }
             ToolContent::Terminal(terminal) => {
-                page.line("(a terminal; <CR> on the call shows it)");
+                page.line("(a terminal)");
                 if let Some(tail) = tail(terminal).filter(|tail| !tail.lines.is_empty()) {
                     let before = tail.total.saturating_sub(tail.lines.len());
                     if before > 0 {
