@@ -90,7 +90,11 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
     let mut parts = Vec::new();
     match session.queue().len() {
         0 => {}
-        waiting => parts.push(format!("%#AcpToolWaiting#{waiting} waiting%#AcpMeta#")),
+        waiting => {
+            let all = keys.get("queue").first();
+            let all = all.map_or_else(String::new, |lhs| format!(" ({})", escape(lhs)));
+            parts.push(format!("%#AcpToolWaiting#{waiting} waiting%#AcpMeta#{all}"));
+        }
     }
     if session.steering() > 0 {
         parts.push("%#AcpToolRunning#steering …%#AcpMeta#".to_owned());
