@@ -11,6 +11,7 @@ mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod gone;
 mod landing;
 pub mod locations;
 mod mentions;
