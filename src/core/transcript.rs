@@ -15,6 +15,8 @@ mod summary;
 use std::ops::Range;
 use std::path::PathBuf;
 
+pub use self::summary::Tally;
+
 use crate::core::entry::{Body, Entry};
 use crate::core::message::{
     Cost, Failure, FailureKind, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
@@ -144,8 +146,8 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
 pub enum Standing<'a> {
     #[default]
     Alone,
-    /// It is the first of these, which have a line of their own above it.
-    Leads { run: &'a [Entry], open: bool },
+    /// It is the first of those that were counted, which have a line of their own above it.
+    Leads { run: &'a Tally, open: bool },
     /// It is shown when its run is open, or when it is open itself.
     Within { open: bool },
 }
