@@ -412,12 +412,12 @@ fn text_of(texts: &Path, stored: &Stored) -> Result<Held, String> {
     if name_of(&bytes) != *name {
         return Err(broken("is damaged"));
     }
-    String::from_utf8(bytes).map(Held::Text).map_err(|_| broken("is damaged"))
+    String::from_utf8(bytes).map(|text| Held::Text(text.into())).map_err(|_| broken("is damaged"))
 }
 
 fn on_disk(path: &Path) -> Held {
     match disk::read_whole(path) {
-        Ok(text) => Held::Text(text),
+        Ok(text) => Held::Text(text.into()),
         Err(error) if error.kind() == DiskErrorKind::NotFound => Held::Absent,
         Err(_) => Held::Unknown,
     }

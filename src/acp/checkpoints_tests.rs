@@ -45,7 +45,7 @@ fn keeper() -> Keeper {
 }
 
 fn text(text: &str) -> Held {
-    Held::Text(text.to_owned())
+    Held::Text(text.into())
 }
 
 fn add(keeper: &mut Keeper, folder: &Path, at: u64, path: &str, before: &Held, after: &Held) {

@@ -11,7 +11,7 @@ use crate::core::changes::{self, TextEdit};
 use crate::core::changeset::without;
 use crate::core::diff::place;
 use crate::core::message::{FileDiff, JobId};
-use crate::core::text::one_line;
+use crate::core::text::{Text, one_line};
 
 /// Characters of a prompt that are kept.
 const LONGEST_PROMPT: usize = 200;
@@ -21,7 +21,7 @@ const LONGEST_PROMPT: usize = 200;
 pub enum Held {
     /// There was no file.
     Absent,
-    Text(String),
+    Text(Text),
     /// More than is kept, or no text.
     Unknown,
 }
@@ -302,13 +302,15 @@ pub fn plan(turns: &[Turn], chosen: &str, only: Option<&Path>) -> Vec<Planned> {
 
 /// How many lines differ between two texts.
 pub fn counts(before: &Held, after: &Held) -> (usize, usize) {
-    let text = |held: &Held| match held {
-        Held::Text(text) => Some(text.clone()),
-        Held::Absent => Some(String::new()),
-        Held::Unknown => None,
-    };
+    fn text(held: &Held) -> Option<&str> {
+        match held {
+            Held::Text(text) => Some(text),
+            Held::Absent => Some(""),
+            Held::Unknown => None,
+        }
+    }
     let (Some(before), Some(after)) = (text(before), text(after)) else { return (0, 0) };
-    let diff = similar::TextDiff::from_lines(&before, &after);
+    let diff = similar::TextDiff::from_lines(before, after);
     diff.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
         similar::ChangeTag::Insert => (added + 1, removed),
         similar::ChangeTag::Delete => (added, removed + 1),
@@ -323,13 +325,13 @@ pub fn before_diffs(now: &Held, diffs: &[FileDiff]) -> Option<Held> {
         _ => return None,
     };
     let dos = text.contains("\r\n");
-    let plain = if dos { text.replace("\r\n", "\n") } else { text.clone() };
+    let plain = if dos { text.replace("\r\n", "\n").into() } else { text.clone() };
     let before = match diffs {
         [FileDiff { old_text: None, new_text, .. }] if *new_text == plain => return Some(Held::Absent),
         diffs => without(&plain, &place(&plain, diffs)),
     };
     let before = if dos { before.replace('\n', "\r\n") } else { before };
-    (before != *text).then_some(Held::Text(before))
+    (before != **text).then(|| Held::Text(before.into()))
 }
 
 /// A text without its byte order mark, which buffers have apart.
@@ -473,10 +475,10 @@ mod tests {
     fn what_a_file_held_is_told_by_the_diffs_that_are_in_it() {
         let diff = |old: Option<&str>, new: &str| FileDiff {
             path: "a".into(),
-            old_text: old.map(str::to_owned),
-            new_text: new.to_owned(),
+            old_text: old.map(Into::into),
+            new_text: new.into(),
         };
-        let text = |text: &str| Held::Text(text.to_owned());
+        let text = |text: &str| Held::Text(text.into());
         let now = text("one\r\nTWO\r\n");
         assert_eq!(before_diffs(&now, &[diff(Some("two"), "TWO")]), Some(text("one\r\ntwo\r\n")));
         assert_eq!(before_diffs(&now, &[diff(Some("x"), "y")]), None, "it is not in there");

@@ -45,6 +45,7 @@ use crate::core::locations::{History, Visit};
 use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
 use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
+use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::earlier::Gathering;
 use crate::nvim::actions::session_status;
@@ -158,7 +159,7 @@ pub enum Job {
         path: PathBuf,
         buf: Buf,
         origin: OriginId,
-        text: String,
+        text: Text,
     },
     /// A file on the disk is to be put back; what to say when that is done.
     PutBack {

@@ -3,11 +3,6 @@ local api = vim.api
 local before_row = { right_gravity = false }
 
 return {
-  -- A buffer's lines in one string.
-  text = function(buf)
-    return table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
-  end,
-
   -- Sets many extmarks. `marks` is a flat list: row, column, options, row, column, options, ...
   paint = function(buf, ns, marks)
     for i = 1, #marks, 3 do

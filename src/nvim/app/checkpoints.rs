@@ -16,6 +16,7 @@ use crate::core::checkpoint::{
 };
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, Content, JobId, SessionKey};
+use crate::core::text::Text;
 use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files;
@@ -422,7 +423,7 @@ impl App {
         }
         let text = match &file.target {
             Held::Text(text) => plain_lines(text),
-            Held::Absent | Held::Unknown => String::new(),
+            Held::Absent | Held::Unknown => Text::default(),
         };
         self.take_in(&file.path, Input::Text(text))
     }

@@ -13,7 +13,6 @@ use crate::core::checkpoint::Held;
 use crate::core::entry::EntryId;
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp};
-use crate::core::reconcile::body;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::files::reading::{Reading, as_lines};
 use crate::nvim::files::{FileJob, Landing, Task, as_held, canonical, is_modified, save};
@@ -76,7 +75,7 @@ impl App {
         // The agent does not know what the user added, so it has seen what it wrote, and no more. What a
         // formatter made of it is what it will find.
         let seen = if landing.is_theirs { after.clone() } else { as_lines(content, &format) };
-        self.files.see(key, &job.path, seen.into());
+        self.files.see(key, &job.path, seen);
         let answer = match &failed {
             None => Answer::Done,
             Some(why) => Answer::Refused(format!(
@@ -105,10 +104,11 @@ impl App {
             call,
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: Some(body(&job.before).to_owned()),
-            after: Some(body(&after).to_owned()),
+            before: Some(job.before.body()),
+            after: Some(after.body()),
             held: (before, as_held(&self.editor, job.buf, &after)),
             ranges: landing.ranges,
+            lines: Some((job.lines_before, self.editor.line_count(job.buf)?)),
             saved: saves && failed.is_none(),
         })?;
         self.after_change(key)
@@ -134,7 +134,7 @@ impl App {
         self.acknowledge(job.buf, is_clean, is_new, *stamp)?;
         if let Some(held) = self.files.held(&job.path) {
             held.stamp = Some(*stamp);
-            held.saved = (!is_clean).then(|| text.as_str().into());
+            held.saved = (!is_clean).then(|| text.clone());
         }
         if landing.text == job.before {
             return Ok(());
@@ -151,10 +151,11 @@ impl App {
             call,
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: Some(body(&job.before).to_owned()),
-            after: Some(body(&landing.text).to_owned()),
+            before: Some(job.before.body()),
+            after: Some(landing.text.body()),
             held: (held_before(&self.editor, job), as_held(&self.editor, job.buf, &landing.text)),
             ranges: landing.ranges,
+            lines: Some((job.lines_before, self.editor.line_count(job.buf)?)),
             saved: is_clean,
         })?;
         self.clear_gone(job.buf)?;
