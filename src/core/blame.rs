@@ -101,7 +101,7 @@ mod tests {
             prompt: format!("prompt {number}"),
             kind,
         };
-        let held = |text: Option<&str>| text.map_or(Held::Absent, |text| Held::Text(text.to_owned()));
+        let held = |text: Option<&str>| text.map_or(Held::Absent, |text| Held::Text(text.to_owned().into()));
         Step { head, at: number, call: None, before: held(before), after: held(after) }
     }
 

@@ -16,6 +16,7 @@ pub mod export;
 pub mod form;
 pub mod harmless;
 pub mod history;
+pub mod image;
 pub mod locations;
 pub mod mention;
 pub mod merge;

@@ -34,7 +34,7 @@ use crate::core::message::{OptionKind, PermissionKind, SessionKey};
 use crate::core::session::{Phase, Session};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::{enter, picker, run, to_lua};
+use crate::nvim::{enter, images, picker, run, to_lua};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
@@ -47,6 +47,7 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
     enter(|app| {
         (app.follow.choose, app.follow.told) = (choose, false);
         app.config = config;
+        images::configure(&app.editor, app.config.chat.images)?;
         app.tell_outside_rules()
     })
 }
@@ -270,6 +271,7 @@ impl App {
             "outline" => self.show_outline(key),
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
+            "click" => self.click(key),
             "next_mode" => self.next_mode(),
             "older_prompt" => self.browse(key, true),
             "newer_prompt" => self.browse(key, false),
