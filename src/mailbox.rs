@@ -147,7 +147,7 @@ fn size(event: &Event) -> usize {
             let content = call.content.iter().flatten().map(|content| match content {
                 ToolContent::Content(Content::Text(text)) => text.len(),
                 ToolContent::Diff(diff) => {
-                    diff.new_text.len() + diff.old_text.as_ref().map_or(0, String::len)
+                    diff.new_text.len() + diff.old_text.as_ref().map_or(0, |text| text.len())
                 }
                 _ => SMALL,
             });
@@ -155,7 +155,7 @@ fn size(event: &Event) -> usize {
         }
         Event::TerminalGrew { bytes, .. } => bytes.len(),
         Event::FileServed { before, after, .. } => {
-            SMALL + [before, after].into_iter().flatten().map(String::len).sum::<usize>()
+            SMALL + [before, after].into_iter().flatten().map(|text| text.len()).sum::<usize>()
         }
         Event::Called { params, .. } | Event::Told { params, .. } => SMALL + params.to_string().len(),
         _ => SMALL,

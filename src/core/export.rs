@@ -133,7 +133,7 @@ fn unified(diff: &FileDiff) -> String {
     let path = diff.path.display().to_string();
     let old = diff.old_text.as_deref().unwrap_or_default();
     let before = if diff.old_text.is_some() { path.as_str() } else { "/dev/null" };
-    TextDiff::from_lines(old, &diff.new_text).unified_diff().header(before, &path).to_string()
+    TextDiff::from_lines(old, &*diff.new_text).unified_diff().header(before, &path).to_string()
 }
 
 /// A block of code whose fence is longer than any in it.

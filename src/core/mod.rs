@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod authors;
+pub mod blame;
 pub mod changes;
 pub mod changeset;
 pub mod checkpoint;

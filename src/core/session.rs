@@ -273,6 +273,11 @@ impl Session {
         matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
     }
 
+    /// Whether the agent tells again what was said in a stored session.
+    pub fn is_replaying(&self) -> bool {
+        self.taking_up.is_some() && matches!(self.phase, Phase::Opening { .. })
+    }
+
     /// The entries to draw again since the last call, oldest first, and whether the status changed.
     pub fn take_touched(&mut self) -> (BTreeSet<EntryId>, bool) {
         (std::mem::take(&mut self.touched), std::mem::take(&mut self.status_touched))

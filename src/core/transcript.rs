@@ -19,6 +19,8 @@ use std::rc::Rc;
 
 pub use hints::Hints;
 
+pub use self::summary::Tally;
+
 use crate::core::entry::{Body, Entry};
 use crate::core::image;
 use crate::core::message::{
@@ -159,8 +161,8 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
 pub enum Standing<'a> {
     #[default]
     Alone,
-    /// It is the first of these, which have a line of their own above it.
-    Leads { run: &'a [Entry], open: bool },
+    /// It is the first of those that were counted, which have a line of their own above it.
+    Leads { run: &'a Tally, open: bool },
     /// It is shown when its run is open, or when it is open itself.
     Within { open: bool },
 }

@@ -234,6 +234,7 @@ impl App {
             "undo" => self.decide_hunks(review::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "blame" => self.blame(),
+            "settle" => self.settle_file(),
             "checkpoints" => self.choose_checkpoint(),
             "review" => self.open_review(&args),
             "log" => self.open_log(),
@@ -361,6 +362,19 @@ impl App {
             }
         }));
         Ok(())
+    }
+
+    /// Takes up what waits for a decision about the file in this window.
+    fn settle_file(&mut self) -> Result<()> {
+        let buf = self.editor.current_buf()?;
+        if let Some(ask) = self.conflicts.of(buf) {
+            self.put_up_conflict(ask);
+            return Ok(());
+        }
+        match self.offer_gone(buf)? {
+            true => Ok(()),
+            false => fail("nothing about this file waits for you: it is where it was, and nothing collides"),
+        }
     }
 
     /// The project's root: the folder with `.git` above the current file, else the working folder.

@@ -11,6 +11,7 @@ mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod gone;
 mod landing;
 pub mod locations;
 mod mentions;
@@ -44,6 +45,7 @@ use crate::core::locations::{History, Visit};
 use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
 use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
+use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::earlier::Gathering;
 use crate::nvim::actions::queue::QueueList;
@@ -159,7 +161,7 @@ pub enum Job {
         path: PathBuf,
         buf: Buf,
         origin: OriginId,
-        text: String,
+        text: Text,
     },
     /// A file on the disk is to be put back; what to say when that is done.
     PutBack {

@@ -236,7 +236,7 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style)
         return;
     }
     let first = drawing.lines.len();
-    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
+    let changes = similar::TextDiff::from_lines(old, &*diff.new_text);
     let groups = changes.grouped_ops(1);
     for (number, group) in groups.iter().enumerate() {
         if number > 0 {

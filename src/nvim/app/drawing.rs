@@ -9,7 +9,7 @@ use mlua::{Function, Result, Table};
 use super::{App, Job};
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, TerminalId};
-use crate::core::session::Phase;
+use crate::core::session::{Phase, Session};
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::Chat;
 use crate::nvim::winbar;
@@ -75,11 +75,16 @@ impl App {
         }
         self.draw(BUDGET)?;
         self.editor.flush();
-        if self.chats.values().any(Chat::has_waiting) {
-            self.frames.drawn_in_part(BUDGET)?;
-            return self.frames.wait();
+        let waits = |chat: &&Chat| chat.has_waiting();
+        let Some(chat) = self.chats.values().find(waits) else { return Ok(()) };
+        if self.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
+            // Nobody reads along: what is left is drawn as soon as keys and the screen had their turn.
+            self.frames.drawn_in_part(Duration::ZERO)?;
+            self.mailbox.rouse();
+            return Ok(());
         }
-        Ok(())
+        self.frames.drawn_in_part(BUDGET)?;
+        self.frames.wait()
     }
 
     /// Has what is known on the screen before something that holds the editor, such as a picker.
