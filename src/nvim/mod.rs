@@ -222,15 +222,15 @@ fn drain() -> Result<()> {
         OVERDUE.set(true);
         return Ok(());
     }
-    let until = Instant::now() + BUDGET;
+    let began = Instant::now();
     while let Some(event) = mailbox.take() {
         guarded(|| enter(|app| app.handle(event)));
-        if Instant::now() >= until {
+        if began.elapsed() >= BUDGET {
             mailbox.rouse();
             break;
         }
     }
-    guarded(|| enter(App::frame_due));
+    guarded(|| enter(|app| app.frame_due_after(began.elapsed())));
     Ok(())
 }
 

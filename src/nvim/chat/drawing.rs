@@ -26,6 +26,9 @@ use crate::nvim::highlight::Highlight;
 /// pieces that fit into a frame.
 const PIECE: usize = 16 << 10;
 
+/// Entries; a window shows fewer.
+const FAR_BEHIND: usize = 100;
+
 /// What stands in the buffer, entry by entry.
 pub struct Canvas {
     marks: i64,
@@ -94,6 +97,11 @@ impl Canvas {
 impl Chat {
     pub fn has_waiting(&self) -> bool {
         !self.canvas.waiting.is_empty()
+    }
+
+    /// More waits than anybody reads as it comes.
+    pub fn is_far_behind(&self) -> bool {
+        self.canvas.waiting.len() > FAR_BEHIND
     }
 
     /// Notes what to draw at the next frame.
