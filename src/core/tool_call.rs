@@ -159,7 +159,8 @@ impl ToolCall {
 
     /// Counted when diffs come rather than when they are drawn, which is often.
     fn count(&self) -> (usize, usize) {
-        let bytes = |diff: &FileDiff| diff.old_text.as_ref().map_or(0, String::len) + diff.new_text.len();
+        let bytes =
+            |diff: &FileDiff| diff.old_text.as_ref().map_or(0, |text| text.len()) + diff.new_text.len();
         if self.diffs().map(bytes).sum::<usize>() > 4 * COMPARED {
             return (0, 0);
         }
@@ -264,7 +265,7 @@ pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
         // Counting is a courtesy; a big file is not compared on the editor's thread for it.
         return (0, 0);
     }
-    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
+    let changes = similar::TextDiff::from_lines(old, &*diff.new_text);
     changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
         similar::ChangeTag::Insert => (added + 1, removed),
         similar::ChangeTag::Delete => (added, removed + 1),

@@ -3,11 +3,6 @@ local api = vim.api
 local before_row = { right_gravity = false }
 
 return {
-  -- A buffer's lines in one string.
-  text = function(buf)
-    return table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
-  end,
-
   -- Sets many extmarks. `marks` is a flat list: row, column, options, row, column, options, ...
   paint = function(buf, ns, marks)
     for i = 1, #marks, 3 do
@@ -162,6 +157,27 @@ return {
     if not ok then
       error(err, 0)
     end
+  end,
+
+  -- The user wants the file back that was deleted, its folder included.
+  write_back = function(buf)
+    api.nvim_buf_call(buf, function()
+      vim.cmd("silent write ++p")
+    end)
+  end,
+
+  -- The windows stay, with the buffer that was in them before, as far as there is one.
+  drop_buffer = function(buf)
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      api.nvim_win_call(win, function()
+        local other = vim.fn.bufnr("#")
+        if other <= 0 or other == buf or not vim.bo[other].buflisted then
+          other = api.nvim_create_buf(true, false)
+        end
+        api.nvim_win_set_buf(win, other)
+      end)
+    end
+    api.nvim_buf_delete(buf, { force = true })
   end,
 
   -- Neovim asks before it writes over a file that has changed since it last read or wrote it, and nothing else

@@ -13,7 +13,7 @@ use crate::core::message::{
 use crate::core::session::{Moment, Session};
 
 fn style() -> Style {
-    Style { icons: true, width: 60, clock: None }
+    Style { icons: true, width: 60, clock: None, hints: Default::default() }
 }
 
 fn working() -> Session {

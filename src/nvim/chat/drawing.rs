@@ -6,6 +6,7 @@ mod arrivals;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::rc::Rc;
 use std::time::Instant;
 
 use mlua::{Result, Table, Value};
@@ -13,7 +14,7 @@ use mlua::{Result, Table, Value};
 use self::arrivals::Arrivals;
 use super::Chat;
 use crate::core::entry::{Body, Entry, EntryId};
-use crate::core::message::TerminalId;
+use crate::core::message::{Picture, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::groups::{Groups, Place, role};
 use crate::core::transcript::{
@@ -21,6 +22,7 @@ use crate::core::transcript::{
 };
 use crate::nvim::editor::Editor;
 use crate::nvim::highlight::Highlight;
+use crate::nvim::images;
 
 /// At most this much of an entry's new text is appended in one edit, so that a burst is drawn in
 /// pieces that fit into a frame.
@@ -55,6 +57,8 @@ struct Region {
     streamed: usize,
     /// Its Markdown grows, and is being coloured as it does.
     colouring: bool,
+    /// It has images, which may be drawn in place.
+    pictures: bool,
 }
 
 /// What the user may open or fold.
@@ -324,8 +328,17 @@ impl Chat {
     ) -> Result<()> {
         let row = self.make_room(editor, id, &drawing.lines)?;
         self.colour(editor, highlight, id.0, row, &drawing)?;
+        self.picture(editor, id, row, &drawing);
         self.canvas.drawn[id.0].lines = std::mem::take(&mut drawing.lines);
         Ok(())
+    }
+
+    /// Has the images of an entry drawn in place, if something can do that.
+    fn picture(&mut self, editor: &Editor, id: EntryId, start: usize, drawing: &Drawing) {
+        let had = std::mem::replace(&mut self.canvas.drawn[id.0].pictures, !drawing.pictures.is_empty());
+        if had || !drawing.pictures.is_empty() {
+            images::place(editor, self.transcript, start..start + drawing.lines.len(), &drawing.pictures);
+        }
     }
 
     /// Puts an entry's lines behind those of the one shown before it. Gives their first row.
@@ -429,6 +442,7 @@ impl Chat {
         let (from, to) = (start as i64, (start + new.len()) as i64);
         editor.clear_namespace(self.transcript, self.canvas.marks, from, to)?;
         self.colour(editor, highlight, id.0, start, &drawing)?;
+        self.picture(editor, id, start, &drawing);
         self.canvas.drawn[id.0].lines = drawing.lines;
         Ok(())
     }
@@ -550,10 +564,29 @@ impl Chat {
     ) -> Result<Option<Target>> {
         let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
         let Some(entry) = session.entry(id).filter(|entry| entry.tool().is_some()) else { return Ok(None) };
-        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None };
+        let style =
+            Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints: Rc::default() };
         let row = row - self.start_row(editor, id)?;
         let drawing = self.look(session, id, entry, &style, tails);
         Ok(drawing.targets.into_iter().find(|target| target.row == row))
+    }
+
+    /// The image that a 0-based row stands for.
+    pub fn picture_at(
+        &self,
+        editor: &Editor,
+        session: &Session,
+        tails: Tails,
+        row: usize,
+    ) -> Result<Option<Picture>> {
+        let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
+        let has_any = |entry: &&Entry| matches!(entry.body, Body::Tool(_) | Body::Picture(_));
+        let Some(entry) = session.entry(id).filter(has_any) else { return Ok(None) };
+        let style =
+            Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints: Rc::default() };
+        let row = row - self.start_row(editor, id)?;
+        let drawing = self.look(session, id, entry, &style, tails);
+        Ok(drawing.pictures.into_iter().find(|(at, _)| *at == row).map(|(_, picture)| picture))
     }
 
     /// The entries that have rows, in order.
@@ -600,7 +633,7 @@ impl Chat {
 
 impl Region {
     fn empty() -> Self {
-        Self { start: None, lines: Vec::new(), streamed: 0, colouring: false }
+        Self { start: None, lines: Vec::new(), streamed: 0, colouring: false, pictures: false }
     }
 }
 
