@@ -218,7 +218,7 @@ impl Chat {
         }
         let row = if self.canvas.shown.is_empty() { 0 } else { editor.line_count(self.transcript)? };
         let mut arrivals = Arrivals::at(self.transcript, row);
-        let mut regions = Vec::new();
+        let (mut regions, mut pictured) = (Vec::new(), Vec::new());
         let entries = session.entries();
         for (index, entry) in entries.iter().enumerate().skip(first) {
             // What may go on growing is coloured as it does.
@@ -229,6 +229,9 @@ impl Chat {
             self.canvas.count(session, EntryId(index));
             let drawing = self.look(session, EntryId(index), entry, style, tails);
             arrivals.add(index, &drawing);
+            if !drawing.pictures.is_empty() {
+                pictured.push((EntryId(index), drawing.clone()));
+            }
             regions.push(match entry.stream() {
                 Some(text) => Region { streamed: ready(text).len(), ..Region::empty() },
                 None => Region { lines: drawing.lines, ..Region::empty() },
@@ -256,6 +259,10 @@ impl Chat {
         for (index, start) in starts {
             self.canvas.drawn[index].start = Some(start);
             self.canvas.shown.push(index);
+        }
+        for (id, drawing) in pictured {
+            let start = self.start_row(editor, id)?;
+            self.picture(editor, id, start, &drawing);
         }
         Ok(())
     }
