@@ -115,6 +115,18 @@ function M.answer_question()
   end
 end
 
+--- Whether Neovim has come to rest: what a chat prepares once is no part of what is measured.
+local last = { wall = 0, main = 0 }
+function M.at_rest()
+  local wall, main = uv.hrtime(), main_ms()
+  if wall - last.wall < 5e7 then
+    return false
+  end
+  local calm = main - last.main < 5
+  last = { wall = wall, main = main }
+  return calm
+end
+
 local NS = api.nvim_create_namespace("bench")
 
 --- Shows a file beside the chat, changes its first and its last line, and puts a mark into every tenth.

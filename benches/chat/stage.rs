@@ -120,6 +120,11 @@ impl Stage {
         );
         let mut stage = Self { nvim };
         stage.wait_idle();
+        stage.nvim.wait_within(
+            LIMIT,
+            |nvim| nvim.exec_lua("return probe.at_rest()", []) == true.into(),
+            "Neovim to come to rest",
+        );
         stage
     }
 
