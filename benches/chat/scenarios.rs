@@ -20,7 +20,7 @@ pub struct Size {
     tools: usize,
     loaded: usize,
     /// Bytes that a command prints.
-    printed: usize,
+    pub printed: usize,
     prompts: usize,
     starts: usize,
     reads: usize,

@@ -33,9 +33,6 @@ const PATIENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)]
 /// Reads in flight between the reading thread and the background.
 const BATCHES: usize = 4;
 
-/// How much is read of an agent's stdout at once.
-const BLOCK: usize = 256 << 10;
-
 const STDERR_LINES: usize = 20;
 
 /// What the agent wrote to its stdout.
@@ -93,8 +90,6 @@ impl Process {
         let stdin = child.stdin.take().expect("stdin is piped above");
         let stdout = child.stdout.take().expect("stdout is piped above");
         let stderr = child.stderr.take().expect("stderr is piped above");
-        widen(&stdin);
-        widen(&stdout);
 
         let (lines, queue) = blocking::channel();
         let (batches, output) = mpsc::channel(BATCHES);
@@ -229,20 +224,6 @@ impl Default for Stderr {
     }
 }
 
-/// Has a pipe hold more than it does by itself, where that can be: each time a long message fills it, both
-/// sides wait until the system has woken the other.
-#[cfg(target_os = "linux")]
-fn widen(pipe: &impl std::os::fd::AsRawFd) {
-    /// As much as everybody may have.
-    const SIZE: libc::c_int = 1 << 20;
-    // SAFETY: the descriptor is open as long as it is borrowed, and no memory is handed over. A refusal
-    // leaves the pipe as it is.
-    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, SIZE) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn widen<T>(_: &T) {}
-
 fn run(name: &str, body: impl FnOnce() + Send + 'static) {
     // A thread that can't be had drops its end of the channel, which reads as the end of the agent.
     let _ = thread::Builder::new().name(name.to_owned()).spawn(body);
@@ -268,7 +249,7 @@ fn read_messages(
     shortcut: &Shortcut,
 ) {
     let mut hearing = Hearing::new(limit, log.clone());
-    let mut block = vec![0; BLOCK];
+    let mut block = vec![0; 64 * 1024];
     loop {
         let read = match stdout.read(&mut block) {
             Ok(0) => break,

@@ -2,19 +2,16 @@
 //! another thread; on request each byte is kept in a file as it came. What a line means is for others.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, Write};
 use std::sync::mpsc::Sender;
 use std::thread;
-
-/// A long line in small pieces would have both sides wait for each other.
-const PIPE: usize = 256 << 10;
 
 /// Hands each line, without its end, to `deliver` as `Some`, and the end of stdin as `None`.
 /// `deliver` says whether anyone still listens.
 pub fn read(record: Option<File>, deliver: impl FnMut(Option<Vec<u8>>) -> bool + Send + 'static) {
     thread::Builder::new()
         .name("stdin".to_owned())
-        .spawn(move || read_all(BufReader::with_capacity(PIPE, io::stdin().lock()), record, deliver))
+        .spawn(move || read_all(io::stdin().lock(), record, deliver))
         .expect("a process that just started can start a thread");
 }
 
