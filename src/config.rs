@@ -33,6 +33,7 @@ pub struct Config {
     pub timestamps: bool,
     pub follow: FollowOptions,
     pub keys: Keys,
+    pub chat: ChatOptions,
     pub terminal: TerminalOptions,
     pub diff: DiffOptions,
     pub files: FilesOptions,
@@ -119,6 +120,20 @@ pub struct FollowOptions {
     pub enabled: bool,
     /// After the user has been quiet for so long.
     pub resume_after: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChatOptions {
+    pub images: Images,
+}
+
+/// How images of agents' show in the chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Images {
+    /// In place, where something can draw them.
+    Auto,
+    /// As a line that leads to them.
+    Link,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,6 +306,7 @@ impl Default for Config {
             timestamps: false,
             follow: FollowOptions { enabled: false, resume_after: Duration::from_secs(5) },
             keys: Keys::default(),
+            chat: ChatOptions { images: Images::Auto },
             terminal: TerminalOptions {
                 auto_open: AutoOpen::Long,
                 position: Position::Bottom,
@@ -455,6 +471,10 @@ impl Config {
             }
             keys.close();
         }
+        if let Some(chat) = table.group("chat") {
+            chat.set("images", &mut self.chat.images, |field| field.one_of(IMAGES));
+            chat.close();
+        }
         if let Some(terminal) = table.group("terminal") {
             let known = &mut self.terminal;
             terminal.set("auto_open", &mut known.auto_open, |field| field.one_of(AUTO_OPEN));
@@ -607,6 +627,7 @@ const COMPLETES: &[(&str, Complete)] =
 const AUTO_OPEN: &[(&str, AutoOpen)] =
     &[("always", AutoOpen::Always), ("long", AutoOpen::Long), ("never", AutoOpen::Never)];
 
+const IMAGES: &[(&str, Images)] = &[("auto", Images::Auto), ("link", Images::Link)];
 const AUTO_CLOSE: &[(&str, AutoClose)] = &[("never", AutoClose::Never), ("success", AutoClose::Success)];
 
 const POSITIONS: &[(&str, Position)] = &[

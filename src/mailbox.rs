@@ -187,10 +187,11 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
             None
         }
         (
-            Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, .. },
-            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped: 0 },
+            Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, cut: c1, .. },
+            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped: 0, cut: c2 },
         ) if *s1 == s2 && *t1 == t2 => {
             b1.extend_from_slice(&b2);
+            *c1 = c2;
             None
         }
         (

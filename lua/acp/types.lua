@@ -12,6 +12,7 @@
 ---@field timestamps? boolean
 ---@field follow? boolean
 ---@field keys? acp.KeyOptions
+---@field chat? acp.ChatOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
 ---@field files? acp.FileOptions
@@ -66,6 +67,7 @@
 ---@field previous_change? acp.Key
 ---@field go_to? acp.Key
 ---@field toggle? acp.Key
+---@field click? acp.Key
 ---@field details? acp.Key
 ---@field yank_code? acp.Key
 ---@field outline? acp.Key
@@ -105,6 +107,9 @@
 ---@field call? string the tool call's id
 ---@field session integer
 ---@field agent string the agent's name in the options
+
+---@class acp.ChatOptions
+---@field images? "auto"|"link"
 
 ---@class acp.TerminalOptions
 ---@field auto_open? "always"|"long"|"never"

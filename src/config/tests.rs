@@ -81,6 +81,7 @@ mod reading {
             "timestamps": true,
             "follow": { "enabled": true, "resume_after": 2 },
             "keys": { "hide": "Q" },
+            "chat": { "images": "link" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
             "diff": { "style": "off", "stay": "turn", "tell_undone": false },
@@ -113,6 +114,7 @@ mod reading {
         );
         assert!(!config.icons && config.follow.enabled && !config.notify);
         assert_eq!(config.keys.get("hide"), ["Q"]);
+        assert_eq!(config.chat.images, Images::Link);
         assert_eq!(
             config.terminal,
             TerminalOptions {

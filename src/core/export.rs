@@ -8,6 +8,7 @@ use std::ops::Range;
 use similar::TextDiff;
 
 use crate::core::entry::{Body, Entry, Subject};
+use crate::core::image;
 use crate::core::message::{Access, FileDiff, PlanItem, PlanStatus, TerminalId, ToolContent};
 use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
@@ -54,6 +55,7 @@ fn write(out: &mut String, entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<T
         Body::Thought { text, .. } => {
             format!("<details>\n<summary>Thought</summary>\n\n{}\n\n</details>", text.trim())
         }
+        Body::Picture(picture) => quoted(&image::label(picture)),
         Body::Tool(call) => tool(call, tail),
         Body::Elicitation(asked) => {
             let what = match &asked.subject {

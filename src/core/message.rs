@@ -156,6 +156,8 @@ pub enum Command {
     Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
     Find { search: JobId, root: PathBuf, query: String },
+    /// The images that agents send are kept below this folder, which Neovims share.
+    KeepImages { folder: PathBuf },
     /// Keep or give back what was typed. Done in the order in which it was asked for.
     Keep(Keep),
     /// End one agent and all that it runs.
@@ -257,12 +259,14 @@ pub enum Event {
         typing: bool,
     },
     /// New output, as raw as the program wrote it. `skipped` bytes before it were dropped because
-    /// they came faster than anyone could read; the agent's own record is not concerned.
+    /// they came faster than anyone could read; the agent's own record is not concerned. Of that one,
+    /// `cut` bytes are gone from the beginning by now.
     TerminalGrew {
         session: SessionKey,
         terminal: TerminalId,
         bytes: Vec<u8>,
         skipped: usize,
+        cut: usize,
     },
     TerminalEnded {
         session: SessionKey,
@@ -638,10 +642,34 @@ pub enum Content {
         mime: Option<String>,
         body: ResourceBody,
     },
+    /// An image of the agent's, as the background has kept it.
+    Picture(Box<Picture>),
     /// A type this client does not know, or a block too broken to read.
     Unknown {
         kind: String,
     },
+}
+
+/// What there is to know of an image without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// As people say it: `PNG`.
+    pub format: String,
+    /// Width and height in pixels.
+    pub size: Option<(u32, u32)>,
+    /// How much it takes.
+    pub bytes: Option<u64>,
+    pub place: PicturePlace,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PicturePlace {
+    /// A file of this Neovim's, which is gone when the session is.
+    File(PathBuf),
+    /// A URI of the agent's.
+    Link(String),
+    /// It cannot be shown; why.
+    Nowhere(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

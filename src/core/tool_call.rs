@@ -103,6 +103,11 @@ pub struct ToolCall {
     pub ended: Option<Moment>,
 }
 
+/// A path without the folder that it is in.
+pub fn relative<'a>(path: &'a Path, root: &Path) -> &'a Path {
+    path.strip_prefix(root).ok().filter(|rest| *rest != Path::new("")).unwrap_or(path)
+}
+
 impl ToolCall {
     pub fn new(id: ToolCallId, now: Moment) -> Self {
         Self {
@@ -215,7 +220,7 @@ impl ToolCall {
 
     /// A path as the user knows it.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
-        path.strip_prefix(&self.root).ok().filter(|rest| *rest != Path::new("")).unwrap_or(path)
+        relative(path, &self.root)
     }
 
     /// The command line, where the agent tells it in the way that most do.

@@ -11,6 +11,7 @@ mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod gone;
 mod landing;
 pub mod locations;
 mod mentions;
@@ -302,6 +303,8 @@ impl App {
         self.background = Some(background);
         self.tell_extensions()?;
         self.tell_outside_rules()?;
+        let cache: String = self.editor.func("stdpath", "cache")?;
+        self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
         for buf in self.editor.list_bufs()? {
             if self.editor.buf_is_loaded(buf) {
                 self.buffer_loaded(buf)?;

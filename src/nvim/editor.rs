@@ -434,6 +434,19 @@ impl Editor {
         self.func::<String>("exepath", name).ok().filter(|path| !path.is_empty()).map(PathBuf::from)
     }
 
+    /// Opens a file or an address with whatever the system has for it. The error is Neovim's.
+    pub fn open_outside(&self, what: &str) -> std::result::Result<(), String> {
+        let open = || -> Result<Option<String>> {
+            let (_, why): (Value, Option<String>) = self.module("ui")?.get::<Function>("open")?.call(what)?;
+            Ok(why)
+        };
+        match open() {
+            Ok(None) => Ok(()),
+            Ok(Some(why)) => Err(why),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     /// Tells the user; never more than one line, since more would hold the editor at a prompt.
     pub fn notify(&self, text: &str, level: Level) {
         let line = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");

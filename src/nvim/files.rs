@@ -38,6 +38,15 @@ pub struct Held {
     pub is_new: bool,
     /// Where the file went, when it was renamed.
     pub moved: Option<PathBuf>,
+    /// The file is gone, and the buffer has the only text of it.
+    pub gone: Option<Gone>,
+}
+
+/// What became of a file that is not where its buffer says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gone {
+    Deleted,
+    Renamed(PathBuf),
 }
 
 /// What is to be done with a file; one after the other, or a read would miss the write before it.
@@ -162,7 +171,8 @@ impl Files {
     pub fn loaded(&mut self, editor: &Editor, buf: Buf) -> Option<PathBuf> {
         let path = Self::path_of(editor, buf)?;
         self.loaded.retain(|known, held| held.buf != buf || *known == path);
-        self.loaded.insert(path.clone(), Held { buf, stamp: None, saved: None, is_new: false, moved: None });
+        let held = Held { buf, stamp: None, saved: None, is_new: false, moved: None, gone: None };
+        self.loaded.insert(path.clone(), held);
         Some(path)
     }
 

@@ -101,7 +101,13 @@ impl App {
         let Some((turn, head)) = self.turn_head(key) else { return Ok(()) };
         let (before, after) = change.held.clone();
         let path = change.path.clone();
-        self.wish_checkpoint(Wish::Add { turn, head, at: self.now().0, path, before, after })
+        let call = change.call.and_then(|entry| self.title_of(key, entry));
+        self.wish_checkpoint(Wish::Add { turn, head, at: self.now().0, path, call, before, after })
+    }
+
+    fn title_of(&self, key: SessionKey, entry: EntryId) -> Option<String> {
+        let call = self.sessions.get(&key)?.entry(entry)?.tool()?;
+        Some(Head::short_prompt(&call.title)).filter(|title| !title.is_empty())
     }
 
     fn turn_head(&self, key: SessionKey) -> Option<(TurnKey, Head)> {
@@ -133,7 +139,8 @@ impl App {
             Status::Done => {
                 let diffs =
                     call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
-                Wish::Settle { turn, head, at: self.now().0, path: full, diffs }
+                let call = self.title_of(key, entry);
+                Wish::Settle { turn, head, at: self.now().0, path: full, call, diffs }
             }
             _ if call.status.is_over() => return Ok(()),
             _ => Wish::Look { turn, path: full },
@@ -381,6 +388,7 @@ impl App {
             head,
             at: self.now().0,
             path: file.path.clone(),
+            call: None,
             before: file.now.clone(),
             after: file.target.clone(),
         })?;

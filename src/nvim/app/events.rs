@@ -119,8 +119,8 @@ impl App {
                 let program = Program { command, cwd, typing, started: now };
                 self.terminal_started((session, terminal), program)?;
             }
-            Event::TerminalGrew { session, terminal, bytes, skipped } => {
-                self.terminal_grew((session, terminal), &bytes, skipped)?;
+            Event::TerminalGrew { session, terminal, bytes, skipped, cut } => {
+                self.terminal_grew((session, terminal), &bytes, (skipped, cut))?;
             }
             Event::TerminalEnded { session, terminal, exit } => {
                 self.terminal_ended((session, terminal), exit)?;

@@ -1,6 +1,5 @@
 //! What comes of a text that has landed in a buffer: it is saved or left unsaved, Neovim is told that it
-//! knows the file, agents get their answers and the user a line in the chat. And what becomes of a buffer
-//! whose file is gone.
+//! knows the file, agents get their answers and the user a line in the chat.
 
 use std::path::Path;
 
@@ -172,67 +171,6 @@ impl App {
             Value::Integer(i64::try_from(stamp.size).unwrap_or(i64::MAX)),
         ])?;
         self.editor.helper("trust_once", (buf, stamp))
-    }
-
-    // A file that is gone.
-
-    /// The buffer keeps its text, which is now the only one.
-    pub(super) fn file_gone(&mut self, job: Box<FileJob>) -> Result<()> {
-        let Some(held) = self.files.held(&job.path) else { return self.end_task(&job) };
-        // A file that was never there is not missed.
-        let was_there = held.stamp.take().is_some() || held.saved.is_some();
-        held.saved = None;
-        let moved = held.moved.take();
-        let is_new = !was_there && self.editor.line_count(job.buf)? == 1 && {
-            let first = self.editor.line_len(job.buf, 0)?;
-            first == 0
-        };
-        if is_new || self.is_marked_gone(job.buf)? {
-            return self.end_task(&job);
-        }
-        self.editor.helper::<()>("acknowledge", (job.buf, false, false))?;
-        let name = self.short_name(job.session(), &job.path);
-        let moved = moved.map(|to| self.short_name(job.session(), &to));
-        self.mark_gone(job.buf, moved.as_deref())?;
-        let text = match moved {
-            None => format!(
-                "{name} is gone from the disk; its buffer keeps the text: :write puts it back, :bdelete! drops it"
-            ),
-            Some(to) => format!(
-                "{name} is {to} now; its buffer keeps the text: :edit {to} opens the new one, :write puts the \
-                 old one back"
-            ),
-        };
-        self.note(job.session(), Severity::Warning, text)?;
-        self.end_task(&job)
-    }
-
-    fn is_marked_gone(&self, buf: Buf) -> Result<bool> {
-        let ns = self.editor.namespace("acp.gone")?;
-        let marks: Vec<Value> =
-            self.editor.api("nvim_buf_get_extmarks", (buf, ns, 0, -1, self.editor.lua.create_table()?))?;
-        Ok(!marks.is_empty())
-    }
-
-    fn mark_gone(&self, buf: Buf, moved: Option<&str>) -> Result<()> {
-        let ns = self.editor.namespace("acp.gone")?;
-        let text = match moved {
-            None => "  deleted on the disk; :write puts it back".to_owned(),
-            Some(to) => format!("  renamed to {to}"),
-        };
-        let chunk = self.editor.lua.create_sequence_from([
-            self.editor.lua.create_string(text)?,
-            self.editor.lua.create_string("AcpError")?,
-        ])?;
-        let options = self.editor.table([
-            ("virt_text", Value::Table(self.editor.lua.create_sequence_from([chunk])?)),
-            ("virt_text_pos", self.editor.string("eol")?),
-        ])?;
-        self.editor.set_extmark(buf, ns, 0, 0, options).map(drop)
-    }
-
-    pub(super) fn clear_gone(&self, buf: Buf) -> Result<()> {
-        self.editor.clear_namespace(buf, self.editor.namespace("acp.gone")?, 0, -1)
     }
 
     // For the chat.
