@@ -24,6 +24,16 @@ local function all_ms()
   return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
 end
 
+--- The most that was ever resident, in MB; what is now, where the system does not tell.
+local function peak()
+  local file = io.open("/proc/self/status")
+  local kilobytes = file and file:read("*a"):match("VmHWM:%s*(%d+)")
+  if file then
+    file:close()
+  end
+  return kilobytes and kilobytes / 1024 or uv.resident_set_memory() / 2 ^ 20
+end
+
 local M = {}
 
 --- The time as the agent writes it into its text: units of ten microseconds, the last eight digits.
@@ -84,6 +94,7 @@ function M.run(last, ticks, act)
       gap_ms = gap,
       shown_ms = shown and (shown - begun) / 1e6 or 0,
       memory_mb = (uv.resident_set_memory() - start.memory) / 2 ^ 20,
+      peak_mb = peak() - start.memory / 2 ^ 20,
     }
     vim.schedule(function()
       vim.rpcnotify(0, "measured", result)

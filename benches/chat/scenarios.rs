@@ -23,7 +23,7 @@ pub struct Size {
     held: [usize; 3],
     chunks: usize,
     /// Bytes that a command prints.
-    printed: usize,
+    pub printed: usize,
     prompts: usize,
     starts: usize,
     places: usize,

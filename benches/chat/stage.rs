@@ -268,6 +268,8 @@ pub struct Measured {
     /// Until the user could see a question.
     pub shown_ms: f64,
     pub memory_mb: f64,
+    /// The most that the resident set had grown by at any time, where the system tells.
+    pub peak_mb: f64,
 }
 
 impl Measured {
@@ -281,6 +283,7 @@ impl Measured {
             gap_ms: number("gap_ms"),
             shown_ms: number("shown_ms"),
             memory_mb: number("memory_mb"),
+            peak_mb: number("peak_mb"),
         }
     }
 }

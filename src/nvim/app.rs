@@ -355,6 +355,16 @@ impl App {
         }));
     }
 
+    /// Whether there are any `User` autocommands. What cannot be told counts as some.
+    pub fn has_listeners(&self) -> bool {
+        let any = || -> Result<bool> {
+            let events = self.editor.table([("event", self.editor.string("User")?)])?;
+            let all: mlua::Table = self.editor.api("nvim_get_autocmds", events)?;
+            Ok(all.raw_len() > 0)
+        };
+        any().unwrap_or(true)
+    }
+
     /// What `require("acp").status()` gives: the session used last comes first.
     pub fn status(&self, only: Option<SessionKey>) -> Json {
         let mut keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
