@@ -11,6 +11,7 @@
 ---@field follow? boolean|acp.FollowOptions
 ---@field timestamps? boolean
 ---@field follow? boolean
+---@field permission? acp.PermissionOptions
 ---@field keys? acp.KeyOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
@@ -65,6 +66,7 @@
 ---@field next_change? acp.Key
 ---@field previous_change? acp.Key
 ---@field go_to? acp.Key
+---@field answer? acp.Key
 ---@field toggle? acp.Key
 ---@field details? acp.Key
 ---@field yank_code? acp.Key
@@ -81,6 +83,7 @@
 ---@field review_next? acp.Key
 ---@field review_previous? acp.Key
 ---@field review_close? acp.Key
+---@field review_help? acp.Key
 ---@field older_prompt? acp.Key
 ---@field newer_prompt? acp.Key
 ---@field take_back? acp.Key
@@ -106,6 +109,9 @@
 ---@field session integer
 ---@field agent string the agent's name in the options
 
+---@class acp.PermissionOptions
+---@field open? "auto"|"always"|"never"
+
 ---@class acp.TerminalOptions
 ---@field auto_open? "always"|"long"|"never"
 ---@field position? "bottom"|"top"|"right"|"left"|"tab"
@@ -130,7 +136,7 @@
 ---@field write? string[]
 
 ---@class acp.DiffOptions
----@field style? "inline"|"off"
+---@field style? "inline"|"split"|"off"
 ---@field stay? "decided"|"prompt"|"turn"
 ---@field tell_undone? boolean
 

@@ -3,6 +3,7 @@
 //! with icons off: words come first.
 
 mod call;
+mod choices;
 mod coloured;
 pub mod details;
 mod elicitation;
@@ -14,6 +15,7 @@ mod summary;
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use crate::core::entry::{Body, Entry};
 use crate::core::message::{
@@ -31,6 +33,8 @@ pub struct Style {
     pub width: usize,
     /// Minutes that the clock on the wall is ahead of UTC, where times are to be shown.
     pub clock: Option<i64>,
+    /// The keys that give the first, second, .. answer to a question for permission.
+    pub answers: Rc<[String]>,
 }
 
 impl Style {

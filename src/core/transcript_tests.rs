@@ -10,7 +10,7 @@ use crate::core::message::{
 use crate::core::session::{Moment, Session};
 
 fn style(icons: bool) -> Style {
-    Style { icons, width: 80, clock: None }
+    Style { icons, width: 80, clock: None, answers: ["1", "2", "3"].map(str::to_owned).into() }
 }
 
 /// A session's whole transcript as text, with what stands at the right edge behind a bar.
@@ -134,7 +134,7 @@ fn an_opened_call_shows_its_diff() {
     let drawing = draw(before.as_ref(), &entry, &style(true), &|_| None);
     assert_snapshot!(drawing.lines.join("\n"), @r"
     ● Edit src/auth.rs
-        Allow this edit?   :Acp allow   :Acp reject
+        Allow this edit?   1 Yes
         /p/src/auth.rs
           a
         - b

@@ -41,6 +41,8 @@ impl App {
             for entry in over {
                 self.review.clear(&self.editor, (key, entry))?;
             }
+            self.settle_split(key)?;
+            let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
             if let Some(chat) = self.chats.get_mut(&key) {
                 let terminals = &self.terminals;
                 let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
@@ -102,7 +104,8 @@ impl App {
             Ok(number / 100 * 60 + number % 100)
         };
         let clock = self.config.timestamps.then(|| ahead().unwrap_or_default());
-        Style { icons: self.config.icons, width: 80, clock }
+        let answers = self.config.keys.get("answer").into();
+        Style { icons: self.config.icons, width: 80, clock, answers }
     }
 
     /// Windows may have other sizes now.

@@ -226,12 +226,16 @@ impl App {
                 if self.editor.changedtick(buf)? != tick {
                     return self.place_diffs(session, call, buf, diffs);
                 }
+                if self.split_proposal(session, call, buf, &placed)? {
+                    return self.review.clear(&self.editor, (session, call));
+                }
                 let made_shown = self.reviews.path_of(buf).is_some();
                 self.review.draw(&self.editor, (session, call), buf, &placed, made_shown)
             }
             (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
             (Some(Job::Recall { path, buf, origin, text }), Outcome::Placed(placed)) => {
-                self.reconstructed(&path, buf, origin, text, &placed)
+                self.reconstructed(&path, buf, origin, text, &placed)?;
+                self.all_known()
             }
             (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
             (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::rc::Rc;
 use std::time::Instant;
 
 use mlua::{Result, Table, Value};
@@ -31,8 +32,9 @@ pub struct Canvas {
     groups: Groups,
     /// Touched entries that no frame had time for yet.
     waiting: BTreeSet<EntryId>,
-    /// The width that was drawn for.
+    /// The width that was drawn for, and the keys that answer.
     width: Option<usize>,
+    answers: Rc<[String]>,
 }
 
 /// What stands in the buffer for one entry.
@@ -67,6 +69,7 @@ impl Canvas {
             groups: Groups::default(),
             waiting: BTreeSet::new(),
             width: None,
+            answers: Rc::default(),
         })
     }
 }
@@ -126,6 +129,7 @@ impl Chat {
         };
         let width = unlocked.width.unwrap_or(80).into();
         self.canvas.width = Some(width);
+        self.canvas.answers = style.answers.clone();
         let style = Style { width, ..style.clone() };
         let drawn = self.draw_waiting(editor, highlight, session, &style, tails, until);
         let locked = editor.lock(self.transcript, unlocked);
@@ -490,7 +494,8 @@ impl Chat {
         let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
         let Some(entry) = session.entry(id).filter(|entry| entry.tool().is_some()) else { return Ok(None) };
         let before = id.0.checked_sub(1).and_then(|before| session.entry(EntryId(before)));
-        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None };
+        let answers = self.canvas.answers.clone();
+        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, answers };
         let row = row - self.start_row(editor, id)?;
         let drawing = self.look(session, id, before, entry, &style, tails);
         Ok(drawing.targets.into_iter().find(|target| target.row == row))

@@ -3,9 +3,11 @@
 //! belong is worked out in the background (`core::diff`).
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use mlua::{Result, Table};
 
+use super::look::Look;
 use super::marks::{Words, line, push, show_above_first_line, virtual_lines, words_in};
 use crate::core::diff::{Hunk, Placed, PlacedState};
 use crate::core::entry::EntryId;
@@ -35,14 +37,15 @@ impl Proposals {
         editor.clear_namespace(buf, ns, 0, -1)?;
         let marks = editor.lua.create_table()?;
         let lines = editor.line_count(buf)?;
+        let look = Look::of(editor, buf, COLOURS);
         for placed in placed {
             for hunk in &placed.hunks {
                 match placed.state {
-                    PlacedState::Proposed => proposed(editor, &marks, hunk, lines)?,
+                    PlacedState::Proposed => proposed(editor, &look, &marks, hunk, lines)?,
                     // What is made already shows among the hunks of the file.
                     PlacedState::Applied if made_shown => {}
-                    PlacedState::Applied => applied(editor, &marks, hunk, lines)?,
-                    PlacedState::Adrift => adrift(editor, &marks, hunk, lines)?,
+                    PlacedState::Applied => applied(editor, &look, &marks, hunk, lines)?,
+                    PlacedState::Adrift => adrift(editor, &look, &marks, hunk, lines)?,
                 }
             }
         }
@@ -78,12 +81,15 @@ impl Proposals {
     }
 }
 
+/// What the colours of one call's changes in a file may cost.
+const COLOURS: Duration = Duration::from_millis(30);
+
 fn namespace(editor: &Editor, call: (SessionKey, EntryId)) -> Result<i64> {
     editor.namespace(&format!("acp.diff.{}.{}", call.0.0, call.1.0))
 }
 
 /// The buffer holds the old lines: they are marked as going, the new ones stand below them.
-fn proposed(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn proposed(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
     let words = Words::of(hunk);
     for (at, row) in (hunk.row..(hunk.row + hunk.removed.len()).min(lines)).enumerate() {
         push(marks, row, 0, line(editor, "AcpDiffDelete", "-")?)?;
@@ -94,11 +100,11 @@ fn proposed(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result
     }
     let after = hunk.row + hunk.removed.len();
     let (row, above) = if after == 0 { (0, true) } else { ((after - 1).min(lines - 1), false) };
-    push(marks, row, 0, virtual_lines(editor, &hunk.added, '+', &|at| words.added(at), above)?)
+    push(marks, row, 0, virtual_lines(editor, look, &hunk.added, '+', &|at| words.added(at), above)?)
 }
 
 /// The buffer holds the new lines: they are marked, the old ones stand above them.
-fn applied(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn applied(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
     let words = Words::of(hunk);
     for (at, row) in (hunk.row..(hunk.row + hunk.added.len()).min(lines)).enumerate() {
         push(marks, row, 0, line(editor, "AcpDiffAdd", "+")?)?;
@@ -108,20 +114,20 @@ fn applied(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<
         return Ok(());
     }
     let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
-    push(marks, row, 0, virtual_lines(editor, &hunk.removed, '-', &|at| words.removed(at), above)?)
+    push(marks, row, 0, virtual_lines(editor, look, &hunk.removed, '-', &|at| words.removed(at), above)?)
 }
 
 /// The text has moved on: the agent's own view of it, above the best guess of a line.
-fn adrift(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn adrift(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
     let row = hunk.row.min(lines - 1);
     let words = Words::of(hunk);
     let note = ["the file has changed since the agent read it; its own view of the change:".to_owned()];
-    push(marks, row, 0, virtual_lines(editor, &note, '?', &|_| &[], true)?)?;
+    push(marks, row, 0, virtual_lines(editor, look, &note, '?', &|_| &[], true)?)?;
     if !hunk.removed.is_empty() {
-        push(marks, row, 0, virtual_lines(editor, &hunk.removed, '-', &|at| words.removed(at), true)?)?;
+        push(marks, row, 0, virtual_lines(editor, look, &hunk.removed, '-', &|at| words.removed(at), true)?)?;
     }
     if !hunk.added.is_empty() {
-        push(marks, row, 0, virtual_lines(editor, &hunk.added, '+', &|at| words.added(at), true)?)?;
+        push(marks, row, 0, virtual_lines(editor, look, &hunk.added, '+', &|at| words.added(at), true)?)?;
     }
     Ok(())
 }
