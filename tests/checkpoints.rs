@@ -116,7 +116,25 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     HH:MM · Change two · 3 files +4 -3
     ");
     choose(&mut chat, 2);
-    insta::assert_snapshot!(preview(&mut chat), @"");
+    insta::assert_snapshot!(preview(&mut chat), @r#"
+    Back to before "Change two": 3 files · 4 hunks
+    x put back this hunk or file · X put back all · <CR> go · q close · g? keys
+
+    a.txt  1 hunk · +2 -2
+      @@ 2
+      - TWO
+      - THREE
+      + two
+      + three
+    ignored.log  2 hunks · +1 -1
+      @@ 1
+      + a
+      @@ 2
+      - noise
+    deep/new.txt  1 hunk · +0 -1 · was not there: is removed
+      @@ 1
+      - fresh
+    "#);
     assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n", "nothing is changed by looking");
     restore(&mut chat, None);
     wait_told(&mut chat, "restored 3 files to before \"Change two\"");
@@ -138,7 +156,25 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     HH:MM · Change two · 3 files +4 -3
     ");
     choose(&mut chat, 1);
-    insta::assert_snapshot!(preview(&mut chat), @"");
+    insta::assert_snapshot!(preview(&mut chat), @r#"
+    Undo "Restored to before: Change two": 3 files · 4 hunks
+    x put back this hunk or file · X put back all · <CR> go · q close · g? keys
+
+    a.txt  1 hunk · +2 -2
+      @@ 2
+      - two
+      - three
+      + TWO
+      + THREE
+    ignored.log  2 hunks · +1 -1
+      @@ 1
+      - a
+      @@ 3
+      + noise
+    deep/new.txt  1 hunk · +1 -0 · comes back
+      @@ 1
+      + fresh
+    "#);
     restore(&mut chat, None);
     wait_told(&mut chat, "restored 3 files to before \"Restored to before: Change two\"");
     back_in_the_file(&mut chat);
@@ -313,14 +349,18 @@ fn one_hunk_of_a_turn_is_put_back_after_a_look_at_it() {
     chat.nvim.command("Acp checkpoints");
     picker(&mut chat);
     choose(&mut chat, 2);
-    assert!(chat.nvim.exec_lua("return vim.fn.mode()", []).as_str() == Some("n"));
     preview(&mut chat);
-    chat.nvim.input("/+ b<CR>");
-    chat.nvim.input("x");
+    chat.nvim.input("/+ a<CR>x");
     wait_told(&mut chat, "restored ignored.log to before \"Change two\"");
-    assert_eq!(chat.project.read("ignored.log"), "a\r\nb", "its only hunk");
-    chat.nvim
-        .wait_until(|nvim| !nvim.buffer_text(0).contains("ignored.log"), "the file to go from the preview");
+    assert_eq!(chat.project.read("ignored.log"), "a\r\nb\r\nnoise", "the other hunk is as it was");
+    let left = "ignored.log  1 hunk · +0 -1";
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains(left), "the hunk to go from the preview");
+    chat.nvim.input("gg]cx");
+    wait_told(&mut chat, "restored a.txt to before \"Change two\"");
+    let file = chat.nvim.exec_lua("return vim.fn.bufnr('a.txt')", []).as_u64().expect("a buffer");
+    assert_eq!(chat.nvim.buffer_text(file), "one\ntwo\nthree");
+    chat.nvim.input("a");
+    wait_told(&mut chat, "this shows what would be put back");
     chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://restore"), "the preview to close");
 }
