@@ -34,6 +34,7 @@ pub struct Config {
     pub follow: FollowOptions,
     pub permission: PermissionOptions,
     pub keys: Keys,
+    pub chat: ChatOptions,
     pub terminal: TerminalOptions,
     pub diff: DiffOptions,
     pub files: FilesOptions,
@@ -134,6 +135,20 @@ pub enum OpenQuestions {
     Auto,
     Always,
     Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChatOptions {
+    pub images: Images,
+}
+
+/// How images of agents' show in the chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Images {
+    /// In place, where something can draw them.
+    Auto,
+    /// As a line that leads to them.
+    Link,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,6 +324,7 @@ impl Default for Config {
             follow: FollowOptions { enabled: false, resume_after: Duration::from_secs(5) },
             permission: PermissionOptions { open: OpenQuestions::Auto },
             keys: Keys::default(),
+            chat: ChatOptions { images: Images::Auto },
             terminal: TerminalOptions {
                 auto_open: AutoOpen::Long,
                 position: Position::Bottom,
@@ -491,6 +507,10 @@ impl Config {
             }
             keys.close();
         }
+        if let Some(chat) = table.group("chat") {
+            chat.set("images", &mut self.chat.images, |field| field.one_of(IMAGES));
+            chat.close();
+        }
         if let Some(terminal) = table.group("terminal") {
             let known = &mut self.terminal;
             terminal.set("auto_open", &mut known.auto_open, |field| field.one_of(AUTO_OPEN));
@@ -646,6 +666,7 @@ const AUTO_OPEN: &[(&str, AutoOpen)] =
 const OPEN_QUESTIONS: &[(&str, OpenQuestions)] =
     &[("auto", OpenQuestions::Auto), ("always", OpenQuestions::Always), ("never", OpenQuestions::Never)];
 
+const IMAGES: &[(&str, Images)] = &[("auto", Images::Auto), ("link", Images::Link)];
 const AUTO_CLOSE: &[(&str, AutoClose)] = &[("never", AutoClose::Never), ("success", AutoClose::Success)];
 
 const POSITIONS: &[(&str, Position)] = &[

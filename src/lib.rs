@@ -53,6 +53,11 @@ pub unsafe extern "C-unwind" fn luaopen_acp_nvim(state: *mut mlua::lua_State) ->
     unsafe {
         nvim_oxi::lua::init(state.cast());
         nvim_oxi::libuv::init(state.cast());
-        mlua::Lua::entrypoint1(state, |lua| nvim::module(lua, start))
+        mlua::Lua::entrypoint1(state, |lua| {
+            // Else each text and table for Lua is made in a protected call of its own. Neovim ends when
+            // memory is out, and so may we.
+            lua.skip_memory_check(true);
+            nvim::module(lua, start)
+        })
     }
 }

@@ -147,7 +147,7 @@ fn size(event: &Event) -> usize {
             let content = call.content.iter().flatten().map(|content| match content {
                 ToolContent::Content(Content::Text(text)) => text.len(),
                 ToolContent::Diff(diff) => {
-                    diff.new_text.len() + diff.old_text.as_ref().map_or(0, String::len)
+                    diff.new_text.len() + diff.old_text.as_ref().map_or(0, |text| text.len())
                 }
                 _ => SMALL,
             });
@@ -155,7 +155,7 @@ fn size(event: &Event) -> usize {
         }
         Event::TerminalGrew { bytes, .. } => bytes.len(),
         Event::FileServed { before, after, .. } => {
-            SMALL + [before, after].into_iter().flatten().map(String::len).sum::<usize>()
+            SMALL + [before, after].into_iter().flatten().map(|text| text.len()).sum::<usize>()
         }
         Event::Called { params, .. } | Event::Told { params, .. } => SMALL + params.to_string().len(),
         _ => SMALL,
@@ -187,10 +187,11 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
             None
         }
         (
-            Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, .. },
-            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped: 0 },
+            Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, cut: c1, .. },
+            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped: 0, cut: c2 },
         ) if *s1 == s2 && *t1 == t2 => {
             b1.extend_from_slice(&b2);
+            *c1 = c2;
             None
         }
         (

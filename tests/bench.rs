@@ -80,6 +80,11 @@ fn a_flooded_terminal_comes_to_its_end() {
 }
 
 #[test]
+fn a_burst_of_places_is_followed() {
+    play(Scenario::Follow);
+}
+
+#[test]
 fn a_chat_opens() {
     play(Scenario::Startup);
 }

@@ -324,6 +324,14 @@ fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
     let shown = picker(&mut again);
     assert!(shown.contains("Change two · 3 files +4 -3 · Fake"), "{shown}");
     wait_told(&mut again, "1 checkpoint can't be read in full");
+    again.nvim.command("edit a.txt");
+    for (line, asked) in [(2, "asked: Change two"), (3, "asked: Change three")] {
+        again.nvim.input(&format!("ggOmine<Esc>{}G:Acp blame<CR>", line + 1));
+        again.nvim.wait_for_screen(asked);
+        again.nvim.input("q:edit!<CR>");
+    }
+    again.nvim.input("1G:Acp blame<CR>");
+    wait_told(&mut again, "no agent wrote this line, as far as is recorded");
     choose(&mut again, 2);
     restore(&mut again, Some("ignored.log"));
     wait_told(&mut again, "restored ignored.log to before \"Change two\"");

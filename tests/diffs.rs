@@ -287,6 +287,7 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
     chat.nvim.exec_lua("require('acp').setup({ diff = { style = 'split' } })", []);
     chat.send("go");
     chat.nvim.wait_until(|nvim| windows(nvim).starts_with("a.txt diff, a.txt diff"), "two windows");
+    chat.nvim.wait_for_screen("1 Allow   2 Reject");
     screen(&mut chat, "proposal", "a.txt: Fake proposes");
     assert!(windows(&mut chat.nvim).ends_with(", *fake"), "the cursor stays: {}", windows(&mut chat.nvim));
     chat.nvim.command("Acp diff next");

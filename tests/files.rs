@@ -333,21 +333,89 @@ fn a_conflict_with_the_disk_is_decided_by_the_user() {
 
 #[test]
 fn the_buffer_of_a_deleted_file_keeps_its_text_and_says_so() {
-    let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([read("r", "a.txt"), edited("a.txt")]));
-    let buf = open(&mut chat.nvim, "a.txt");
-    chat.chat();
-    turn(&mut chat, 1);
-    std::fs::remove_file(chat.project.file("a.txt")).expect("a file");
-    turn(&mut chat, 2);
-    chat.nvim.wait_for_screen("deleted on the disk");
-    chat.wait_for("a.txt is gone from the disk");
+    let (mut chat, buf) = deleted();
     assert_eq!(chat.nvim.buffer_text(buf), "one");
     assert!(modified(&mut chat.nvim, buf));
     assert!(!chat.nvim.mode().blocking);
     go_to(&mut chat.nvim, buf);
-    chat.nvim.command("write");
-    assert_eq!(chat.project.read("a.txt"), "one\n");
+    chat.nvim.command("write ++p");
+    assert_eq!(chat.project.read("lib/a.txt"), "one\n");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("deleted on the disk"), "the note to go");
+    let settled = chat.nvim.exec_lua("return select(2, pcall(vim.cmd, 'Acp settle'))", []);
+    let settled = settled.as_str().unwrap_or_default();
+    assert!(settled.contains("nothing about this file waits for you"), "{settled}");
+}
+
+/// A chat whose agent has deleted a file that is open.
+fn deleted() -> (Scripted, u64) {
+    let mut chat =
+        Scripted::new(&[("lib/a.txt", "one\n")], turns([read("r", "lib/a.txt"), edited("lib/a.txt")]));
+    let buf = open(&mut chat.nvim, "lib/a.txt");
+    catch_pickers(&mut chat.nvim);
+    chat.chat();
+    turn(&mut chat, 1);
+    std::fs::remove_dir_all(chat.project.file("lib")).expect("a folder");
+    turn(&mut chat, 2);
+    chat.nvim.wait_for_screen("deleted on the disk");
+    chat.wait_for("lib/a.txt is gone from the disk");
+    (chat, buf)
+}
+
+/// Asks what becomes of the file, and takes the choice that begins so.
+fn settle(chat: &mut Scripted, buf: u64, choice: &str) {
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.command("Acp settle");
+    let offered = wait_for_picker(&mut chat.nvim);
+    let (_, items) = offered.split_once(": ").expect("a list of choices");
+    let at = items.split(", ").position(|item| item.starts_with(choice));
+    let at = at.unwrap_or_else(|| panic!("no {choice:?} among {items:?}")) + 1;
+    chat.nvim.exec_lua("_G.choose(...)", [at.into()]);
+}
+
+#[test]
+fn a_deleted_file_is_written_back_with_its_folder_on_request() {
+    let (mut chat, buf) = deleted();
+    settle(&mut chat, buf, "Write lib/a.txt back");
+    chat.nvim.wait_until(|nvim| !modified(nvim, buf), "the file to be written");
+    assert_eq!(chat.project.read("lib/a.txt"), "one\n");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("deleted on the disk"), "the mark to go");
+}
+
+#[test]
+fn the_buffer_of_a_deleted_file_is_dropped_on_request_and_its_window_stays() {
+    let (mut chat, buf) = deleted();
+    let windows = chat.nvim.exec_lua("return vim.fn.winnr('$')", []);
+    settle(&mut chat, buf, "Drop the buffer");
+    let is_there = "return vim.api.nvim_buf_is_valid(...)";
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(is_there, [buf.into()]).as_bool() == Some(false),
+        "the buffer to go",
+    );
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.winnr('$')", []), windows);
+}
+
+#[test]
+fn the_window_of_a_renamed_file_goes_on_with_the_new_one() {
+    let text = "one\ntwo\nthree\n";
+    let mut chat = Scripted::new(&[("a.txt", text)], turns([read("r", "a.txt"), edited("a.txt")]));
+    let buf = open(&mut chat.nvim, "a.txt");
+    catch_pickers(&mut chat.nvim);
+    chat.chat();
+    turn(&mut chat, 1);
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.command("normal! 2Gl");
+    std::fs::rename(chat.project.file("a.txt"), chat.project.file("b.txt")).expect("a file");
+    chat.nvim.wait_for_screen("renamed to b.txt");
+    settle(&mut chat, buf, "Open b.txt");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.expand('%:t')", []).as_str() == Some("b.txt"),
+        "the new file",
+    );
+    assert_eq!(
+        chat.nvim.exec_lua("return table.concat(vim.api.nvim_win_get_cursor(0), ':')", []).as_str(),
+        Some("2:1")
+    );
+    assert_eq!(chat.nvim.buffer_text(buf), text.trim_end());
 }
 
 // What the user is in the middle of.

@@ -512,7 +512,7 @@ test("regions that stream at the same time do not disturb each other, and one ca
   end)
 end)
 
-local function history(entries)
+local function history(entries, added)
   local lines = {}
   local text = vim.split(CORPUS:gsub("\n[^\n]+\n[^\n]+$", "\n```\n"), "\n", { plain = true })
   local buf = chat()
@@ -520,15 +520,23 @@ local function history(entries)
     vim.list_extend(lines, text)
   end
   api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  local list = {}
   for id = 1, entries do
-    hl.open(buf, id, (id - 1) * #text)
-    hl.close(buf, id, id * #text)
+    if added then
+      vim.list_extend(list, { id, (id - 1) * #text, id * #text })
+    else
+      hl.open(buf, id, (id - 1) * #text)
+      hl.close(buf, id, id * #text)
+    end
+  end
+  if added then
+    hl.add(buf, list)
   end
   return buf, #text
 end
 
-test("of a replayed history only what is on screen is coloured, wherever that is", function()
-  local buf, rows = history(60)
+local function see_history(added)
+  local buf, rows = history(60, added)
   settled(buf, 0, rows)
   until_quiet()
   local marks = select(2, painted_in(buf, 0, 60 * rows))
@@ -550,6 +558,23 @@ test("of a replayed history only what is on screen is coloured, wherever that is
   end)
   api.nvim_win_set_cursor(0, { 1, 0 })
   settled(buf, 0, rows)
+  done(buf)
+end
+
+test("of a replayed history only what is on screen is coloured, wherever that is", function()
+  see_history(false)
+end)
+
+test("regions that are added all at once are coloured in the same way", function()
+  see_history(true)
+  local buf, rows = history(2, true)
+  -- Only below all others; but one of them may begin anew.
+  hl.add(buf, { 3, 0, rows })
+  assert(#errors == 1, vim.inspect(errors))
+  errors = {}
+  hl.drop(buf, 2)
+  hl.add(buf, { 2, rows, 2 * rows })
+  settled(buf, 0, 2 * rows)
   done(buf)
 end)
 

@@ -274,6 +274,90 @@ fn typing_can_be_switched_off_while_programs_still_get_their_answers() {
     assert!(!chat.nvim.screen().contains("got hello"));
 }
 
+/// The agent runs a command itself, and streams all that it has put out as the text of its call.
+fn streams(id: &str, command: &str, pieces: &[&str]) -> Vec<Value> {
+    let call = update(json!({
+        "sessionUpdate": "tool_call", "toolCallId": id, "title": "bash", "kind": "execute",
+        "status": "pending", "rawInput": { "command": command, "description": "Build it" },
+    }));
+    let mut all = String::new();
+    let piece = |piece: &&str| {
+        all.push_str(piece);
+        update(json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": id, "title": "Build it",
+            "kind": "execute", "status": "in_progress",
+            "content": [{ "type": "content", "content": { "type": "text", "text": all } }],
+        }))
+    };
+    let pieces: Vec<Value> = pieces.iter().map(piece).collect();
+    let over = update(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": id, "title": "Build it", "kind": "execute",
+        "status": "completed", "rawOutput": { "output": all, "metadata": { "exit": 2 } },
+        "content": [{ "type": "content", "content": { "type": "text", "text": all } }],
+    }));
+    // Before its last update it waits until it is allowed to go on.
+    let go_on = asks(
+        "go-on",
+        "session/request_permission",
+        json!({
+            "toolCall": { "toolCallId": "gate", "title": "Go on", "kind": "other" },
+            "options": [{ "optionId": "a", "name": "Allow", "kind": "allow_once" }],
+        }),
+    );
+    let mut steps = vec![call];
+    steps.extend(pieces);
+    steps.extend([go_on, json!({ "expect_reply": "go-on", "to": "go-on" }), over, ends("end_turn")]);
+    steps
+}
+
+#[test]
+fn output_that_an_agent_streams_as_text_has_a_terminal_like_any_other() {
+    let pieces = ["\u{1b}[31mred\u{1b}[0m words\n", "src/a.txt:2:3: error: bad\n", "10%\r20%\rmost of it\n"];
+    let steps = turn([Value::from(streams("job", "make all", &pieces))]);
+    let mut chat = Scripted::new(&[("src/a.txt", "one\ntwo two\nthree\n")], steps);
+    set_up(&mut chat, json!({ "auto_open": "never" }));
+    chat.nvim.exec_lua("vim.ui.select = function(_, _, choose) _G.choose = choose end", []);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("most of it");
+    assert!(chat.transcript().contains("\n    red words\n    src/a.txt:2:3: error: bad\n    most of it\n"));
+    assert_eq!(chat.nvim.groups_of("red words"), ["AcpRed"]);
+
+    // The key in the chat, the bar, the colours.
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.choose ~= nil", []) == true.into(), "the question");
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua(
+        "vim.api.nvim_set_current_win(vim.fn.bufwinid(require('acp').status().sessions[1].buffer))",
+        [],
+    );
+    chat.nvim.exec_lua("vim.fn.search('most of it', 'w')", []);
+    chat.nvim.input("<CR>");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the terminal");
+    chat.nvim.wait_for_screen("running 0:0");
+    chat.nvim.wait_for_screen(" Build it: make all ");
+    listen(&mut chat.nvim);
+    chat.nvim.input("ix");
+    wait_for_said(&mut chat.nvim, "Fake runs this command itself: what you type does not reach it");
+    chat.nvim.input("<C-\\><C-n>");
+
+    // Its end, by the call's own word.
+    chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
+    chat.nvim.wait_for_screen("exit 2 \u{b7} 0:0");
+    chat.nvim.wait_for_screen("[The command ended with exit code 2]");
+    let shown =
+        text(&mut chat.nvim, "return table.concat(vim.api.nvim_buf_get_lines(0, 0, 4, false), '\\n')");
+    assert_eq!(shown, "red words\nsrc/a.txt:2:3: error: bad\nmost of it\n");
+    chat.nvim.command("Acp terminal quickfix");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "qf", "the quickfix list");
+    chat.nvim.wait_for_screen("src/a.txt|2 col 3 error| error: bad");
+    chat.nvim.command("cclose");
+    chat.nvim.command("Acp terminal close");
+    chat.nvim.command("Acp terminals");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the only one");
+    // What failed still says so in the chat.
+    chat.wait_for("most of it");
+}
+
 #[test]
 fn limits_are_named_to_the_agent() {
     let steps = turn([
@@ -389,4 +473,96 @@ fn garbage_and_a_flood_leave_the_editor_as_it_was() {
     chat.nvim.wait_for_screen("MB not shown");
     chat.nvim.wait_for_screen("the end of it");
     assert_eq!(chat.nvim.messages(), "");
+}
+
+/// Whether a program is there.
+fn is_there(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+/// A chat whose agent runs a program that takes the whole terminal, in the terminal's window.
+fn full_screen(script: &str) -> Scripted {
+    let steps = turn([runs("job", script), about("job", "wait_for_exit"), ends("end_turn")]);
+    let lines: String = (1..=200).map(|number| format!("line {number} of it\n")).collect();
+    let mut chat = begin(steps, &[("lines.txt", &lines)], json!({ "auto_open": "always", "size": 12 }));
+    chat.nvim.wait_for_screen("line 3 of it");
+    chat.wait_for("(it has the whole terminal for itself, <CR> shows it)");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal");
+    chat.nvim.input("i");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "t", "typing in the terminal");
+    chat
+}
+
+/// The lines of the file that are on the screen.
+fn lines_shown(nvim: &mut Nvim) -> usize {
+    nvim.screen().matches(" of it").count()
+}
+
+#[test]
+fn a_pager_draws_takes_keys_follows_its_windows_size_and_ends() {
+    if !is_there("less") {
+        return println!("skipped: there is no less on this machine");
+    }
+    let mut chat = full_screen("LESS= less lines.txt");
+    // The bar and the pager's own line have a row each.
+    assert_eq!(lines_shown(&mut chat.nvim), 10);
+    chat.nvim.input("G");
+    chat.nvim.wait_for_screen("line 200 of it");
+    chat.nvim.wait_for_screen("(END)");
+    chat.nvim.input("1g");
+    chat.nvim.wait_for_screen("line 1 of it");
+    chat.nvim.input("<C-\\><C-n>");
+    chat.nvim.command("resize 7");
+    chat.nvim.wait_until(|nvim| lines_shown(nvim) == 5, "five lines");
+    chat.nvim.command("resize 15");
+    chat.nvim.wait_until(|nvim| lines_shown(nvim) == 13, "thirteen lines");
+    assert!(chat.nvim.screen().contains("line 13 of it"));
+    chat.nvim.input("i/line 77 <CR>");
+    chat.nvim.wait_for_screen("line 77 of it");
+    chat.nvim.input("q");
+    assert_eq!(chat.answer("job-wait_for_exit")["result"]["exitCode"], 0);
+    chat.nvim.wait_for_screen("exit 0 \u{b7} 0:");
+    chat.nvim.wait_for_screen("[The command ended with exit code 0]");
+    chat.nvim.input("<C-\\><C-n>");
+    chat.wait_for("Done");
+    assert!(!chat.transcript().contains("it has the whole terminal"));
+}
+
+#[test]
+fn an_editor_in_a_terminal_is_used_as_anywhere_else() {
+    if !is_there("vim") {
+        return println!("skipped: there is no vim on this machine");
+    }
+    let mut chat = full_screen("vim -N -u NONE -i NONE -n lines.txt");
+    chat.nvim.input("2GAand more<Esc>");
+    chat.nvim.wait_for_screen("line 2 of itand more");
+    // What it draws is drawn in the colours that it wants.
+    chat.nvim.input("/line 43<CR>:set hlsearch<CR>");
+    chat.nvim.wait_for_screen("line 43 of it");
+    chat.nvim.input(":wq<CR>");
+    assert_eq!(chat.answer("job-wait_for_exit")["result"]["exitCode"], 0);
+    let written = std::fs::read_to_string(chat.project.file("lines.txt")).expect("the file");
+    assert!(written.starts_with("line 1 of it\nline 2 of itand more\n"), "{written}");
+    chat.nvim.wait_for_screen("exit 0 \u{b7} 0:");
+}
+
+#[test]
+fn the_bar_says_what_the_agent_cannot_read_any_more() {
+    let script = "i=0; while [ $i -lt 600 ]; do echo 0123456789; i=$((i + 1)); done; read line";
+    let steps = turn([runs("job", script), about("job", "wait_for_exit"), about("job", "output")]);
+    let mut chat = begin(steps, &[], json!({ "auto_open": "always", "output_limit": 100 }));
+    // 6600 bytes, of which a hundred are kept; 11 a line.
+    chat.nvim.wait_for_screen("7 kB cut for the agent \u{b7} running 0:0");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal");
+    chat.nvim.input("i<CR>");
+    let output = chat.answer("job-output")["result"].clone();
+    assert_eq!(output["truncated"], true);
+    assert!(output["output"].as_str().is_some_and(|text| text.len() <= 100), "{output}");
+    chat.nvim.wait_for_screen("7 kB cut for the agent \u{b7} exit 0");
+    // Where there is no room for all of it, how the command goes is what stays.
+    chat.nvim.resize(40, 30);
+    chat.nvim.wait_for_screen("exit 0 \u{b7} 0:");
 }

@@ -132,6 +132,76 @@ fn a_reader_above_stays_where_they_are_while_calls_gather() {
     assert_eq!(chat.nvim.exec_lua(place, []), "line 35 under line 30".into());
 }
 
+/// The transcript with all that marks it, as far as it can be seen.
+const LOOK: &str = "
+    local buf = require('acp').status().sessions[1].buffer
+    local look = { vim.api.nvim_buf_get_lines(buf, 0, -1, false) }
+    local spaces = vim.api.nvim_get_namespaces()
+    for _, name in ipairs({ 'acp.regions', 'acp.marks', 'acp.highlight', 'acp.highlight.regions' }) do
+      -- What is far above is coloured when it is looked at.
+      local first = name == 'acp.highlight' and #look[1] - 20 or 0
+      local marks = vim.api.nvim_buf_get_extmarks(buf, spaces[name], { first, 0 }, -1, { details = true })
+      look[#look + 1] = vim.tbl_map(function(mark)
+        local row, column, details = mark[2], mark[3], mark[4]
+        return vim.inspect({ name, row, column, details.end_row, details.end_col, details.hl_group,
+          details.priority, details.conceal, details.virt_text })
+      end, marks)
+      table.sort(look[#look])
+    end
+    return vim.json.encode(look)";
+
+fn look(chat: &mut Scripted) -> String {
+    chat.nvim.exec_lua(LOOK, []).as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn a_chat_that_is_drawn_at_once_looks_as_it_did_when_it_was_drawn_step_by_step() {
+    let thinks = |text: &str| {
+        update(json!({ "sessionUpdate": "agent_thought_chunk",
+            "content": { "type": "text", "text": text } }))
+    };
+    let failed = update(
+        json!({ "sessionUpdate": "tool_call", "toolCallId": "5", "title": "make", "kind": "execute",
+        "status": "failed", "content": [{ "type": "content", "content": { "type": "text", "text": "no\nrule" } }] }),
+    );
+    let plan = update(json!({ "sessionUpdate": "plan", "entries": [
+        { "content": "look", "priority": "high", "status": "completed" },
+        { "content": "write", "priority": "high", "status": "pending" }] }));
+    let mut parts = vec![prompt(), thinks("Hm."), says("## First\n\nA *word*")];
+    parts.extend(gate("1"));
+    parts.extend([says(" and `more`:\n\n```lua\nlocal x = 1"), call("1", "read", "a", "in_progress")]);
+    parts.extend(gate("2"));
+    parts.extend([says("\n```\n\n"), call("2", "read", "b", "completed"), thinks("So.")]);
+    parts.extend([call("3", "search", "c", "completed"), call("4", "read", "d", "completed"), failed, plan]);
+    parts.extend(gate("3"));
+    parts.extend([becomes("1", "completed"), says("\n\n- one\n- two"), ends("end_turn")]);
+    parts.extend([prompt(), says(&"long **words**\n".repeat(2000)), ends("end_turn")]);
+    parts.extend([prompt(), ends("end_turn"), prompt(), says("The *end*."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(parts));
+    chat.nvim.exec_lua("vim.ui.select = function() end", []);
+    chat.chat();
+    chat.send("look at `this`");
+    for number in 1..=3 {
+        chat.wait_for(&format!("Gate {number}"));
+        chat.nvim.command("Acp allow a");
+    }
+    for (prompt, end) in
+        [("again", "- two\n\nDone"), ("and", "words**\n\nDone"), ("last", "without an answer")]
+    {
+        chat.wait_for(end);
+        chat.send(prompt);
+    }
+    chat.wait_for("The *end*.\n\nDone");
+    // What is on the screen is coloured a moment later.
+    chat.nvim.wait_for_screen("The end.");
+    let before = look(&mut chat);
+    assert!(before.contains("AcpToolFailed") && before.contains("AcpPlan") && before.contains("@markup"));
+    chat.nvim.exec_lua("vim.cmd('bwipeout! ' .. require('acp').status().sessions[1].buffer)", []);
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("The end.");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(LOOK, []).as_str() == Some(&before), "the same look");
+}
+
 /// A turn with something of everything to go to.
 fn landscape() -> Vec<Value> {
     let read = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read notes.txt", "kind": "read",

@@ -388,6 +388,22 @@ fn a_question_that_is_not_to_open_is_announced_and_opens_when_it_is_wanted() {
 }
 
 #[test]
+fn a_question_opens_over_whoever_wants_it_to() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[("a.txt", "a\n")],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.chat();
+    chat.nvim.exec_lua("require('acp').setup({ permission = { open = 'always' } })", []);
+    pick(&mut chat.nvim, 1);
+    chat.nvim.input("<Esc><C-w>hiwriting");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+    assert_eq!(chat.nvim.mode().name, "i");
+}
+
+#[test]
 fn what_is_typed_in_the_prompt_never_reaches_a_question() {
     let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
     let mut chat = Scripted::new(

@@ -2,6 +2,9 @@
 
 local M = {}
 
+--- How often the window that follows the agent went elsewhere.
+M.moves = 0
+
 --- Without colours, the text is put into the buffer and that is all.
 function M.open(argv, way)
   if way == "plain" then
@@ -12,6 +15,11 @@ function M.open(argv, way)
     agents = { bench = { command = table.remove(argv, 1), args = argv } },
     default_agent = "bench",
     terminal = { auto_open = "always" },
+    follow = {
+      window = function()
+        M.moves = M.moves + 1
+      end,
+    },
   })
   acp.chat()
 end

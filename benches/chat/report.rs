@@ -55,6 +55,7 @@ fn goal(scenario: Scenario, value: &str) -> Option<Goal> {
         (S::Startup, "first chat open ms") => Most(10.0),
         (S::Startup, "agent ready ms") => Over(10.0),
         (S::Terminal, "stall ms") => Most(4.0),
+        (S::Follow, "a move ms") => Most(16.0),
         (_, "stall ms") if paced => Most(4.0),
         (S::Busy, "stall ms") => return None,
         (_, "stall ms") => Most(8.0),

@@ -23,6 +23,7 @@ pub struct Size {
     printed: usize,
     prompts: usize,
     starts: usize,
+    places: usize,
     reads: usize,
     read_lines: usize,
     writes: usize,
@@ -45,6 +46,7 @@ impl Size {
         printed: 200 << 20,
         prompts: 20,
         starts: 20,
+        places: 1000,
         reads: 1000,
         read_lines: 200_000,
         writes: 200,
@@ -66,6 +68,7 @@ impl Size {
         printed: 200 << 10,
         prompts: 2,
         starts: 1,
+        places: 40,
         reads: 10,
         read_lines: 5000,
         writes: 5,
@@ -92,11 +95,12 @@ pub enum Scenario {
     Writes,
     Rewrite,
     Terminal,
+    Follow,
     Startup,
 }
 
 impl Scenario {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Burst,
         Self::KeysBurst,
         Self::Paced,
@@ -113,6 +117,7 @@ impl Scenario {
         Self::Writes,
         Self::Rewrite,
         Self::Terminal,
+        Self::Follow,
         Self::Startup,
     ];
 
@@ -138,6 +143,7 @@ impl Scenario {
             Self::Writes => "writes",
             Self::Rewrite => "rewrite",
             Self::Terminal => "terminal",
+            Self::Follow => "follow",
             Self::Startup => "startup",
         }
     }
@@ -160,6 +166,7 @@ impl Scenario {
             Self::Writes => "200 writes to 5,000 lines, of which each changes one",
             Self::Rewrite => "a write that changes 100,000 lines in 1,000 places",
             Self::Terminal => "what `yes` prints, in a terminal that is shown, beside Neovim's own",
+            Self::Follow => "1,000 places in 20 files as fast as the agent can, followed and not",
             Self::Startup => "from nothing to a chat",
         }
     }
@@ -171,6 +178,7 @@ impl Scenario {
             Self::Paced => &[Ours, Floor, Plain, PerChunk],
             Self::Paced100K | Self::Paced10M => &[Ours, Floor, Plain],
             Self::Terminal => &[Ours, OwnTerminal],
+            Self::Follow => &[Ours],
             _ => &[Ours, Floor],
         }
     }
@@ -215,6 +223,7 @@ impl Scenario {
             Self::Writes => files::writes(subject, 5000, size.writes, 1),
             Self::Rewrite => files::writes(subject, size.rewritten, 1, size.rewritten / 100),
             Self::Terminal => files::terminal(subject, size.printed),
+            Self::Follow => scripts::follow(subject, size.places),
             Self::Startup => startup::startup(subject, size.starts),
         }
     }

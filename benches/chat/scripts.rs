@@ -73,6 +73,51 @@ pub fn load(subject: Subject, count: usize) -> Values {
     at_once(&with_script(subject, &project, steps).load_and_rest(Clock::Ticking))
 }
 
+/// Places in files that no buffer holds at first, by turns not followed and followed.
+pub fn follow(subject: Subject, count: usize) -> Values {
+    const FILES: usize = 20;
+    const TURNS: usize = 3;
+    let rows: String = (1..=count).map(|row| format!("row {row}\n")).collect();
+    let names: Vec<String> = (0..FILES).map(|file| format!("file_{file}.txt")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), rows.as_str())).collect();
+    let project = TempProject::new(&files);
+    let calls: Vec<Value> = names
+        .iter()
+        .map(|name| {
+            update(json!({
+                "sessionUpdate": "tool_call", "toolCallId": format!("{name}-${{i}}"), "title": format!("Read {name}"),
+                "kind": "read", "status": "completed",
+                "locations": [{ "path": project.file(name), "line": "${i}" }],
+            }))
+        })
+        .collect();
+    let mut steps = opened();
+    for _ in 0..2 * TURNS {
+        steps.push(prompt());
+        steps.push(json!({ "repeat": count / FILES, "steps": calls }));
+        steps.extend([says("END-OF-FLOOD"), ends("end_turn")]);
+    }
+    let mut stage = with_script(subject, &project, steps);
+    let (mut more_s, mut main_s, mut stall_ms) = (0.0, 0.0, 0.0_f64);
+    for _ in 0..TURNS {
+        let mut turn = |follow: bool| {
+            stage.nvim.exec_lua("require('acp').follow(...)", [follow.into()]);
+            stage.prompt_and_rest(Clock::Ticking)
+        };
+        let (still, followed) = (turn(false), turn(true));
+        more_s += followed.main_s - still.main_s;
+        main_s += followed.main_s;
+        stall_ms = stall_ms.max(followed.stall_ms);
+    }
+    let moves = stage.nvim.exec_lua("return bench.moves", []).as_f64().expect("a number");
+    vec![
+        ("moves", moves),
+        ("a move ms", more_s.max(0.0) * 1e3 / moves),
+        ("stall ms", stall_ms),
+        ("main thread s", main_s),
+    ]
+}
+
 /// A question about a change of a file that is on the screen.
 pub fn diff(subject: Subject, lines: usize, hunks: usize) -> Values {
     let step = lines / hunks;
@@ -119,7 +164,7 @@ pub fn diff(subject: Subject, lines: usize, hunks: usize) -> Values {
 /// What of it the plugin's background computes: where the change belongs.
 fn background(path: &std::path::Path, old: String, new: String) -> f64 {
     let text = old.trim_end().to_owned();
-    let diff = FileDiff { path: path.to_owned(), old_text: Some(old), new_text: new };
+    let diff = FileDiff { path: path.to_owned(), old_text: Some(old.into()), new_text: new.into() };
     let began = Instant::now();
     let placed = black_box(place(black_box(&text), &[diff]));
     let took = began.elapsed();

@@ -39,6 +39,10 @@ M.painted_rows = 20000
 
 --- One slice of work, and the pause that lets keys and redraws through before the next.
 local SLICE_NS, PAUSE = 2e6, 5
+
+--- Rows that come together and are still for somebody who reads along.
+local SEEN_AT_ONCE = 100
+
 ---@class acp.highlight.Region
 ---@field anchor integer extmark at the first row
 ---@field firm boolean whether the region holds text
@@ -400,6 +404,46 @@ M.open = for_chat(function(chat, id, row)
   table.insert(chat.order, region_below(chat, row), region)
   chat.regions[id] = region
   chat.growing[region] = true
+end)
+
+local complete = { undo_restore = false }
+
+--- Says that regions stand below all others and are complete, as `open` and `close` would of each: `list` has id, first
+--- row and row after the last of one after the other, from above. Each holds text.
+---@type fun(buf: integer, list: integer[])
+M.add = for_chat(function(chat, list)
+  local order = chat.order
+  if #list > 0 and region_below(chat, list[2]) <= #order then
+    error("a region stands below those that are added", 0)
+  end
+  for i = 1, #list, 3 do
+    local id, row = list[i], list[i + 1]
+    if chat.regions[id] then
+      M.drop(chat.buf, id)
+    end
+    local region = {
+      anchor = api.nvim_buf_set_extmark(chat.buf, anchors, row, 0, complete),
+      firm = true,
+      rows = list[i + 2] - row,
+      cut = 0,
+      closed = true,
+      broken = false,
+      pieces = {},
+      unpainted = 0,
+      marks = {},
+    }
+    order[#order + 1] = region
+    chat.regions[id] = region
+  end
+  -- What is about to be seen is seen with its colours. A whole history scrolls by.
+  if #list > 0 and list[#list] - list[2] < SEEN_AT_ONCE then
+    local views, stop = views_of(chat), uv.hrtime() + SLICE_NS
+    local painting = true
+    while painting do
+      painting = advance(chat, views) and uv.hrtime() < stop
+    end
+  end
+  arm(chat, 0)
 end)
 
 --- Says that text was appended to a region, which now ends before `end_row`. To be called once a frame at

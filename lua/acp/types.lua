@@ -13,6 +13,7 @@
 ---@field follow? boolean
 ---@field permission? acp.PermissionOptions
 ---@field keys? acp.KeyOptions
+---@field chat? acp.ChatOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
 ---@field files? acp.FileOptions
@@ -68,6 +69,7 @@
 ---@field go_to? acp.Key
 ---@field answer? acp.Key
 ---@field toggle? acp.Key
+---@field click? acp.Key
 ---@field details? acp.Key
 ---@field yank_code? acp.Key
 ---@field outline? acp.Key
@@ -111,6 +113,9 @@
 
 ---@class acp.PermissionOptions
 ---@field open? "auto"|"always"|"never"
+
+---@class acp.ChatOptions
+---@field images? "auto"|"link"
 
 ---@class acp.TerminalOptions
 ---@field auto_open? "always"|"long"|"never"

@@ -159,7 +159,7 @@ impl Ask {
                 None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
             },
             (Kind::Outside(_), Answer::Cancelled) => reply.fail(&cancelled()),
-            (Kind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text)),
+            (Kind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text.to_string())),
             (Kind::Write, Answer::Done) => reply.ok(to_acp::written()),
             (Kind::Call, Answer::Returned(result)) => reply.ok(result),
             (Kind::Read | Kind::Write | Kind::Call, Answer::Refused(why)) => {

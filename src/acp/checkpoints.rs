@@ -14,9 +14,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::disk::{self, DiskErrorKind};
 use super::shelf::wait_lock;
+use crate::core::blame::{self, Step};
 use crate::core::checkpoint::{
-    Fact, Fetched, Head, Held, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey, Wish,
-    before_diffs, counts, edits, hunks,
+    Fact, Fetched, Head, Held, Last, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey,
+    Wish, before_diffs, counts, edits, hunks,
 };
 use crate::core::message::{Event, JobId, Severity};
 use crate::mailbox::Mailbox;
@@ -71,8 +72,8 @@ impl Checkpoints {
 
 struct Keeper {
     mailbox: Arc<Mailbox>,
-    /// What files held before the turns of this Neovim.
-    before: HashMap<(TurnKey, PathBuf), (Stored, Held)>,
+    /// What the turns of this Neovim did to files.
+    turns: HashMap<(TurnKey, PathBuf), Begun>,
     /// What files held when calls that are about them began.
     looked: HashMap<(TurnKey, PathBuf), Held>,
     /// Bytes of texts since the last look at the size; nobody looked yet.
@@ -80,27 +81,49 @@ struct Keeper {
     told: bool,
 }
 
+/// What a file held when a turn began, and what the turn last made of it.
+struct Begun {
+    stored: Stored,
+    before: Held,
+    after: Stored,
+}
+
+/// A change to be recorded.
+struct Adding<'a> {
+    turn: TurnKey,
+    head: &'a Head,
+    at: u64,
+    path: &'a Path,
+    call: Option<&'a str>,
+    before: &'a Held,
+    after: &'a Held,
+}
+
 impl Keeper {
     fn new(mailbox: Arc<Mailbox>) -> Self {
-        Self { mailbox, before: HashMap::new(), looked: HashMap::new(), written: None, told: false }
+        Self { mailbox, turns: HashMap::new(), looked: HashMap::new(), written: None, told: false }
     }
 
     fn grant(&mut self, folder: &Path, limits: Limits, wish: Wish) {
         let done = match &wish {
-            Wish::Add { turn, head, at, path, before, after } => {
-                let done = self.add(folder, *turn, head, *at, path, before, after);
+            Wish::Add { turn, head, at, path, call, before, after } => {
+                let call = call.as_deref();
+                let done =
+                    self.add(folder, &Adding { turn: *turn, head, at: *at, path, call, before, after });
                 done.and_then(|()| self.make_room(folder, limits))
             }
             Wish::Look { turn, path } => {
                 self.looked.entry((*turn, path.clone())).or_insert_with(|| on_disk(path));
                 Ok(())
             }
-            Wish::Settle { turn, head, at, path, diffs } => {
+            Wish::Settle { turn, head, at, path, call, diffs } => {
                 let now = on_disk(path);
                 let looked = self.looked.remove(&(*turn, path.clone())).filter(|before| *before != now);
                 match looked.or_else(|| before_diffs(&now, diffs)) {
                     Some(before) => {
-                        let done = self.add(folder, *turn, head, *at, path, &before, &now);
+                        let (call, before, after) = (call.as_deref(), &before, &now);
+                        let adding = Adding { turn: *turn, head, at: *at, path, call, before, after };
+                        let done = self.add(folder, &adding);
                         done.and_then(|()| self.make_room(folder, limits))
                     }
                     None => Ok(()),
@@ -115,15 +138,20 @@ impl Keeper {
                 self.reply(*job, Reply::Fetched(files.collect()));
                 Ok(())
             }
+            Wish::Blame { job, path, text, row } => steps(folder, path).map(|steps| {
+                self.reply(*job, Reply::Blamed(blame::author(&steps, text, *row)));
+            }),
             Wish::Put { job, turn, head, at, path, seen, target } => {
                 // First the record: what is not recorded could not be undone.
-                let done = self.add(folder, *turn, head, *at, path, seen, target).map_err(|error| {
+                let adding =
+                    Adding { turn: *turn, head, at: *at, path, call: None, before: seen, after: target };
+                let done = self.add(folder, &adding).map_err(|error| {
                     format!("its checkpoint couldn't be written in {}: {error}", folder.display())
                 });
                 let done = done.and_then(|()| put(path, seen, target));
                 if done.is_err() {
                     // What did not come about is no change; if this fails, an empty one stays.
-                    let _ = self.add(folder, *turn, head, *at, path, seen, seen);
+                    let _ = self.add(folder, &Adding { after: seen, ..adding });
                 }
                 self.reply(*job, Reply::Put(done));
                 Ok(())
@@ -142,7 +170,10 @@ impl Keeper {
     fn failed(&mut self, folder: &Path, wish: &Wish, error: &io::Error) {
         let folder = folder.display();
         match wish {
-            Wish::List { job, .. } | Wish::Fetch { job, .. } | Wish::Put { job, .. } => {
+            Wish::List { job, .. }
+            | Wish::Fetch { job, .. }
+            | Wish::Blame { job, .. }
+            | Wish::Put { job, .. } => {
                 self.reply(*job, Reply::Failed(format!("{folder}: {error}")));
             }
             _ if self.told => {}
@@ -157,42 +188,44 @@ impl Keeper {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are what the wish has")]
-    fn add(
-        &mut self,
-        folder: &Path,
-        turn: TurnKey,
-        head: &Head,
-        at: u64,
-        path: &Path,
-        before: &Held,
-        after: &Held,
-    ) -> io::Result<()> {
+    fn add(&mut self, folder: &Path, adding: &Adding) -> io::Result<()> {
+        let Adding { turn, head, at, path, call, before, after } = *adding;
         let project = folder.join(project(&head.cwd));
         create_folder(&project.join(TEXTS))?;
         let _lock = lock(folder)?;
-        let first = (turn, path.to_owned());
+        let key = (turn, path.to_owned());
         let name = format!("{:013}-{}-{}.{JOURNAL}", turn.at, std::process::id(), turn.number);
         let file = project.join(name);
         // One that was taken away to make room begins anew.
         let new = !file.exists();
-        let began = self.before.get(&first).map(|(_, held)| held.clone());
-        if new || began.is_none() {
-            let before = began.unwrap_or_else(|| before.clone());
-            let stored = self.keep_text(&project, &before)?;
-            self.before.insert(first.clone(), (stored, before));
-        }
-        let after_stored = self.keep_text(&project, after)?;
-        let Some((stored, before)) = self.before.get(&first) else { return Ok(()) };
-        let (added, removed) = counts(before, after);
-        let change =
-            Touched { path: path.to_owned(), before: stored.clone(), after: after_stored, added, removed };
+        let again = self.turns.get(&key).filter(|_| new).map(|begun| begun.before.clone());
+        let again = again.map(|before| self.keep_text(&project, &before)).transpose()?;
+        let found = self.keep_text(&project, before)?;
+        let stored_after = self.keep_text(&project, after)?;
+        let begun = self.turns.entry(key).or_insert_with(|| Begun {
+            stored: found.clone(),
+            before: before.clone(),
+            after: found.clone(),
+        });
+        begun.stored = again.unwrap_or_else(|| begun.stored.clone());
+        let (added, removed) = counts(&begun.before, after);
+        let found = (found != begun.after).then_some(found);
+        let change = Touched {
+            path: path.to_owned(),
+            before: begun.stored.clone(),
+            after: stored_after.clone(),
+            added,
+            removed,
+            last: Last { call: call.map(str::to_owned), found },
+        };
         let mut text = Vec::new();
         if new {
             write_line(&mut text, &Line { at: turn.at, fact: Fact::Turn(head.clone()) })?;
         }
         write_line(&mut text, &Line { at, fact: Fact::Change(change) })?;
-        private().create(true).append(true).open(&file)?.write_all(&text)
+        private().create(true).append(true).open(&file)?.write_all(&text)?;
+        begun.after = stored_after;
+        Ok(())
     }
 
     fn keep_text(&mut self, project: &Path, held: &Held) -> io::Result<Stored> {
@@ -224,8 +257,8 @@ impl Keeper {
         }
         self.written = Some(0);
         // What a turn that is over began with is not asked for again; one that runs is recorded anew.
-        if self.before.len() > 1000 {
-            self.before.clear();
+        if self.turns.len() > 1000 {
+            self.turns.clear();
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         prune(folder, limits, u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
@@ -250,18 +283,13 @@ fn prune(folder: &Path, limits: Limits, now: u64) -> io::Result<()> {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             let at = stem.split('-').next().and_then(|at| at.parse().ok()).unwrap_or(0);
             let turn = Turn::read(&stem, &text);
-            let files = turn.map(|(turn, _)| turn.files).unwrap_or_default();
-            let texts = files.into_iter().flat_map(|file| [file.before, file.after]);
-            let texts = texts.filter_map(|stored| match stored {
-                Stored::Text(name) => Some(name),
-                Stored::Absent | Stored::Unknown => None,
-            });
+            let texts = turn.map(|(turn, _)| turn.texts().map(str::to_owned).collect());
             turns.push(Kept {
                 project: project.clone(),
                 file,
                 at,
                 size: text.len() as u64,
-                texts: texts.collect(),
+                texts: texts.unwrap_or_default(),
             });
         }
         let Ok(texts) = fs::read_dir(project.join(TEXTS)) else { continue };
@@ -335,6 +363,30 @@ fn list(project: &Path) -> io::Result<(Vec<Turn>, usize)> {
     Ok((turns, broken))
 }
 
+/// All that is recorded of a file, in any project that it is in, the oldest first.
+fn steps(folder: &Path, path: &Path) -> io::Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    for project in path.ancestors().skip(1).map(|cwd| folder.join(project(cwd))) {
+        let (turns, _) = list(&project)?;
+        let texts = project.join(TEXTS);
+        // A text that can't be read is as good as unknown.
+        let held = |stored: &Stored| text_of(&texts, stored).unwrap_or(Held::Unknown);
+        for turn in &turns {
+            for step in turn.steps.iter().filter(|step| step.path == path) {
+                steps.push(Step {
+                    head: turn.head.clone(),
+                    at: step.at,
+                    call: step.call.clone(),
+                    before: held(&step.before),
+                    after: held(&step.after),
+                });
+            }
+        }
+    }
+    steps.sort_by_key(|step| step.at);
+    Ok(steps)
+}
+
 fn fetch(texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
     let target = match &planned.target {
         Stored::Unknown => Err("what it held before was too large to be kept, or no text".to_owned()),
@@ -347,7 +399,7 @@ fn fetch(texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
     let expected = text_of(texts, &planned.expected).ok();
     let disk = on_disk(&planned.path);
     let hunks = match (loaded, &target) {
-        (Some(loaded), Ok(target)) => hunks(&Held::Text(format!("{}\n", loaded.text)), target),
+        (Some(loaded), Ok(target)) => hunks(&Held::Text(format!("{}\n", loaded.text).into()), target),
         (None, Ok(target)) => hunks(&disk, target),
         (_, Err(_)) => Vec::new(),
     };
@@ -366,12 +418,12 @@ fn text_of(texts: &Path, stored: &Stored) -> Result<Held, String> {
     if name_of(&bytes) != *name {
         return Err(broken("is damaged"));
     }
-    String::from_utf8(bytes).map(Held::Text).map_err(|_| broken("is damaged"))
+    String::from_utf8(bytes).map(|text| Held::Text(text.into())).map_err(|_| broken("is damaged"))
 }
 
 fn on_disk(path: &Path) -> Held {
     match disk::read_whole(path) {
-        Ok(text) => Held::Text(text),
+        Ok(text) => Held::Text(text.into()),
         Err(error) if error.kind() == DiskErrorKind::NotFound => Held::Absent,
         Err(_) => Held::Unknown,
     }

@@ -45,12 +45,14 @@ fn keeper() -> Keeper {
 }
 
 fn text(text: &str) -> Held {
-    Held::Text(text.to_owned())
+    Held::Text(text.into())
 }
 
 fn add(keeper: &mut Keeper, folder: &Path, at: u64, path: &str, before: &Held, after: &Held) {
     let turn = TurnKey { at, number: at };
-    keeper.add(folder, turn, &head(), at, Path::new(path), before, after).expect("to be kept");
+    let path = Path::new(path);
+    let adding = Adding { turn, head: &head(), at, path, call: None, before, after };
+    keeper.add(folder, &adding).expect("to be kept");
 }
 
 fn bytes_below(folder: &Path) -> u64 {

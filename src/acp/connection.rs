@@ -288,10 +288,14 @@ impl Connection {
         let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
         let events = match fact {
             Fact::Update(mut update) => {
-                let mut events = match &mut update {
-                    Update::ToolCall(call) => known.foreign.show(call, ours),
-                    _ => Vec::new(),
-                };
+                self.shared.images.take(session, &mut update);
+                let (mut events, mut told) = (Vec::new(), false);
+                if let Update::ToolCall(call) = &mut update {
+                    events = known.foreign.show(call, ours);
+                    let streamed;
+                    (streamed, told) = known.foreign.stream(call);
+                    events.extend(streamed);
+                }
                 match &update {
                     Update::Options(options) => known.options.clone_from(options),
                     Update::Unknown { kind } => {
@@ -299,7 +303,9 @@ impl Connection {
                     }
                     _ => {}
                 }
-                events.push(Event::Updated { session, update });
+                if !told {
+                    events.push(Event::Updated { session, update });
+                }
                 events
             }
             Fact::TerminalStarted { terminal, .. }
@@ -312,7 +318,7 @@ impl Connection {
             Fact::TerminalStarted { call, terminal, cwd } => known.foreign.announced(&call, terminal, cwd),
             Fact::TerminalGrew { call, terminal, data } => known.foreign.grew(&call, &terminal, &data),
             Fact::TerminalEnded { terminal, exit } => known.foreign.ended(&terminal, exit),
-            Fact::CallOver(call) => known.foreign.call_over(&call),
+            Fact::CallOver { call, exit } => known.foreign.call_over(&call, &exit),
         };
         events.into_iter().for_each(|event| self.post(event));
     }

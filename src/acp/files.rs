@@ -128,7 +128,7 @@ impl FileRequest {
             shared.watch.touched(session, resolved, None);
             let question = match work {
                 FileWork::Read { line, limit, .. } => Question::Read { path: name, line, limit },
-                FileWork::Write { content, .. } => Question::Write { path: name, content },
+                FileWork::Write { content, .. } => Question::Write { path: name, content: content.into() },
             };
             // If the agent is gone meanwhile, so is its wish for an answer.
             let _ = editor.send(Passed::Buffer(ForEditor { session, reply, question }));
@@ -164,6 +164,7 @@ impl FileRequest {
                         let Written { before, created, after, content } = written;
                         writing.done(content);
                         shared.watch.touched(session, resolved, Some(content));
+                        let (before, after) = (before.map(Into::into), after.map(Into::into));
                         shared.mailbox.post(Event::FileServed {
                             session,
                             path,

@@ -13,6 +13,7 @@ use super::files::Loaded;
 use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
+use super::images::Images;
 use super::outside::Outside;
 use super::record::Records;
 use super::shelf::Shelf;
@@ -42,6 +43,7 @@ pub struct Shared {
     pub handled: Handled,
     pub watch: Watch,
     pub outside: Outside,
+    pub images: Images,
     pub log: WireLog,
 }
 
@@ -75,6 +77,7 @@ impl Hub {
             handled: Handled::default(),
             watch,
             outside: Outside::default(),
+            images: Images::default(),
             log,
         };
         Self {
@@ -107,7 +110,10 @@ impl Hub {
         orders.close();
         self.leaving.send_replace(Some(limit));
         let shared = self.shared.clone();
-        let terminals = spawn_blocking(move || shared.terminals.end_all());
+        let terminals = spawn_blocking(move || {
+            shared.terminals.end_all();
+            shared.images.end();
+        });
         let records = std::mem::take(&mut self.records);
         let records = spawn_blocking(move || records.end());
         let checkpoints = std::mem::take(&mut self.checkpoints);
@@ -173,6 +179,10 @@ impl Hub {
                 let mailbox = self.shared.mailbox.clone();
                 spawn_blocking(move || search.run(&mailbox));
             }
+            Command::KeepImages { folder } => {
+                self.shared.images.set(&folder);
+                spawn_blocking(move || Images::sweep(&folder));
+            }
             Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
             // Told apart before it comes here.
             Command::Shutdown => {}
@@ -215,6 +225,8 @@ impl Hub {
         };
         if let Command::Close { session } = &command {
             self.sessions.remove(session);
+            let (shared, session) = (self.shared.clone(), *session);
+            spawn_blocking(move || shared.images.ended(session));
         }
         let unsent = match agent.and_then(|agent| self.agents.get(&agent)) {
             Some(agent) => agent.send(command).err().map(|error| error.0),

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::{gather, look};
+use crate::core::changeset::without;
 use crate::core::message::{Outcome, Work};
 use crate::core::output::Output;
 use crate::core::{changes, diff, mention, places};
@@ -15,10 +16,11 @@ use crate::core::{changes, diff, mention, places};
 pub fn run(work: Work) -> Outcome {
     match work {
         Work::Edits { old, new } => Outcome::Edits(changes::edits(&old, &new)),
-        Work::Review { mut file, before, after, origin } => {
-            file.agent_wrote(before.as_deref(), after.as_deref(), origin);
+        Work::Review { file: Some(mut file), written } => {
+            written.into_review(&mut file);
             Outcome::Reviewed(file)
         }
+        Work::Review { file: None, written } => Outcome::Reviewed(Box::new(written.review())),
         Work::Look { path, diffs, near } => Outcome::Looked(look::at(&path, &diffs, near)),
         Work::Places { output, cwd } => {
             let mut plain = Output::new(usize::MAX);
@@ -31,6 +33,7 @@ pub fn run(work: Work) -> Outcome {
             Outcome::Places(places::all(&plain.text(), &cwd, is_file))
         }
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
+        Work::Before { text, diffs } => Outcome::Before(without(&text, &diff::place(&text, &diffs)).into()),
         Work::Examine { path, encoding, known } => {
             Outcome::Examined(examine::examine(&path, &encoding, known))
         }

@@ -15,6 +15,7 @@ pub mod gather;
 pub mod guard;
 mod handled;
 mod hub;
+mod images;
 mod jobs;
 mod look;
 mod outbox;

@@ -278,7 +278,8 @@ fn block(content: Content, can: Capabilities) -> Option<v1::ContentBlock> {
             format!("{uri}\n\n{text}").into()
         }
         Content::Resource { uri, mime, .. } => link(uri, mime),
-        Content::Unknown { .. } => return None,
+        // Only agents send these.
+        Content::Picture(_) | Content::Unknown { .. } => return None,
     })
 }
 

@@ -136,6 +136,14 @@ pub const KEYS: &[KeySpec] = &[
         about: "Open or fold what is under the cursor: an entry, or the line under which calls gather.",
     },
     KeySpec {
+        name: "click",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["<LeftRelease>"],
+        about: "With the mouse: open or fold the call that was clicked, or go where the line leads. Needs \
+                'mouse'.",
+    },
+    KeySpec {
         name: "details",
         panes: &[Pane::Transcript],
         modes: &["n"],
@@ -474,6 +482,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "{}",
         about: "Other keys for the chat, by the names in |acp-keys|: a string, a list of strings, or `false` \
                 for none.",
+    },
+    OptionSpec {
+        key: "chat.images",
+        takes: "\"auto\" or \"link\"",
+        default: "\"auto\"",
+        about: "How images that agents send show in the chat: in place where something can draw them, or as a \
+                line only; see |acp-images|.",
     },
     OptionSpec {
         key: "terminal.auto_open",

@@ -82,6 +82,7 @@ mod reading {
             "follow": { "enabled": true, "resume_after": 2 },
             "permission": { "open": "never" },
             "keys": { "hide": "Q" },
+            "chat": { "images": "link" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
             "diff": { "style": "off", "stay": "turn", "tell_undone": false },
@@ -114,6 +115,7 @@ mod reading {
         );
         assert!(!config.icons && config.follow.enabled && !config.notify);
         assert_eq!(config.keys.get("hide"), ["Q"]);
+        assert_eq!(config.chat.images, Images::Link);
         assert_eq!(
             config.terminal,
             TerminalOptions {

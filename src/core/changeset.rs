@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::authors::Authors;
 use crate::core::diff::{Hunk, Placed, PlacedState};
 use crate::core::review::{Review, Splice};
+use crate::core::text::Text;
 
 /// What was behind a change; what the number stands for is kept beside the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,6 +28,38 @@ pub struct FileReview {
     pub is_there: bool,
     /// Hunks that were undone, newest last: Neovim's own undo may bring them back.
     undone: Vec<Undone>,
+}
+
+/// Whole texts that a file got, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// What it was before the agent, where that is known: what differs from the review is the user's.
+    pub user: Option<Text>,
+    /// What the agent made of it; none where it removed the file.
+    pub agent: Option<(Option<Text>, OriginId)>,
+}
+
+impl Written {
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        self.user.iter().chain(self.agent.iter().flat_map(|(text, _)| text))
+    }
+
+    /// The review of a file that nobody has written before.
+    pub fn review(self) -> FileReview {
+        let mut file = FileReview::new(self.user.as_deref());
+        Self { user: None, ..self }.into_review(&mut file);
+        file
+    }
+
+    pub fn into_review(self, file: &mut FileReview) {
+        match self {
+            Self { user, agent: Some((text, origin)) } => {
+                file.agent_wrote(user.as_deref(), text.as_deref(), origin);
+            }
+            Self { user: Some(text), agent: None } => file.user_wrote(&text),
+            Self { user: None, agent: None } => {}
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +118,10 @@ impl FileReview {
         self.authors.changed(&changes, origin);
         self.review.agent_spliced(splice);
         self.authors.fit(self.review.line_count());
+    }
+
+    pub fn has_returns(&self) -> bool {
+        self.review.lines(0..self.review.line_count()).iter().any(|line| line.contains('\r'))
     }
 
     /// A buffer holds lines without the carriage returns of its file.
@@ -275,8 +312,8 @@ mod tests {
     fn a_text_is_known_as_it_was_before_the_diffs_that_are_in_it() {
         let diff = |old: Option<&str>, new: &str| FileDiff {
             path: "a".into(),
-            old_text: old.map(str::to_owned),
-            new_text: new.to_owned(),
+            old_text: old.map(Into::into),
+            new_text: new.into(),
         };
         let text = "one\nTWO\nthree\nFOUR";
         let diffs =

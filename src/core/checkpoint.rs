@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::blame::Author;
 use crate::core::changes::{self, TextEdit};
 use crate::core::changeset::without;
 use crate::core::diff::{Hunk, place};
 use crate::core::message::{FileDiff, JobId};
 use crate::core::review::Review;
-use crate::core::text::one_line;
+use crate::core::text::{Text, one_line};
 
 /// Characters of a prompt that are kept.
 const LONGEST_PROMPT: usize = 200;
@@ -21,7 +22,7 @@ const LONGEST_PROMPT: usize = 200;
 pub enum Held {
     /// There was no file.
     Absent,
-    Text(String),
+    Text(Text),
     /// More than is kept, or no text.
     Unknown,
 }
@@ -90,6 +91,19 @@ pub struct Touched {
     pub after: Stored,
     pub added: usize,
     pub removed: usize,
+    #[serde(flatten)]
+    pub last: Last,
+}
+
+/// The last of a file's changes in a turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Last {
+    /// What the tool call was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// What the file held right before, where somebody else has changed it since the change before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Stored>,
 }
 
 /// A turn as its journal tells it.
@@ -101,6 +115,18 @@ pub struct Turn {
     pub head: Head,
     /// In the order in which they were first changed.
     pub files: Vec<Touched>,
+    /// Each change by itself.
+    pub steps: Vec<Change>,
+}
+
+/// One change of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub at: u64,
+    pub path: PathBuf,
+    pub call: Option<String>,
+    pub before: Stored,
+    pub after: Stored,
 }
 
 /// A file to put back.
@@ -144,45 +170,26 @@ pub enum Wish {
         head: Head,
         at: u64,
         path: PathBuf,
+        /// What the tool call was about.
+        call: Option<String>,
         before: Held,
         after: Held,
     },
     /// A call is about to change a file, maybe without the client: what does it hold?
-    Look {
-        turn: TurnKey,
-        path: PathBuf,
-    },
+    Look { turn: TurnKey, path: PathBuf },
     /// The call is over. What it did to the file is added, whoever wrote it: by what the file held then,
     /// else by what the call's diffs say.
-    Settle {
-        turn: TurnKey,
-        head: Head,
-        at: u64,
-        path: PathBuf,
-        diffs: Vec<FileDiff>,
-    },
+    Settle { turn: TurnKey, head: Head, at: u64, path: PathBuf, call: Option<String>, diffs: Vec<FileDiff> },
+    /// Who wrote a row of a file, whose text is lines joined by `\n`, without a last line break? Answered by
+    /// `Blamed`.
+    Blame { job: JobId, path: PathBuf, text: String, row: usize },
     /// All of a project. Answered by `Listed`.
-    List {
-        job: JobId,
-        cwd: PathBuf,
-    },
+    List { job: JobId, cwd: PathBuf },
     /// Answered by `Fetched`.
-    Fetch {
-        job: JobId,
-        cwd: PathBuf,
-        files: Vec<(Planned, Option<Loaded>)>,
-    },
+    Fetch { job: JobId, cwd: PathBuf, files: Vec<(Planned, Option<Loaded>)> },
     /// Writes a file that no buffer holds, if it still holds what was seen, and adds that to the turn.
     /// Answered by `Put`.
-    Put {
-        job: JobId,
-        turn: TurnKey,
-        head: Head,
-        at: u64,
-        path: PathBuf,
-        seen: Held,
-        target: Held,
-    },
+    Put { job: JobId, turn: TurnKey, head: Head, at: u64, path: PathBuf, seen: Held, target: Held },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -194,6 +201,7 @@ pub enum Reply {
     },
     Fetched(Vec<Fetched>),
     Put(Result<(), String>),
+    Blamed(Option<Author>),
     /// Fit for "couldn't read the checkpoints: ".
     Failed(String),
 }
@@ -224,9 +232,9 @@ impl Turn {
         for line in text.lines().filter(|line| !line.is_empty()) {
             match (serde_json::from_str::<Line>(line), &mut turn) {
                 (Ok(Line { at, fact: Fact::Turn(head) }), None) => {
-                    turn = Some(Self { id: id.to_owned(), at, head, files: Vec::new() });
+                    turn = Some(Self { id: id.to_owned(), at, head, files: Vec::new(), steps: Vec::new() });
                 }
-                (Ok(Line { fact: Fact::Change(touched), .. }), Some(turn)) => turn.touched(touched),
+                (Ok(Line { at, fact: Fact::Change(touched) }), Some(turn)) => turn.touched(at, touched),
                 (Ok(Line { fact: Fact::Turn(_), .. }), Some(_)) => {}
                 _ => whole = false,
             }
@@ -234,11 +242,30 @@ impl Turn {
         Some((turn?, whole))
     }
 
-    fn touched(&mut self, touched: Touched) {
+    fn touched(&mut self, at: u64, touched: Touched) {
+        let known = self.files.iter().find(|known| known.path == touched.path);
+        let before = known.map_or(&touched.before, |known| &known.after);
+        self.steps.push(Change {
+            at,
+            path: touched.path.clone(),
+            call: touched.last.call.clone(),
+            before: touched.last.found.as_ref().unwrap_or(before).clone(),
+            after: touched.after.clone(),
+        });
         match self.files.iter_mut().find(|known| known.path == touched.path) {
             Some(known) => *known = Touched { before: known.before.clone(), ..touched },
             None => self.files.push(touched),
         }
+    }
+
+    /// The texts that the record names.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let of_files = self.files.iter().flat_map(|file| [&file.before, &file.after]);
+        let of_steps = self.steps.iter().flat_map(|step| [&step.before, &step.after]);
+        of_files.chain(of_steps).filter_map(|stored| match stored {
+            Stored::Text(name) => Some(name.as_str()),
+            Stored::Absent | Stored::Unknown => None,
+        })
     }
 
     /// How many lines were added and removed.
@@ -278,13 +305,15 @@ pub fn plan(turns: &[Turn], chosen: &str, only: Option<&Path>) -> Vec<Planned> {
 
 /// How many lines differ between two texts.
 pub fn counts(before: &Held, after: &Held) -> (usize, usize) {
-    let text = |held: &Held| match held {
-        Held::Text(text) => Some(text.clone()),
-        Held::Absent => Some(String::new()),
-        Held::Unknown => None,
-    };
+    fn text(held: &Held) -> Option<&str> {
+        match held {
+            Held::Text(text) => Some(text),
+            Held::Absent => Some(""),
+            Held::Unknown => None,
+        }
+    }
     let (Some(before), Some(after)) = (text(before), text(after)) else { return (0, 0) };
-    let diff = similar::TextDiff::from_lines(&before, &after);
+    let diff = similar::TextDiff::from_lines(before, after);
     diff.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
         similar::ChangeTag::Insert => (added + 1, removed),
         similar::ChangeTag::Delete => (added, removed + 1),
@@ -340,13 +369,13 @@ pub fn before_diffs(now: &Held, diffs: &[FileDiff]) -> Option<Held> {
         _ => return None,
     };
     let dos = text.contains("\r\n");
-    let plain = if dos { text.replace("\r\n", "\n") } else { text.clone() };
+    let plain = if dos { text.replace("\r\n", "\n").into() } else { text.clone() };
     let before = match diffs {
         [FileDiff { old_text: None, new_text, .. }] if *new_text == plain => return Some(Held::Absent),
         diffs => without(&plain, &place(&plain, diffs)),
     };
     let before = if dos { before.replace('\n', "\r\n") } else { before };
-    (before != *text).then_some(Held::Text(before))
+    (before != **text).then(|| Held::Text(before.into()))
 }
 
 /// A text without its byte order mark, which buffers have apart.
@@ -395,12 +424,13 @@ mod tests {
             "" => Stored::Absent,
             text => Stored::Text(text.to_owned()),
         };
-        Touched { path: path.into(), before: stored(before), after: stored(after), added: 1, removed: 0 }
+        let (before, after) = (stored(before), stored(after));
+        Touched { path: path.into(), before, after, added: 1, removed: 0, last: Last::default() }
     }
 
     fn turn(id: &str, session: &str, files: &[(&str, &str, &str)]) -> Turn {
         let files = files.iter().map(|(path, before, after)| touched(path, before, after)).collect();
-        Turn { id: id.into(), at: 1, head: head(session), files }
+        Turn { id: id.into(), at: 1, head: head(session), files, steps: Vec::new() }
     }
 
     fn journal(facts: Vec<Fact>) -> String {
@@ -427,6 +457,30 @@ mod tests {
         let (turn, whole) = Turn::read("1", &text).expect("a turn");
         assert!(whole);
         assert_eq!(turn.files, [touched("/a", "", "2"), touched("/b", "x", "y")]);
+    }
+
+    #[test]
+    fn each_change_of_a_turn_is_told_with_its_call_and_what_it_found() {
+        let mut second = touched("/a", "0", "2");
+        second.last = Last { call: Some("Edit a".into()), found: Some(Stored::Text("mine".into())) };
+        let text = journal(vec![
+            Fact::Turn(head("s1")),
+            Fact::Change(touched("/a", "0", "1")),
+            Fact::Change(second),
+            Fact::Change(touched("/a", "0", "3")),
+        ]);
+        let (turn, _) = Turn::read("1", &text).expect("a turn");
+        let told = |stored: &Stored| match stored {
+            Stored::Text(text) => text.clone(),
+            other => format!("{other:?}"),
+        };
+        let steps: Vec<[String; 3]> = turn
+            .steps
+            .iter()
+            .map(|step| [told(&step.before), told(&step.after), step.call.clone().unwrap_or_default()])
+            .collect();
+        assert_eq!(steps, [["0", "1", ""], ["mine", "2", "Edit a"], ["2", "3", ""]]);
+        assert_eq!(turn.texts().collect::<std::collections::BTreeSet<_>>().len(), 5);
     }
 
     #[test]
@@ -465,10 +519,10 @@ mod tests {
     fn what_a_file_held_is_told_by_the_diffs_that_are_in_it() {
         let diff = |old: Option<&str>, new: &str| FileDiff {
             path: "a".into(),
-            old_text: old.map(str::to_owned),
-            new_text: new.to_owned(),
+            old_text: old.map(Into::into),
+            new_text: new.into(),
         };
-        let text = |text: &str| Held::Text(text.to_owned());
+        let text = |text: &str| Held::Text(text.into());
         let now = text("one\r\nTWO\r\n");
         assert_eq!(before_diffs(&now, &[diff(Some("two"), "TWO")]), Some(text("one\r\ntwo\r\n")));
         assert_eq!(before_diffs(&now, &[diff(Some("x"), "y")]), None, "it is not in there");
@@ -478,7 +532,7 @@ mod tests {
 
     #[test]
     fn a_restore_is_told_and_done_by_the_hunk() {
-        let text = |text: &str| Held::Text(text.to_owned());
+        let text = |text: &str| Held::Text(text.into());
         let now = "\u{feff}a\r\nB\r\nc\r\nd\r\n";
         let all = hunks(&text(now), &text("a\r\nb\r\nc\r\n"));
         let shown: Vec<String> =
@@ -514,7 +568,8 @@ mod tests {
                 files[file] = text;
                 let text = |text: u8| if text == 0 { String::new() } else { text.to_string() };
                 let change = touched(&path, &text(before), &text(files[file]));
-                turns.push(Turn { id: format!("{number:03}"), at: 1, head: head("s"), files: vec![change] });
+                let (id, files) = (format!("{number:03}"), vec![change]);
+                turns.push(Turn { id, at: 1, head: head("s"), files, steps: Vec::new() });
             }
             prop_assume!(!turns.is_empty());
             let at = at % turns.len();

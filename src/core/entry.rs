@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::core::address::Address;
 use crate::core::form::Form;
 use crate::core::message::{
-    Access, AgentInfo, AuthMethod, Cost, Failure, PlanItem, Severity, StopReason, TurnUsage,
+    Access, AgentInfo, AuthMethod, Cost, Failure, Picture, PlanItem, Severity, StopReason, TurnUsage,
 };
 use crate::core::outside::Choice;
 use crate::core::session::Moment;
@@ -46,6 +46,8 @@ pub enum Body {
         text: String,
         ended: Option<Moment>,
     },
+    /// An image among what the agent says.
+    Picture(Picture),
     Tool(Box<ToolCall>),
     /// The agent wants to know something of the user.
     Elicitation(Box<Elicitation>),

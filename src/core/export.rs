@@ -8,6 +8,7 @@ use std::ops::Range;
 use similar::TextDiff;
 
 use crate::core::entry::{Body, Entry, Subject};
+use crate::core::image;
 use crate::core::message::{Access, FileDiff, PlanItem, PlanStatus, TerminalId, ToolContent};
 use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
@@ -54,6 +55,7 @@ fn write(out: &mut String, entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<T
         Body::Thought { text, .. } => {
             format!("<details>\n<summary>Thought</summary>\n\n{}\n\n</details>", text.trim())
         }
+        Body::Picture(picture) => quoted(&image::label(picture)),
         Body::Tool(call) => tool(call, tail),
         Body::Elicitation(asked) => {
             let what = match &asked.subject {
@@ -131,7 +133,7 @@ fn unified(diff: &FileDiff) -> String {
     let path = diff.path.display().to_string();
     let old = diff.old_text.as_deref().unwrap_or_default();
     let before = if diff.old_text.is_some() { path.as_str() } else { "/dev/null" };
-    TextDiff::from_lines(old, &diff.new_text).unified_diff().header(before, &path).to_string()
+    TextDiff::from_lines(old, &*diff.new_text).unified_diff().header(before, &path).to_string()
 }
 
 /// A block of code whose fence is longer than any in it.

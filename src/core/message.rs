@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::changes::TextEdit;
-use crate::core::changeset::{FileReview, OriginId};
+use crate::core::changeset::{FileReview, Written};
 use crate::core::checkpoint::{self, Limits};
 use crate::core::context::Lines;
 use crate::core::diff::Placed;
@@ -19,6 +19,7 @@ use crate::core::locations::Look;
 use crate::core::outside::{Allowed, Rules};
 use crate::core::reconcile::{Reconciled, Sides};
 use crate::core::record::{Kept, Wish};
+use crate::core::text::Text;
 
 /// One running agent process, numbered by the editor's thread. A restart gets a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -155,6 +156,8 @@ pub enum Command {
     Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
     Find { search: JobId, root: PathBuf, query: String },
+    /// The images that agents send are kept below this folder, which Neovims share.
+    KeepImages { folder: PathBuf },
     /// Keep or give back what was typed. Done in the order in which it was asked for.
     Keep(Keep),
     /// End one agent and all that it runs.
@@ -256,12 +259,14 @@ pub enum Event {
         typing: bool,
     },
     /// New output, as raw as the program wrote it. `skipped` bytes before it were dropped because
-    /// they came faster than anyone could read; the agent's own record is not concerned.
+    /// they came faster than anyone could read; the agent's own record is not concerned. Of that one,
+    /// `cut` bytes are gone from the beginning by now.
     TerminalGrew {
         session: SessionKey,
         terminal: TerminalId,
         bytes: Vec<u8>,
         skipped: usize,
+        cut: usize,
     },
     TerminalEnded {
         session: SessionKey,
@@ -276,9 +281,9 @@ pub enum Event {
         /// Of a write: there was no file before.
         created: bool,
         /// Of a write: the text before, unless there was no file, or too much or no text in it.
-        before: Option<String>,
+        before: Option<Text>,
         /// Of a write: the text after, unless it is too much to be passed around.
-        after: Option<String>,
+        after: Option<Text>,
     },
     /// The content of a file that a session has to do with is another one on the disk (the path's links
     /// are resolved). It was not written by this background; the editor itself may have saved it.
@@ -635,10 +640,34 @@ pub enum Content {
         mime: Option<String>,
         body: ResourceBody,
     },
+    /// An image of the agent's, as the background has kept it.
+    Picture(Box<Picture>),
     /// A type this client does not know, or a block too broken to read.
     Unknown {
         kind: String,
     },
+}
+
+/// What there is to know of an image without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// As people say it: `PNG`.
+    pub format: String,
+    /// Width and height in pixels.
+    pub size: Option<(u32, u32)>,
+    /// How much it takes.
+    pub bytes: Option<u64>,
+    pub place: PicturePlace,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PicturePlace {
+    /// A file of this Neovim's, which is gone when the session is.
+    File(PathBuf),
+    /// A URI of the agent's.
+    Link(String),
+    /// It cannot be shown; why.
+    Nowhere(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -718,8 +747,8 @@ pub struct FileDiff {
     /// As the agent wrote it; may be relative to the session's root.
     pub path: PathBuf,
     /// `None` for a new file.
-    pub old_text: Option<String>,
-    pub new_text: String,
+    pub old_text: Option<Text>,
+    pub new_text: Text,
 }
 
 /// A place in a file; `line` is 1-based.
@@ -775,7 +804,7 @@ pub enum Question {
     /// `fs/write_text_file` of a file that a buffer holds.
     Write {
         path: PathBuf,
-        content: String,
+        content: Text,
     },
     /// A read or write outside of the session's folders. `path` is without links; an answer that counts
     /// for more than this once counts for `target`. Answered by a `core::outside::Choice`.
@@ -822,7 +851,7 @@ pub enum Answer {
     /// The turn was cancelled; also the answer to an elicitation that was closed.
     Cancelled,
     /// A read: the text asked for.
-    Text(String),
+    Text(Text),
     /// A write is done.
     Done,
     /// A method beyond the protocol: its result.
@@ -889,9 +918,11 @@ pub enum Work {
     /// The smallest edits that turn `old` into `new` (`core::changes`).
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::diff`).
-    Place { text: String, diffs: Vec<FileDiff> },
-    /// Take what an agent wrote into the review of its file (`core::changeset`).
-    Review { file: Box<FileReview>, before: Option<String>, after: Option<String>, origin: OriginId },
+    Place { text: Text, diffs: Vec<FileDiff> },
+    /// What the text of one file was before the diffs that are in it (`core::changeset`).
+    Before { text: Text, diffs: Vec<FileDiff> },
+    /// Take what was written into the review of its file (`core::changeset`), or into a new one.
+    Review { file: Option<Box<FileReview>>, written: Written },
     /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
     Gather { wants: Vec<Want>, images: bool },
     /// Which of these paths are there.
@@ -919,9 +950,9 @@ pub enum Work {
 pub struct UnsavedText {
     /// As the session's user would write it.
     pub name: String,
-    pub saved: Option<String>,
+    pub saved: Option<Text>,
     /// Lines joined by `\n`, without a last line break.
-    pub ours: Option<String>,
+    pub ours: Option<Text>,
 }
 
 /// What tells one state of a file on the disk from another without reading it.
@@ -941,7 +972,7 @@ pub enum OnDisk {
     Same,
     Text {
         /// Decoded, without a byte order mark, line ends as they are.
-        text: String,
+        text: Text,
         bomb: bool,
         stamp: Stamp,
     },
@@ -1001,6 +1032,7 @@ pub struct Draft {
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
+    Before(Text),
     Examined(OnDisk),
     Stamped(Option<Stamp>),
     Mention(String),

@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod authors;
+pub mod blame;
 pub mod changes;
 pub mod changeset;
 pub mod checkpoint;
@@ -16,6 +17,7 @@ pub mod export;
 pub mod form;
 pub mod harmless;
 pub mod history;
+pub mod image;
 pub mod locations;
 pub mod mention;
 pub mod merge;

@@ -61,8 +61,19 @@ impl Output {
 
     /// Whether the text lacks its beginning.
     pub fn truncated(&self) -> bool {
+        self.dropped() > 0
+    }
+
+    /// How many bytes of the text are gone from its beginning.
+    pub fn dropped(&self) -> usize {
         let Page { kept, row, .. } = &self.page;
-        kept.dropped || kept.text().len() + row.text.len() > kept.limit
+        let all = kept.text().len() + row.text.len();
+        if all <= kept.limit {
+            return kept.dropped;
+        }
+        let row_kept = suffix(&row.text, kept.limit).len();
+        let room = kept.limit - row.text.len().min(kept.limit);
+        kept.dropped + all - row_kept - suffix(kept.text(), room).len()
     }
 
     fn decode(&mut self, bytes: &[u8]) {
@@ -347,19 +358,21 @@ struct Tail {
     buffer: String,
     start: usize,
     limit: usize,
-    dropped: bool,
+    /// How many bytes are gone.
+    dropped: usize,
 }
 
 impl Tail {
     fn new(limit: usize) -> Self {
-        Self { buffer: String::new(), start: 0, limit, dropped: false }
+        Self { buffer: String::new(), start: 0, limit, dropped: 0 }
     }
 
     fn push(&mut self, text: &str) {
         self.buffer.push_str(text);
         if self.text().len() > self.limit {
+            let before = self.start;
             self.start = self.buffer.len() - suffix(&self.buffer, self.limit).len();
-            self.dropped = true;
+            self.dropped += self.start - before;
         }
         if self.start > self.limit.max(LONGEST_ROW) {
             self.compact();
@@ -580,6 +593,9 @@ mod tests {
             let (whole, _) = kept(usize::MAX, &bytes);
             prop_assert_eq!(&text, suffix(&whole, limit));
             prop_assert_eq!(truncated, text != whole);
+            let mut output = Output::new(limit);
+            output.feed(&bytes);
+            prop_assert_eq!(output.dropped(), whole.len() - text.len());
         }
 
         #[test]

@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::changes::{TextEdit, edits};
 use crate::core::merge::{Side, merge, shared};
+use crate::core::text::Text;
 
 /// The texts that come together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sides {
     pub base: Base,
     /// The buffer's text.
-    pub ours: String,
-    pub theirs: String,
+    pub ours: Text,
+    pub theirs: Text,
     /// The buffer's 'fileformat' is "dos": `\r\n` ends lines in the base and in their text.
     pub dos: bool,
     /// What to do about the conflicts, from the top down.
@@ -30,7 +31,7 @@ pub struct Sides {
 pub enum Base {
     /// The buffer's text: nothing of it is the user's alone.
     Ours,
-    Text(String),
+    Text(Text),
     /// Nobody knows: what both have is kept, and so is what either has alone.
     Unknown,
 }
@@ -50,7 +51,7 @@ pub enum Reconciled {
         /// For the buffer, the last one first.
         edits: Vec<TextEdit>,
         /// What the buffer's text is after them.
-        text: String,
+        text: Text,
         /// It is exactly theirs: nothing of the user's alone is in it.
         is_theirs: bool,
     },
@@ -68,17 +69,20 @@ pub struct Clash {
 
 impl Sides {
     pub fn reconcile(&self) -> Reconciled {
-        let unix = |text: &str| if self.dos { text.replace("\r\n", "\n") } else { text.to_owned() };
+        let unix = |text: &Text| match self.dos {
+            true => text.replace("\r\n", "\n").into(),
+            false => text.clone(),
+        };
         let theirs = unix(&self.theirs);
         let text = match &self.base {
             Base::Ours => theirs.clone(),
             Base::Text(base) if unix(base) == self.ours => theirs.clone(),
             Base::Text(base) => match self.merge(&unix(base), &theirs) {
-                Ok(text) => text,
+                Ok(text) => text.into(),
                 Err(clashes) => return Reconciled::Conflicts(clashes),
             },
             Base::Unknown => match self.merge(&shared(&self.ours, &theirs), &theirs) {
-                Ok(text) => text,
+                Ok(text) => text.into(),
                 Err(clashes) => return Reconciled::Conflicts(clashes),
             },
         };
@@ -133,7 +137,7 @@ mod tests {
 
     fn text(sides: &Sides) -> String {
         match sides.reconcile() {
-            Reconciled::Edits { text, .. } => text,
+            Reconciled::Edits { text, .. } => text.to_string(),
             Reconciled::Conflicts(clashes) => panic!("conflicts: {clashes:?}"),
         }
     }
@@ -178,12 +182,12 @@ mod tests {
     proptest! {
         #[test]
         fn the_edits_lead_to_the_text(base in "([ab]?\n){0,6}", ours in "([abc]?\n){0,6}c?", theirs in "([abd]?\n){0,6}d?", known: bool) {
-            let base = if known { Base::Text(base) } else { Base::Unknown };
+            let base = if known { Base::Text(base.into()) } else { Base::Unknown };
             let mut sides = sides(base, &ours, &theirs);
             sides.rest = Some(Pick::Markers);
             let Reconciled::Edits { edits, text, is_theirs } = sides.reconcile() else { panic!("conflicts") };
             prop_assert_eq!(apply(body(&ours), &edits), body(&text));
-            prop_assert_eq!(is_theirs, text == theirs);
+            prop_assert_eq!(is_theirs, *text == theirs);
         }
 
         /// What makes a write safe to begin again when the user typed in the middle of it.
@@ -195,9 +199,9 @@ mod tests {
                 panic!("conflicts")
             };
             let half = apply(body(&ours), &edits[..take.min(edits.len())]) + "\n";
-            let typed = sides(Base::Text(half.clone()), &format!("typed\n{half}"), &text);
+            let typed = sides(Base::Text(half.as_str().into()), &format!("typed\n{half}"), &text);
             if let Reconciled::Edits { text: finished, .. } = typed.reconcile() {
-                prop_assert_eq!(finished, format!("typed\n{}\n", text.strip_suffix('\n').unwrap_or(&text)));
+                prop_assert_eq!(&*finished, format!("typed\n{}\n", text.strip_suffix('\n').unwrap_or(&text)));
             }
         }
     }

@@ -50,7 +50,9 @@ impl Review {
     /// A review of what the agent made of `base`.
     pub fn new(base: &str, current: &str) -> Self {
         let mut review = Self { base: split(base), current: split(current), spans: Vec::new() };
-        review.compare();
+        if base != current {
+            review.compare();
+        }
         review
     }
 

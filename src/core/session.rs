@@ -12,10 +12,11 @@ pub use asks::{OpenAsk, Wanted};
 
 use crate::core::context;
 use crate::core::entry::{Body, Entry, EntryId, Greeting, Verdict, display_name};
+use crate::core::image;
 use crate::core::message::{
     AgentId, AgentInfo, Answer, AuthMethod, Chosen, Command, ConfigOption, Content, Cost, Ending, Failure,
-    FailureKind, Models, Modes, Opened, Place, PlanItem, Reopen, ResourceBody, Role, SessionKey, Severity,
-    SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
+    FailureKind, Models, Modes, Opened, Picture, Place, PlanItem, Reopen, ResourceBody, Role, SessionKey,
+    Severity, SlashCommand, Steering, StopReason, TerminalId, ToolCallId, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::text::one_line;
 use crate::core::tool_call::{Cause, ToolCall};
@@ -270,6 +271,11 @@ impl Session {
 
     pub fn is_working(&self) -> bool {
         matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
+    }
+
+    /// Whether the agent tells again what was said in a stored session.
+    pub fn is_replaying(&self) -> bool {
+        self.taking_up.is_some() && matches!(self.phase, Phase::Opening { .. })
     }
 
     /// The entries to draw again since the last call, oldest first, and whether the status changed.
@@ -766,6 +772,12 @@ impl Session {
     }
 
     fn message(&mut self, role: Role, message: Option<String>, content: Content, now: Moment) {
+        let content = match content {
+            Content::Picture(picture) if role != Role::User => {
+                return self.picture(role, message, *picture, now);
+            }
+            content => content,
+        };
         let text = as_markdown(&content);
         if role == Role::Agent && self.took_mode_from(&text) {
             return;
@@ -803,6 +815,16 @@ impl Session {
             body.push_str(if body.is_empty() { without_lead(&text) } else { &text });
         }
         self.touched.insert(entry);
+    }
+
+    /// An image stands for itself; what is said after it is a text of its own.
+    fn picture(&mut self, role: Role, message: Option<String>, picture: Picture, now: Moment) {
+        self.end_thought(now);
+        self.turn.answered |= role == Role::Agent;
+        if let Some(id) = message {
+            self.turn.messages.remove(&(role, id));
+        }
+        self.say(Body::Picture(picture), now);
     }
 
     /// Gemini tells of a new mode by a message in the place of the update that there is for it.
@@ -955,6 +977,7 @@ pub fn as_markdown(content: &Content) -> String {
         Content::Resource { uri, mime, body: ResourceBody::Blob(data) } => {
             media("resource", mime.as_deref().unwrap_or("binary"), data, Some(uri))
         }
+        Content::Picture(picture) => image::label(picture),
         Content::Unknown { kind } => format!("[{}: this client cannot show it]", one_line(kind)),
     }
 }

@@ -105,6 +105,11 @@ pub struct ToolCall {
     pub ended: Option<Moment>,
 }
 
+/// A path without the folder that it is in.
+pub fn relative<'a>(path: &'a Path, root: &Path) -> &'a Path {
+    path.strip_prefix(root).ok().filter(|rest| *rest != Path::new("")).unwrap_or(path)
+}
+
 impl ToolCall {
     pub fn new(id: ToolCallId, now: Moment) -> Self {
         Self {
@@ -157,7 +162,8 @@ impl ToolCall {
 
     /// Counted when diffs come rather than when they are drawn, which is often.
     fn count(&self) -> (usize, usize) {
-        let bytes = |diff: &FileDiff| diff.old_text.as_ref().map_or(0, String::len) + diff.new_text.len();
+        let bytes =
+            |diff: &FileDiff| diff.old_text.as_ref().map_or(0, |text| text.len()) + diff.new_text.len();
         if self.diffs().map(bytes).sum::<usize>() > 4 * COMPARED {
             return (0, 0);
         }
@@ -217,7 +223,7 @@ impl ToolCall {
 
     /// A path as the user knows it.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
-        path.strip_prefix(&self.root).ok().filter(|rest| *rest != Path::new("")).unwrap_or(path)
+        relative(path, &self.root)
     }
 
     /// The command line, where the agent tells it in the way that most do.
@@ -262,7 +268,7 @@ pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
         // Counting is a courtesy; a big file is not compared on the editor's thread for it.
         return (0, 0);
     }
-    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
+    let changes = similar::TextDiff::from_lines(old, &*diff.new_text);
     changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
         similar::ChangeTag::Insert => (added + 1, removed),
         similar::ChangeTag::Delete => (added, removed + 1),

@@ -9,6 +9,7 @@ pub mod details;
 mod elicitation;
 mod greeting;
 pub mod groups;
+mod hints;
 pub mod patch;
 pub mod reading;
 mod summary;
@@ -17,9 +18,14 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+pub use hints::Hints;
+
+pub use self::summary::Tally;
+
 use crate::core::entry::{Body, Entry};
+use crate::core::image;
 use crate::core::message::{
-    Cost, Failure, FailureKind, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
+    Cost, Failure, FailureKind, Picture, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
 };
 use crate::core::screen::Span;
 use crate::core::text::one_line;
@@ -33,8 +39,8 @@ pub struct Style {
     pub width: usize,
     /// Minutes that the clock on the wall is ahead of UTC, where times are to be shown.
     pub clock: Option<i64>,
-    /// The keys that give the first, second, .. answer to a question for permission.
-    pub answers: Rc<[String]>,
+    /// The keys that lines name.
+    pub hints: Rc<Hints>,
 }
 
 impl Style {
@@ -73,6 +79,8 @@ pub struct Drawing {
     pub right: Vec<(usize, String)>,
     /// Where rows lead to.
     pub targets: Vec<Target>,
+    /// The rows that stand for images.
+    pub pictures: Vec<(usize, Picture)>,
     /// The rows that are Markdown.
     pub markdown: Option<Range<usize>>,
 }
@@ -115,8 +123,14 @@ impl Drawing {
         self.lines.extend(other.lines);
         self.marks.extend(other.marks.into_iter().map(|mark| Mark { row: mark.row + rows, ..mark }));
         self.right.extend(other.right.into_iter().map(|(row, text)| (row + rows, text)));
+        self.pictures.extend(other.pictures.into_iter().map(|(row, picture)| (row + rows, picture)));
         self.targets
             .extend(other.targets.into_iter().map(|target| Target { row: target.row + rows, ..target }));
+    }
+
+    fn picture(&mut self, picture: &Picture, indent: &str) {
+        self.pictures.push((self.lines.len(), picture.clone()));
+        self.line(format!("{indent}{}", image::label(picture)), Some("AcpMeta"));
     }
 
     fn indented(&mut self, text: &str, indent: &str, group: Option<&'static str>) {
@@ -148,8 +162,8 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
 pub enum Standing<'a> {
     #[default]
     Alone,
-    /// It is the first of these, which have a line of their own above it.
-    Leads { run: &'a [Entry], open: bool },
+    /// It is the first of those that were counted, which have a line of their own above it.
+    Leads { run: &'a Tally, open: bool },
     /// It is shown when its run is open, or when it is open itself.
     Within { open: bool },
 }
@@ -208,7 +222,7 @@ pub fn draw(
         drawing.line("", None);
     }
     match &entry.body {
-        Body::Greeting(greeting) => greeting::draw(&mut drawing, greeting),
+        Body::Greeting(greeting) => greeting::draw(&mut drawing, greeting, &style.hints),
         Body::User { text, attachments } => {
             let refused = entry.refused.then(|| "refused, no longer in the context".to_owned());
             let facts: Vec<String> = refused.into_iter().chain(style.clock(entry.at.0)).collect();
@@ -234,6 +248,7 @@ pub fn draw(
             drawing.markdown = Some(first..drawing.lines.len());
         }
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
+        Body::Picture(picture) => drawing.picture(picture, ""),
         Body::Tool(call) => call::draw(&mut drawing, call, entry.open, style, tail),
         Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
@@ -269,7 +284,7 @@ pub fn draw(
         }
         Body::TurnFailed(failure) => {
             drawing.line(format!("The turn failed: {}", readable(&failure.message)), Some("AcpError"));
-            drawing.line(advice(failure), Some("AcpMeta"));
+            drawing.line(advice(failure, &style.hints), Some("AcpMeta"));
         }
     }
     for line in &mut drawing.lines {
@@ -403,12 +418,13 @@ pub fn readable(message: &str) -> String {
 }
 
 /// What to do after a failure.
-pub fn advice(failure: &Failure) -> String {
+pub fn advice(failure: &Failure, hints: &Hints) -> String {
+    let restart = hints.restart();
     match failure.kind {
         FailureKind::AuthRequired => ":Acp login logs in; then the prompt is sent again by itself".into(),
-        FailureKind::Disconnected => "R starts the agent again".into(),
+        FailureKind::Disconnected => format!("{restart} starts the agent again"),
         FailureKind::Busy => "Wait a little, then send the prompt again".into(),
-        FailureKind::Timeout => "Send the prompt again, or R starts the agent again".into(),
+        FailureKind::Timeout => format!("Send the prompt again, or {restart} starts the agent again"),
         _ => "The session goes on: send the prompt again, or :Acp log shows the messages".into(),
     }
 }

@@ -10,7 +10,7 @@ use crate::core::message::{
 use crate::core::session::{Moment, Session};
 
 fn style(icons: bool) -> Style {
-    Style { icons, width: 80, clock: None, answers: ["1", "2", "3"].map(str::to_owned).into() }
+    Style { icons, width: 80, clock: None, hints: Default::default() }
 }
 
 /// A session's whole transcript as text, with what stands at the right edge behind a bar.

@@ -36,7 +36,7 @@ use crate::core::message::{OptionKind, PermissionKind, SessionKey};
 use crate::core::session::{Phase, Session};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::{enter, picker, run, to_lua};
+use crate::nvim::{enter, images, picker, run, to_lua};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
@@ -49,6 +49,7 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
     enter(|app| {
         (app.follow.choose, app.follow.told) = (choose, false);
         app.config = config;
+        images::configure(&app.editor, app.config.chat.images)?;
         app.tell_outside_rules()
     })
 }
@@ -234,6 +235,7 @@ impl App {
             "undo" => self.decide_hunks(review::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "blame" => self.blame(),
+            "settle" => self.settle_file(),
             "checkpoints" => self.choose_checkpoint(),
             "review" => self.open_review(&args),
             "diff" => self.diff_command(args.first()),
@@ -272,6 +274,7 @@ impl App {
             "outline" => self.show_outline(key),
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
+            "click" => self.click(key),
             "next_mode" => self.next_mode(),
             "older_prompt" => self.browse(key, true),
             "newer_prompt" => self.browse(key, false),
@@ -357,6 +360,19 @@ impl App {
             }
         }));
         Ok(())
+    }
+
+    /// Takes up what waits for a decision about the file in this window.
+    fn settle_file(&mut self) -> Result<()> {
+        let buf = self.editor.current_buf()?;
+        if let Some(ask) = self.conflicts.of(buf) {
+            self.put_up_conflict(ask);
+            return Ok(());
+        }
+        match self.offer_gone(buf)? {
+            true => Ok(()),
+            false => fail("nothing about this file waits for you: it is where it was, and nothing collides"),
+        }
     }
 
     /// The project's root: the folder with `.git` above the current file, else the working folder.

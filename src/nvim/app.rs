@@ -11,6 +11,7 @@ mod diffs;
 mod drawing;
 mod edits;
 mod events;
+mod gone;
 mod landing;
 pub mod locations;
 mod mentions;
@@ -45,6 +46,7 @@ use crate::core::locations::{History, Visit};
 use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
 use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
+use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::earlier::Gathering;
 use crate::nvim::actions::preview::Preview;
@@ -161,7 +163,7 @@ pub enum Job {
         path: PathBuf,
         buf: Buf,
         origin: OriginId,
-        text: String,
+        text: Text,
     },
     /// A file on the disk is to be put back; what to say when that is done.
     PutBack {
@@ -306,6 +308,8 @@ impl App {
         self.background = Some(background);
         self.tell_extensions()?;
         self.tell_outside_rules()?;
+        let cache: String = self.editor.func("stdpath", "cache")?;
+        self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
         for buf in self.editor.list_bufs()? {
             if self.editor.buf_is_loaded(buf) {
                 self.buffer_loaded(buf)?;

@@ -188,6 +188,8 @@ impl App {
         let text = format!("left open; {keys}:Acp answer");
         // Not right below what a picker wrote on the screen, or Neovim would wait for a key.
         let soon = later(&self.editor.lua, Duration::from_millis(10), move |app| {
+            // Or what is drawn for that screen next, such as the mode, would wipe the message out.
+            app.editor.command("redraw")?;
             app.editor.notify(&text, Level::Info);
             Ok(())
         });

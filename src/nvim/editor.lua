@@ -1,17 +1,29 @@
 -- The loops that are dear to cross between Rust and Lua, as plain functions without state.
 local api = vim.api
+local before_row = { right_gravity = false }
 
 return {
-  -- A buffer's lines in one string.
-  text = function(buf)
-    return table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
-  end,
-
   -- Sets many extmarks. `marks` is a flat list: row, column, options, row, column, options, ...
   paint = function(buf, ns, marks)
     for i = 1, #marks, 3 do
       api.nvim_buf_set_extmark(buf, ns, marks[i], marks[i + 1], marks[i + 2])
     end
+  end,
+
+  -- Puts lines at a buffer's end, the first of them behind what stands there, and sets marks: one of `regions` at
+  -- each row of `starts`, whose ids it gives, and one of `ns` on each span, which has a group in `groups`.
+  -- `spans` is a flat list: row, first column, column after the last, row, ...
+  extend = function(buf, lines, regions, starts, ns, spans, groups)
+    api.nvim_buf_set_text(buf, -1, -1, -1, -1, lines)
+    local ids, options = {}, {}
+    for i, row in ipairs(starts) do
+      ids[i] = api.nvim_buf_set_extmark(buf, regions, row, 0, before_row)
+    end
+    for i, group in ipairs(groups) do
+      options.end_col, options.hl_group = spans[3 * i], group
+      api.nvim_buf_set_extmark(buf, ns, spans[3 * i - 2], spans[3 * i - 1], options)
+    end
+    return ids
   end,
 
   -- Lets a buffer be edited that its user cannot change, until `lock`. Gives the windows that stand at its end,
@@ -145,6 +157,27 @@ return {
     if not ok then
       error(err, 0)
     end
+  end,
+
+  -- The user wants the file back that was deleted, its folder included.
+  write_back = function(buf)
+    api.nvim_buf_call(buf, function()
+      vim.cmd("silent write ++p")
+    end)
+  end,
+
+  -- The windows stay, with the buffer that was in them before, as far as there is one.
+  drop_buffer = function(buf)
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      api.nvim_win_call(win, function()
+        local other = vim.fn.bufnr("#")
+        if other <= 0 or other == buf or not vim.bo[other].buflisted then
+          other = api.nvim_create_buf(true, false)
+        end
+        api.nvim_win_set_buf(win, other)
+      end)
+    end
+    api.nvim_buf_delete(buf, { force = true })
   end,
 
   -- Neovim asks before it writes over a file that has changed since it last read or wrote it, and nothing else

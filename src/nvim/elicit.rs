@@ -2,7 +2,7 @@
 //! gone over before it is sent; a page is opened only after the user has seen where it leads and
 //! agreed. What fits a field is `core::form`'s word, whose turn it is `asking`'s.
 
-use mlua::{Function, Result, Table, Value as Lua};
+use mlua::Result;
 use serde_json::{Value, json};
 
 use crate::core::address::Warning;
@@ -494,16 +494,7 @@ impl App {
 
 /// Outside of Neovim, where the user's browser is.
 fn open(editor: &Editor, url: &str) -> std::result::Result<(), String> {
-    let open = || -> Result<Option<String>> {
-        let ui: Table = editor.module("ui")?;
-        let (_, why): (Lua, Option<String>) = ui.get::<Function>("open")?.call(url)?;
-        Ok(why)
-    };
-    match open() {
-        Ok(None) => Ok(()),
-        Ok(Some(why)) => Err(format!("couldn't open the browser: {why}")),
-        Err(error) => Err(format!("couldn't open the browser: {error}")),
-    }
+    editor.open_outside(url).map_err(|error| format!("couldn't open the browser: {error}"))
 }
 
 fn copy(editor: &Editor, url: &str) -> std::result::Result<(), String> {

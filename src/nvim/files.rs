@@ -7,7 +7,6 @@ pub mod reading;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use mlua::{Result, Value};
 
@@ -17,13 +16,14 @@ use crate::core::checkpoint;
 use crate::core::entry::EntryId;
 use crate::core::message::{AskId, OnDisk, SessionKey, Stamp};
 use crate::core::reconcile::Pick;
+use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
 
 #[derive(Default)]
 pub struct Files {
     loaded: HashMap<PathBuf, Held>,
     /// What each agent last saw of a file, as its text with `\n` for line ends.
-    seen: HashMap<(SessionKey, PathBuf), Rc<str>>,
+    seen: HashMap<(SessionKey, PathBuf), Text>,
     queues: HashMap<PathBuf, Queue>,
 }
 
@@ -33,11 +33,20 @@ pub struct Held {
     /// The state of the file whose text a clean buffer is known to hold.
     pub stamp: Option<Stamp>,
     /// The file's text that the unsaved edits began with.
-    pub saved: Option<Rc<str>>,
+    pub saved: Option<Text>,
     /// There was no file when the unsaved edits began: Neovim would ask about one that appears (W13).
     pub is_new: bool,
     /// Where the file went, when it was renamed.
     pub moved: Option<PathBuf>,
+    /// The file is gone, and the buffer has the only text of it.
+    pub gone: Option<Gone>,
+}
+
+/// What became of a file that is not where its buffer says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gone {
+    Deleted,
+    Renamed(PathBuf),
 }
 
 /// What is to be done with a file; one after the other, or a read would miss the write before it.
@@ -45,6 +54,8 @@ pub struct Held {
 struct Queue {
     waiting: VecDeque<Task>,
     busy: bool,
+    /// The task under way has begun to edit the buffer.
+    editing: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -52,7 +63,7 @@ pub enum Task {
     /// An agent reads. `line` is 1-based.
     Read { session: SessionKey, ask: AskId, line: Option<u32>, limit: Option<u32>, checked: bool },
     /// An agent writes.
-    Write { session: SessionKey, ask: AskId, content: Rc<str>, checked: bool },
+    Write { session: SessionKey, ask: AskId, content: Text, checked: bool },
     /// The file was written by somebody else, most likely by the session's agent.
     Take { session: Option<SessionKey>, call: Option<EntryId> },
     /// The buffer got its first unsaved edit: what is on the disk is what it began with.
@@ -69,7 +80,7 @@ pub struct FileJob {
     pub disk: OnDisk,
     pub ours: Snapshot,
     /// The last text of the buffer without unsaved edits, if it was seen in this state.
-    pub clean: Option<Rc<str>>,
+    pub clean: Option<Text>,
     /// How often it was begun again because the user typed meanwhile.
     pub tries: u32,
     /// How often it was put off because the user was in the middle of something.
@@ -77,17 +88,18 @@ pub struct FileJob {
     pub picks: Vec<Pick>,
     pub rest: Option<Pick>,
     /// What the first edits led to, and what all of them were to lead to, when the user typed in between.
-    pub half: Option<(String, String)>,
+    pub half: Option<(Text, Text)>,
     /// The first edits are in.
     pub begun: bool,
     /// What the buffer held before them, and that this was saved.
-    pub before: String,
+    pub before: Text,
+    pub lines_before: usize,
     pub was_clean: bool,
 }
 
 /// What is in the buffer once all edits are.
 pub struct Landing {
-    pub text: String,
+    pub text: Text,
     pub is_theirs: bool,
     /// What the edits touched: 0-based rows of the new text, the last one excluded.
     pub ranges: Vec<(usize, usize)>,
@@ -120,7 +132,7 @@ impl FileJob {
             task,
             aside: false,
             disk: OnDisk::Same,
-            ours: Snapshot { tick: 0, text: String::new() },
+            ours: Snapshot { tick: 0, text: Text::default() },
             clean: None,
             tries: 0,
             waits: 0,
@@ -128,7 +140,8 @@ impl FileJob {
             rest: None,
             half: None,
             begun: false,
-            before: String::new(),
+            before: Text::default(),
+            lines_before: 0,
             was_clean: false,
         }
     }
@@ -158,7 +171,8 @@ impl Files {
     pub fn loaded(&mut self, editor: &Editor, buf: Buf) -> Option<PathBuf> {
         let path = Self::path_of(editor, buf)?;
         self.loaded.retain(|known, held| held.buf != buf || *known == path);
-        self.loaded.insert(path.clone(), Held { buf, stamp: None, saved: None, is_new: false, moved: None });
+        let held = Held { buf, stamp: None, saved: None, is_new: false, moved: None, gone: None };
+        self.loaded.insert(path.clone(), held);
         Some(path)
     }
 
@@ -246,17 +260,28 @@ impl Files {
     /// The task under way is done, or waits for the user.
     pub fn ended(&mut self, path: &Path) {
         if let Some(queue) = self.queues.get_mut(path) {
-            queue.busy = false;
+            (queue.busy, queue.editing) = (false, false);
         }
+    }
+
+    /// The task under way edits the buffer; or it stops doing so, since the user has changed it.
+    pub fn set_editing(&mut self, path: &Path, editing: bool) {
+        if let Some(queue) = self.queues.get_mut(path) {
+            queue.editing = editing;
+        }
+    }
+
+    pub fn is_being_edited(&self, path: &Path) -> bool {
+        self.queues.get(path).is_some_and(|queue| queue.editing)
     }
 
     // What agents know.
 
-    pub fn seen(&self, session: SessionKey, path: &Path) -> Option<Rc<str>> {
+    pub fn seen(&self, session: SessionKey, path: &Path) -> Option<Text> {
         self.seen.get(&(session, path.to_owned())).cloned()
     }
 
-    pub fn see(&mut self, session: SessionKey, path: &Path, text: Rc<str>) {
+    pub fn see(&mut self, session: SessionKey, path: &Path, text: Text) {
         self.seen.insert((session, path.to_owned()), text);
     }
 
@@ -322,21 +347,24 @@ pub fn held(editor: &Editor, buf: Buf, path: &Path) -> checkpoint::Held {
     };
     match whole() {
         Ok(Some(text)) if text.is_empty() && !path.exists() => checkpoint::Held::Absent,
-        Ok(Some(text)) => as_held(editor, buf, &text),
+        Ok(Some(text)) => as_held(editor, buf, &text.into()),
         Ok(None) | Err(_) => checkpoint::Held::Unknown,
     }
 }
 
 /// A text with `\n` for line ends as the buffer's file would hold it.
-pub fn as_held(editor: &Editor, buf: Buf, text: &str) -> checkpoint::Held {
+pub fn as_held(editor: &Editor, buf: Buf, text: &Text) -> checkpoint::Held {
     let read = || -> Result<checkpoint::Held> {
         let encoding: String = editor.buf_option(buf, "fileencoding")?;
         if !matches!(encoding.as_str(), "" | "utf-8") {
             return Ok(checkpoint::Held::Unknown);
         }
         let format: String = editor.buf_option(buf, "fileformat")?;
-        let mark = if editor.buf_option::<bool>(buf, "bomb")? { "\u{feff}" } else { "" };
-        Ok(checkpoint::Held::Text(mark.to_owned() + &reading::as_file(text, &format)))
+        let text = reading::as_file(text, &format);
+        Ok(checkpoint::Held::Text(match editor.buf_option::<bool>(buf, "bomb")? {
+            true => ("\u{feff}".to_owned() + &text).into(),
+            false => text,
+        }))
     };
     read().unwrap_or(checkpoint::Held::Unknown)
 }

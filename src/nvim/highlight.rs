@@ -37,6 +37,12 @@ impl Highlight {
         self.call("close", (buf, id, end_row));
     }
 
+    /// Regions stand below all others, complete: `list` has the id, the first row and the row after the
+    /// last of each.
+    pub fn add(&self, buf: Buf, list: Vec<usize>) {
+        self.call("add", (buf, list));
+    }
+
     /// The region's text is about to be replaced.
     pub fn drop(&self, buf: Buf, id: usize) {
         self.call("drop", (buf, id));

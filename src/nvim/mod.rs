@@ -14,6 +14,7 @@ mod follow;
 mod frames;
 mod groups;
 mod highlight;
+mod images;
 mod keys;
 mod outside;
 mod permission;

@@ -23,6 +23,7 @@ use crate::core::entry::EntryId;
 use crate::core::message::{FileDiff, SessionKey};
 use crate::core::review::Splice;
 use crate::core::session::Moment;
+use crate::core::text::Text;
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
 
@@ -51,6 +52,8 @@ pub struct Reviews {
     /// The buffers whose changes are listened to, and how many listeners there have been.
     pub listening: BTreeSet<Buf>,
     pub listeners: u64,
+    /// How many texts of buffers were asked for.
+    pub readings: u64,
     /// A redraw is on its way.
     pub drawing: bool,
     pub panel: Option<Panel>,
@@ -85,17 +88,43 @@ pub struct Reviewed {
 /// What is to be taken into a review, in order.
 pub enum Input {
     Agent {
-        before: Option<String>,
-        after: Option<String>,
+        before: Option<Text>,
+        after: Option<Text>,
         origin: OriginId,
     },
     /// The user's lines.
     Splice(Splice),
-    Text(String),
+    Text(Text),
+    /// The same, of a buffer that has just read the file.
+    Loaded(Text),
+    /// A buffer's text that is being read; by its number.
+    Reading(u64),
     Then(Then),
 }
 
 pub type Then = Box<dyn FnOnce(&mut App) -> Result<()>>;
+
+impl Reviewed {
+    /// Nothing is being read that comes before all else.
+    pub fn is_free(&self) -> bool {
+        !matches!(self.waiting.front(), Some(Input::Reading(_)))
+    }
+
+    /// A buffer's text was read at a tick, or could not be.
+    pub fn has_read(&mut self, number: u64, read: Option<(u64, Input)>) {
+        let is_it = |input: &Input| matches!(input, Input::Reading(other) if *other == number);
+        let Some(at) = self.waiting.iter().position(is_it) else { return };
+        let mut later = self.waiting.split_off(at);
+        later.pop_front();
+        if let Some((tick, input)) = read {
+            // Whatever was typed meanwhile is in the text.
+            later.retain(|input| !matches!(input, Input::Splice(_)));
+            self.waiting.push_back(input);
+            self.tick = tick;
+        }
+        self.waiting.append(&mut later);
+    }
+}
 
 impl Reviews {
     pub fn origin(&mut self, origin: Origin) -> OriginId {
@@ -125,17 +154,18 @@ impl Reviews {
         self.files.get_mut(self.by_buf.get(&buf)?)
     }
 
-    /// The review of a file, made when there is none.
-    pub fn begin(&mut self, path: &Path, before: Option<&str>) -> &mut Reviewed {
-        self.files.entry(path.to_owned()).or_insert_with(|| Reviewed {
-            file: Some(Box::new(FileReview::new(before))),
+    /// A file is under review from now on. `None` when the background still makes the review.
+    pub fn begin(&mut self, path: &Path, file: Option<Box<FileReview>>) {
+        let reviewed = Reviewed {
+            file,
             waiting: VecDeque::new(),
             buf: None,
             tick: 0,
             listener: 0,
             drawn: Drawn::default(),
             touched: true,
-        })
+        };
+        self.files.insert(path.to_owned(), reviewed);
     }
 
     pub fn hold(&mut self, path: &Path, buf: Buf) {

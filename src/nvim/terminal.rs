@@ -58,6 +58,8 @@ pub struct Terminal {
     screen: Screen,
     /// How many bytes came too fast to be shown.
     skipped: usize,
+    /// How many bytes the agent's record lacks at its beginning.
+    cut: usize,
     /// Cells, as the program was last told.
     size: (u16, u16),
     /// What its windows have above them.
@@ -86,6 +88,7 @@ impl Terminals {
             backlog: Backlog::default(),
             screen: Screen::new(TAIL_LINES),
             skipped: 0,
+            cut: 0,
             size: (24, 80),
             bar: String::new(),
             by_itself: None,
@@ -134,9 +137,11 @@ impl Terminals {
         Ok(())
     }
 
-    /// Takes new output in. Says whether it is the first.
-    pub fn grew(&mut self, key: &Key, bytes: &[u8], skipped: usize) -> bool {
+    /// Takes new output in, and how much was skipped before it and is cut from the agent's record. Says
+    /// whether it is the first.
+    pub fn grew(&mut self, key: &Key, bytes: &[u8], (skipped, cut): (usize, usize)) -> bool {
         let Some(terminal) = self.open.get_mut(key) else { return false };
+        terminal.cut = terminal.cut.max(cut);
         let first = !std::mem::replace(&mut terminal.grew, true);
         let bytes = terminal.harmless.pass(bytes);
         terminal.screen.feed(&bytes);

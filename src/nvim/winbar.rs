@@ -1,6 +1,7 @@
 //! The bars above the chat's windows, and the words for a session's state. What an agent does not
 //! report is absent, not zero.
 
+use crate::config::Keys;
 use crate::core::message::OptionKind;
 use crate::core::session::{Moment, Phase, Session};
 use crate::core::transcript::{cut_middle, price, progress, seconds};
@@ -85,7 +86,7 @@ fn facts(session: &Session) -> Vec<String> {
 }
 
 /// The prompt's bar: what waits, and the keys that matter now.
-pub fn prompt(session: &Session) -> String {
+pub fn prompt(session: &Session, keys: &Keys) -> String {
     let mut parts = Vec::new();
     match session.queue().len() {
         0 => {}
@@ -94,14 +95,23 @@ pub fn prompt(session: &Session) -> String {
     if session.steering() > 0 {
         parts.push("%#AcpToolRunning#steering …%#AcpMeta#".to_owned());
     }
-    parts.push(if session.is_working() { "<C-c> stop".to_owned() } else { "<C-s> send".to_owned() });
-    if session.is_working() {
-        parts.push("<C-s> send next".to_owned());
-        if session.can_be_steered() {
-            parts.push("<C-x><C-s> steer".to_owned());
+    // A key that is switched off is not named.
+    let mut key = |names: &[&str], what: &str| {
+        if let Some(lhs) = names.iter().find_map(|name| keys.get(name).first()) {
+            parts.push(format!("{} {what}", escape(lhs)));
         }
+    };
+    let send = ["send_insert", "send"];
+    if session.is_working() {
+        key(&["cancel"], "stop");
+        key(&send, "send next");
+        if session.can_be_steered() {
+            key(&["steer"], "steer");
+        }
+    } else {
+        key(&send, "send");
     }
-    parts.push("g? keys".to_owned());
+    key(&["help"], "keys");
     // Where it is too narrow, the last parts are those to miss.
     format!("%#AcpMeta# {}%<", parts.join(" · "))
 }

@@ -42,6 +42,8 @@ impl Connection {
                     known.options.clone_from(&opened.options);
                     known.loading = false;
                     let next = known.waiting.pop_front();
+                    // What ran at an earlier time does not run any more.
+                    self.end_foreign(session);
                     self.post(Event::Opened { session, opened: Box::new(opened) });
                     if let Some(content) = next {
                         self.prompt(session, content);

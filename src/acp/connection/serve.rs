@@ -222,6 +222,7 @@ impl Connection {
         let Some(known) = self.sessions.get_mut(session) else { return };
         let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
         let started = known.foreign.show(&mut call, ours);
+        self.shared.images.take_all(session, call.content.iter_mut().flatten());
         let cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
         started.into_iter().for_each(|event| self.post(event));
         if cancelled {

@@ -139,6 +139,7 @@ impl Connection {
             | Command::PutBack { .. }
             | Command::Find { .. }
             | Command::Keep(_)
+            | Command::KeepImages { .. }
             | Command::Shutdown => {}
         }
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{id, text};
 use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent};
+use crate::core::text::Text;
 
 /// One block, or a text, or a list of either: all of it as blocks.
 pub fn blocks(value: &Value) -> Vec<Content> {
@@ -92,12 +93,17 @@ fn unknown(kind: &str) -> ToolContent {
 
 fn diff(item: &Value) -> Option<FileDiff> {
     if let Some(diff) = read::<v1::Diff>(item) {
-        return Some(FileDiff { path: diff.path, old_text: diff.old_text, new_text: diff.new_text });
+        let (old_text, new_text) = (diff.old_text.map(Into::into), diff.new_text.into());
+        return Some(FileDiff { path: diff.path, old_text, new_text });
     }
     // A deleted file has no new text.
     let deleted = item["deleted"] == true;
     let (path, old_text) = (text(&item["path"])?, text(&item["oldText"]));
-    deleted.then(|| FileDiff { path: path.into(), old_text, new_text: String::new() })
+    deleted.then(|| FileDiff {
+        path: path.into(),
+        old_text: old_text.map(Into::into),
+        new_text: Text::default(),
+    })
 }
 
 fn read<'de, T: Deserialize<'de>>(value: &'de Value) -> Option<T> {
@@ -194,7 +200,7 @@ mod tests {
                 ToolContent::Diff(FileDiff {
                     path: "a".into(),
                     old_text: Some("o".into()),
-                    new_text: String::new()
+                    new_text: Text::default()
                 }),
                 unknown("diff"),
                 unknown("hologram"),

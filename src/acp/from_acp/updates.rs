@@ -35,8 +35,12 @@ pub enum Fact {
         terminal: TerminalId,
         exit: Exit,
     },
-    /// Nothing more is expected of the call, nor of what it runs.
-    CallOver(ToolCallId),
+    /// Nothing more is expected of the call, nor of what it runs. The exit is that of a command, if the
+    /// call has it.
+    CallOver {
+        call: ToolCallId,
+        exit: Exit,
+    },
 }
 
 /// Output as an agent tells it.
@@ -189,7 +193,8 @@ fn tool_call(update: &Value) -> Option<Vec<Fact>> {
     let patch = patch(update)?;
     let status =
         patch.status.clone().map(|status| tool_call::next(Status::Running, &Cause::Reported(status)));
-    let over = status.is_some_and(Status::is_over).then(|| patch.id.clone());
+    let over = status.is_some_and(Status::is_over);
+    let over = over.then(|| Fact::CallOver { call: patch.id.clone(), exit: exit(patch.raw_output.as_ref()) });
     let mut facts = terminal(&update["_meta"], &patch);
     // An update that only carries output says nothing about the call itself.
     if facts.is_empty() || patch != ToolCallPatch::new(&*patch.id.0) {
@@ -197,8 +202,20 @@ fn tool_call(update: &Value) -> Option<Vec<Fact>> {
         let at = usize::from(matches!(facts.first(), Some(Fact::TerminalStarted { .. })));
         facts.insert(at, Fact::Update(Update::ToolCall(Box::new(patch))));
     }
-    facts.extend(over.map(Fact::CallOver));
+    facts.extend(over);
     Some(facts)
+}
+
+/// How a command ended, where a call's own output says so in one of the ways that are seen.
+fn exit(output: Option<&Value>) -> Exit {
+    let code = output.and_then(|output| {
+        let contents = output["contents"].as_array().into_iter().flatten().map(|part| &part["exitCode"]);
+        [&output["exit_code"], &output["exitCode"], &output["metadata"]["exit"]]
+            .into_iter()
+            .chain(contents)
+            .find_map(|code| u32::try_from(count(code)?).ok())
+    });
+    Exit { code, signal: None }
 }
 
 /// The command line that a call is about, if its input has one.
@@ -296,7 +313,7 @@ mod tests {
 
     fn only(value: Value) -> Update {
         let mut facts = update(&value);
-        facts.retain(|fact| !matches!(fact, Fact::CallOver(_)));
+        facts.retain(|fact| !matches!(fact, Fact::CallOver { .. }));
         match (facts.pop(), facts.is_empty()) {
             (Some(Fact::Update(update)), true) => update,
             other => panic!("not one update: {other:?}"),
@@ -546,7 +563,10 @@ mod tests {
                                  "_meta": {"terminal_exit": {"terminal_id": "t", "exit_code": 3, "signal": null}}}));
         assert!(matches!(&end[0], Fact::Update(Update::ToolCall(_))));
         let exit = Exit { code: Some(3), signal: None };
-        assert_eq!(end[1..], [Fact::TerminalEnded { terminal, exit }, Fact::CallOver(call)]);
+        assert_eq!(
+            end[1..],
+            [Fact::TerminalEnded { terminal, exit }, Fact::CallOver { call, exit: Exit::default() }]
+        );
     }
 
     #[test]
@@ -601,7 +621,7 @@ mod tests {
         ] {
             let facts =
                 update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": status}));
-            assert_eq!(matches!(facts.last(), Some(Fact::CallOver(_))), over, "{status}");
+            assert_eq!(matches!(facts.last(), Some(Fact::CallOver { .. })), over, "{status}");
         }
     }
 

@@ -23,7 +23,7 @@ pub fn examine(path: &Path, encoding: &str, known: Option<Stamp>) -> OnDisk {
     match read(path, known) {
         Ok(None) => OnDisk::Same,
         Ok(Some((bytes, stamp))) => match decode(bytes, encoding) {
-            Some((text, bomb)) => OnDisk::Text { text, bomb, stamp },
+            Some((text, bomb)) => OnDisk::Text { text: text.into(), bomb, stamp },
             None if is_known(encoding) => OnDisk::Unreadable(format!("it is not text in {encoding}")),
             None => OnDisk::Unreadable(format!("its encoding {encoding} is not known")),
         },

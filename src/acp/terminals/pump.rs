@@ -436,11 +436,13 @@ impl Pump {
             && self.has_room()
             && let Some(chunk) = self.display.take(now)
         {
+            let cut = self.terminal.lock().record.dropped();
             self.shared.mailbox.post(Event::TerminalGrew {
                 session: self.terminal.session,
                 terminal: self.terminal.id.clone(),
                 bytes: chunk.bytes,
                 skipped: chunk.skipped,
+                cut,
             });
         }
         if self.display.is_empty() && !self.told && self.over.is_some() {

@@ -31,8 +31,8 @@ fn check(text: &str, diff: &FileDiff, state: PlacedState, hunks: &[&str]) {
     let texts = [text.to_owned(), text.replace('\n', "\r\n")];
     let crlf = FileDiff {
         path: diff.path.clone(),
-        old_text: diff.old_text.as_ref().map(|old| old.replace('\n', "\r\n")),
-        new_text: diff.new_text.replace('\n', "\r\n"),
+        old_text: diff.old_text.as_ref().map(|old| old.replace('\n', "\r\n").into()),
+        new_text: diff.new_text.replace('\n', "\r\n").into(),
     };
     for text in texts {
         for diff in [diff, &crlf] {
@@ -343,7 +343,7 @@ impl Case {
             }
         };
         let end = |text: String| if self.crlf.1 { text.replace('\n', "\r\n") } else { text };
-        FileDiff { path: PathBuf::from("a.txt"), old_text: Some(end(old)), new_text: end(new) }
+        FileDiff { path: PathBuf::from("a.txt"), old_text: Some(end(old).into()), new_text: end(new).into() }
     }
 
     fn hunk(&self) -> Hunk {

@@ -60,7 +60,11 @@ pub fn draw(
     for content in &call.content {
         match content {
             ToolContent::Content(Content::Text(text)) if live && !open => {
-                draw_tail(drawing, &live_tail(text), false, "<Tab> shows them");
+                draw_tail(drawing, &live_tail(text), false, &style.hints.lines());
+                any = true;
+            }
+            ToolContent::Content(Content::Picture(picture)) => {
+                drawing.picture(picture, "    ");
                 any = true;
             }
             ToolContent::Content(content) if open || failed => {
@@ -68,17 +72,20 @@ pub fn draw(
                     Content::Resource { body: ResourceBody::Text(text), .. } => text.clone(),
                     other => as_markdown(other),
                 };
-                draw_output(drawing, &text, open);
+                draw_output(drawing, &text, open, style);
                 said = true;
                 any = true;
             }
             ToolContent::Diff(diff) if open => {
-                draw_diff(drawing, call.relative(&diff.path), diff);
+                draw_diff(drawing, call.relative(&diff.path), diff, style);
                 any = true;
             }
             ToolContent::Terminal(terminal) => {
-                if let Some(tail) = tail(terminal) {
-                    draw_tail(drawing, &tail, open, "<CR> shows the terminal");
+                if let Some(mut tail) = tail(terminal) {
+                    // Nobody may have said how the command itself ended.
+                    tail.failed |= failed && !tail.running;
+                    draw_tail(drawing, &tail, open, &style.hints.terminal());
+                    said |= !tail.lines.is_empty();
                     any = true;
                 }
             }
@@ -89,11 +96,11 @@ pub fn draw(
         && !said
         && let Some(reason) = call.reason()
     {
-        draw_output(drawing, reason, open);
+        draw_output(drawing, reason, open, style);
     }
     if open {
         if !any && let Some(input) = &call.raw_input {
-            draw_lines(drawing, &pretty(input), SHOWN, "K shows all of it", Patch::default());
+            draw_lines(drawing, &pretty(input), SHOWN, &style.hints.all_of_it(), Patch::default());
         }
         for location in &call.locations {
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -110,16 +117,16 @@ pub fn draw(
 }
 
 /// What a call put out as text: its beginning, unless the user opened it.
-fn draw_output(drawing: &mut Drawing, text: &str, open: bool) {
+fn draw_output(drawing: &mut Drawing, text: &str, open: bool, style: &Style) {
     let whole = text.trim_end().trim_start_matches(['\r', '\n']);
     let text = without_fence(whole);
-    let (limit, more) = if open { (SHOWN, "K shows all of it") } else { (5, "<Tab>") };
+    let (limit, more) = if open { (SHOWN, style.hints.all_of_it()) } else { (5, style.hints.open()) };
     let mut patch = Patch::default();
     if text.len() < whole.len() {
         // Its first line may say that it is a diff.
         let _ = patch.group(whole.lines().next().unwrap_or_default());
     }
-    draw_lines(drawing, text, limit, more, patch);
+    draw_lines(drawing, text, limit, &more, patch);
 }
 
 fn draw_lines(drawing: &mut Drawing, text: &str, limit: usize, more: &str, mut patch: Patch) {
@@ -131,7 +138,7 @@ fn draw_lines(drawing: &mut Drawing, text: &str, limit: usize, more: &str, mut p
         drawing.line(format!("    {line}"), Some(group));
     }
     if count > limit {
-        drawing.line(format!("    ({} more lines, {more})", count - limit), Some("AcpMeta"));
+        drawing.line(format!("    ({} more lines{more})", count - limit), Some("AcpMeta"));
     }
 }
 
@@ -178,7 +185,7 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
     }
     let hidden = tail.total.saturating_sub(tail.lines.len() - from);
     if hidden > 0 && shown > 0 {
-        drawing.line(format!("    ({} lines in all, {more})", tail.total), Some("AcpMeta"));
+        drawing.line(format!("    ({} lines in all{more})", tail.total), Some("AcpMeta"));
     }
 }
 
@@ -187,7 +194,7 @@ pub(super) const COMPARED: usize = crate::core::tool_call::COMPARED;
 /// More lines of one thing are not put under a call; `K` shows all of it.
 const SHOWN: usize = 1000;
 
-fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
+fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style) {
     let target = |row, line: usize, text: Option<&str>| Target {
         row,
         path: diff.path.clone(),
@@ -198,11 +205,11 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
     drawing.line(format!("    {}", path.display()), Some("AcpMeta"));
     let old = diff.old_text.as_deref().unwrap_or_default();
     if old.len() + diff.new_text.len() > COMPARED {
-        drawing.line("    (too big to compare in here; K shows it)", Some("AcpMeta"));
+        drawing.line(format!("    (too big to compare in here{})", style.hints.all_of_it()), Some("AcpMeta"));
         return;
     }
     let first = drawing.lines.len();
-    let changes = similar::TextDiff::from_lines(old, diff.new_text.as_str());
+    let changes = similar::TextDiff::from_lines(old, &*diff.new_text);
     let groups = changes.grouped_ops(1);
     for (number, group) in groups.iter().enumerate() {
         if number > 0 {
@@ -216,7 +223,8 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff) {
                 similar::ChangeTag::Equal => (" ", "AcpMeta"),
             };
             if drawing.lines.len() - first >= SHOWN {
-                drawing.line("    (more than can be shown in here; K shows all of it)", Some("AcpMeta"));
+                let more = style.hints.all_of_it();
+                drawing.line(format!("    (more than can be shown in here{more})"), Some("AcpMeta"));
                 return;
             }
             new = change.new_index().map_or(new, |index| index + 1);

@@ -9,14 +9,14 @@ const GROUP: Option<&str> = Some("AcpToolWaiting");
 
 /// `commands` is what to type where no key answers.
 pub fn draw(drawing: &mut Drawing, question: &str, choices: &[String], commands: &str, style: &Style) {
-    if style.answers.is_empty() || choices.is_empty() {
+    if style.hints.answers.is_empty() || choices.is_empty() {
         let answers = [Answer { key: 0, text: commands.to_owned() }];
         return flow(drawing, question, &answers, style.width.saturating_sub(2));
     }
     let answers: Vec<Answer> = choices
         .iter()
         .enumerate()
-        .map(|(at, name)| match style.answers.get(at) {
+        .map(|(at, name)| match style.hints.answers.get(at) {
             Some(key) => Answer { key: key.len(), text: format!("{key} {name}") },
             None => Answer { key: 0, text: name.clone() },
         })
@@ -63,10 +63,12 @@ fn end(drawing: &mut Drawing, line: String, keys: &mut Vec<(usize, usize)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::transcript::Hints;
 
     fn lines(width: usize, keys: &[&str], choices: &[&str]) -> Vec<String> {
         let answers = keys.iter().map(|&key| key.to_owned()).collect();
-        let style = Style { icons: true, width, clock: None, answers };
+        let hints = Hints { answers, ..Hints::default() }.into();
+        let style = Style { icons: true, width, clock: None, hints };
         let choices: Vec<String> = choices.iter().map(|&choice| choice.to_owned()).collect();
         let mut drawing = Drawing::default();
         draw(&mut drawing, "Allow this?", &choices, ":Acp allow   :Acp reject", &style);

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::patch::Patch;
-use super::{Drawing, Mark, clean_lines, seconds};
+use super::{Drawing, Mark, Tail, clean_lines, seconds};
 use crate::core::entry::{Body, Entry};
-use crate::core::message::{Content, ResourceBody, ToolContent};
+use crate::core::message::{Content, ResourceBody, TerminalId, ToolContent};
 use crate::core::session::as_markdown;
 use crate::core::tool_call::{Status, ToolCall, kind_word};
 
@@ -15,10 +15,10 @@ const LINES: usize = 20_000;
 
 /// The page, or `None` where the transcript says all of it already. What comes and what goes in a diff has
 /// its colours; the rest is Markdown.
-pub fn details(entry: &Entry) -> Option<Drawing> {
+pub fn details(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Option<Drawing> {
     let mut page = Page::default();
     match &entry.body {
-        Body::Tool(call) => call_details(&mut page, call),
+        Body::Tool(call) => call_details(&mut page, call, tail),
         Body::Thought { text, .. } => {
             page.line("# Thought");
             page.text(text.trim());
@@ -86,7 +86,7 @@ impl Page {
     }
 }
 
-fn call_details(page: &mut Page, call: &ToolCall) {
+fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) {
     page.line(format!("# {}", call.headline()));
     let status = match call.status {
         Status::Pending => "pending",
@@ -132,7 +132,16 @@ fn call_details(page: &mut Page, call: &ToolCall) {
                 let old = diff.old_text.as_deref().unwrap_or_default();
                 page.fenced("diff", &unified(old, &diff.new_text, &path));
             }
-            ToolContent::Terminal(_) => page.line("(a terminal; <CR> on the call shows it)"),
+            ToolContent::Terminal(terminal) => {
+                page.line("(a terminal)");
+                if let Some(tail) = tail(terminal).filter(|tail| !tail.lines.is_empty()) {
+                    let before = tail.total.saturating_sub(tail.lines.len());
+                    if before > 0 {
+                        page.line(format!("Its last lines, after {before} others:"));
+                    }
+                    page.fenced("", &tail.lines.join("\n"));
+                }
+            }
         }
     }
     if let Some(output) = &call.raw_output {

@@ -1,11 +1,12 @@
 //! The head of a chat: what is being started, who is there, and what to do when nobody is.
 
-use super::Drawing;
+use super::{Drawing, Hints};
 use crate::core::entry::Greeting;
 use crate::core::message::{AuthKind, FailureKind};
 use crate::core::text::one_line;
 
-pub fn draw(drawing: &mut Drawing, greeting: &Greeting) {
+pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
+    let (restart, cancel) = (hints.restart(), hints.cancel());
     match greeting {
         Greeting::Connecting { name, command } => {
             drawing.line(format!("Starting {name} …"), Some("AcpAgent"));
@@ -13,11 +14,11 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting) {
             if command.starts_with("npx ") {
                 drawing.line("The first start downloads the agent and may take a minute.", Some("AcpMeta"));
             }
-            drawing.line("You can type already; <C-c> stops it.", Some("AcpMeta"));
+            drawing.line(format!("You can type already; {cancel} stops it."), Some("AcpMeta"));
         }
         Greeting::Opening { title } => {
             drawing.line(format!("{title} is opening a session …"), Some("AcpAgent"));
-            drawing.line("You can type already; <C-c> stops it.", Some("AcpMeta"));
+            drawing.line(format!("You can type already; {cancel} stops it."), Some("AcpMeta"));
         }
         Greeting::Ready { title, version } => {
             let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
@@ -27,7 +28,7 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting) {
                 "Ask for a change, or about the code",
                 "@ adds a file, errors, a selection",
                 "/ gives the agent's own commands",
-                "<C-s> sends · <C-c> stops · g? keys",
+                &hints.first_steps(),
             ] {
                 drawing.line(line, Some("AcpMeta"));
             }
@@ -50,8 +51,11 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting) {
                     .unwrap_or_default();
                 drawing.line(format!("  {}{how}{description}", one_line(&method.name)), None);
             }
+            let press = if hints.restart.is_empty() { "" } else { "press " };
             drawing.line(
-                ":Acp login starts it · or log in with the agent's own program, then press R",
+                format!(
+                    ":Acp login starts it · or log in with the agent's own program, then {press}{restart}"
+                ),
                 Some("AcpMeta"),
             );
         }
@@ -63,13 +67,13 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting) {
             drawing.line(capitalized(&text), Some("AcpError"));
             draw_stderr(drawing, stderr);
             drawing.line(
-                "R starts it again · :Acp log shows the messages · :checkhealth acp looks for causes",
+                format!("{restart} starts it again · :Acp log shows the messages · :checkhealth acp looks for causes"),
                 Some("AcpMeta"),
             );
         }
         Greeting::Stopped { name } => {
             drawing.line(format!("Starting {name} was stopped"), Some("AcpMeta"));
-            drawing.line("R starts it again", Some("AcpMeta"));
+            drawing.line(format!("{restart} starts it again"), Some("AcpMeta"));
         }
         Greeting::Gone { name, what, stderr, expected } => {
             let group = if *expected { "AcpMeta" } else { "AcpError" };
@@ -77,7 +81,10 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting) {
             if !expected {
                 draw_stderr(drawing, stderr);
             }
-            drawing.line("R starts it again with a new session; what stands here stays", Some("AcpMeta"));
+            drawing.line(
+                format!("{restart} starts it again with a new session; what stands here stays"),
+                Some("AcpMeta"),
+            );
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::core::message::{
 use crate::core::session::{Moment, Session};
 
 fn style() -> Style {
-    Style { icons: true, width: 60, clock: None, answers: ["1", "2", "3"].map(str::to_owned).into() }
+    Style { icons: true, width: 60, clock: None, hints: Default::default() }
 }
 
 fn working() -> Session {
@@ -66,10 +66,9 @@ impl Canvas {
         self.drawn.resize(entries.len(), Drawing::default());
         for index in waiting {
             let before = index.checked_sub(1).map(|before| &entries[before]);
+            let tally = self.groups.run(index).map(|run| Tally::of(&entries[run])).unwrap_or_default();
             let standing = match (self.groups.run(index), self.groups.place(index)) {
-                (Some(run), Place::Leads) => {
-                    Standing::Leads { open: self.groups.is_open(&run), run: &entries[run] }
-                }
+                (Some(run), Place::Leads) => Standing::Leads { open: self.groups.is_open(&run), run: &tally },
                 (Some(run), _) => Standing::Within { open: self.groups.is_open(&run) },
                 (None, _) => Standing::Alone,
             };

@@ -41,7 +41,9 @@ pub fn role(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Role {
 fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool {
     let told = |content: &ToolContent| match content {
         ToolContent::Diff(_) => true,
-        ToolContent::Content(content) => matches!(content, Content::Image { .. } | Content::Audio { .. }),
+        ToolContent::Content(content) => {
+            matches!(content, Content::Image { .. } | Content::Audio { .. } | Content::Picture(_))
+        }
         ToolContent::Terminal(terminal) => tail(terminal).is_some_and(|tail| tail.running || tail.failed),
     };
     let changes =

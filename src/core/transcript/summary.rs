@@ -1,5 +1,6 @@
 //! The one line of a run of calls: how many of what, the name where there is only one, and how long
-//! all of it took. Which calls are a run is left to `groups`.
+//! all of it took. It is counted call by call, since an agent makes thousands of them in one run. Which
+//! calls are a run is left to `groups`.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -8,17 +9,16 @@ use super::{Drawing, Mark, Style, cut_end, cut_middle, seconds, status_mark};
 use crate::core::entry::Entry;
 use crate::core::message::ToolKind;
 use crate::core::text::one_line;
-use crate::core::tool_call::{Status, ToolCall};
+use crate::core::tool_call::{Status, ToolCall, relative};
 
 /// A name in the line is cut to this many characters.
 const NAME: usize = 32;
 
-pub fn draw(drawing: &mut Drawing, run: &[Entry], style: &Style) {
+pub fn draw(drawing: &mut Drawing, tally: &Tally, style: &Style) {
     let (mark, group) = status_mark(Status::Done, style.icons);
-    let took = took(run);
-    let facts = (took >= 1000).then(|| seconds(took));
+    let facts = (tally.took >= 1000).then(|| seconds(tally.took));
     let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
-    let text = cut_end(&words(run), style.width.saturating_sub(room).max(12));
+    let text = cut_end(&tally.words(), style.width.saturating_sub(room).max(12));
     let row = drawing.lines.len();
     let start = mark.len() + 1;
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
@@ -27,28 +27,71 @@ pub fn draw(drawing: &mut Drawing, run: &[Entry], style: &Style) {
     drawing.lines.push(format!("{mark} {text}"));
 }
 
+/// What a run's calls did, and for how long.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// In the order of their first ones.
+    deeds: Vec<Deed>,
+    /// When any of them ran, in milliseconds: ascending and apart from each other.
+    spans: Vec<(u64, u64)>,
+    /// For how long any of them ran; those that ran at the same time count once.
+    took: u64,
+}
+
 /// What calls of one kind did, with how many things: files are counted once each.
-struct Deed<'a> {
+#[derive(Clone, Debug)]
+struct Deed {
     kind: ToolKind,
     calls: usize,
     paths: HashSet<PathBuf>,
-    first: &'a ToolCall,
+    /// What the first one is called, for when it is the only one.
+    name: String,
+    /// The session's folder: what is in it is named without it.
+    root: PathBuf,
 }
 
-/// `read 4 files, searched 3 times, ran cargo test`, in the order of their first ones.
-pub fn words(run: &[Entry]) -> String {
-    let mut deeds: Vec<Deed> = Vec::new();
-    for call in run.iter().filter_map(Entry::tool) {
-        let at = deeds.iter().position(|deed| deed.kind == call.kind).unwrap_or_else(|| {
-            deeds.push(Deed { kind: call.kind, calls: 0, paths: HashSet::new(), first: call });
-            deeds.len() - 1
+impl Tally {
+    pub fn of(run: &[Entry]) -> Self {
+        let mut tally = Self::default();
+        tally.extend(run);
+        tally
+    }
+
+    /// Counts the run's next entries.
+    pub fn extend(&mut self, entries: &[Entry]) {
+        entries.iter().filter_map(Entry::tool).for_each(|call| self.add(call));
+    }
+
+    fn add(&mut self, call: &ToolCall) {
+        let at = self.deeds.iter().position(|deed| deed.kind == call.kind).unwrap_or_else(|| {
+            let (name, root) = (name(call), call.root.clone());
+            self.deeds.push(Deed { kind: call.kind, calls: 0, paths: HashSet::new(), name, root });
+            self.deeds.len() - 1
         });
-        deeds[at].calls += 1;
+        self.deeds[at].calls += 1;
         if call.kind == ToolKind::Read {
-            deeds[at].paths.extend(call.places().into_iter().map(|place| place.path));
+            self.deeds[at].paths.extend(call.places().into_iter().map(|place| place.path));
+        }
+        if let Some(ended) = call.ended {
+            self.ran(call.started.0, ended.0.max(call.started.0));
         }
     }
-    deeds.iter().map(said).collect::<Vec<_>>().join(", ")
+
+    fn ran(&mut self, start: u64, end: u64) {
+        let from = self.spans.partition_point(|(_, end)| *end < start);
+        let to = from + self.spans[from..].partition_point(|(start, _)| *start <= end);
+        let met = &self.spans[from..to];
+        let start = met.first().map_or(start, |(first, _)| start.min(*first));
+        let end = met.last().map_or(end, |(_, last)| end.max(*last));
+        let before: u64 = met.iter().map(|(start, end)| end - start).sum();
+        self.took += end - start - before;
+        self.spans.splice(from..to, [(start, end)]);
+    }
+
+    /// `read 4 files, searched 3 times, ran cargo test`, in the order of their first ones.
+    fn words(&self) -> String {
+        self.deeds.iter().map(said).collect::<Vec<_>>().join(", ")
+    }
 }
 
 fn said(deed: &Deed) -> String {
@@ -57,41 +100,57 @@ fn said(deed: &Deed) -> String {
         2 => "twice".to_owned(),
         calls => format!("{calls} times"),
     };
-    let call = deed.first;
+    let name = (deed.calls == 1 && !deed.name.is_empty()).then_some(deed.name.as_str());
     match deed.kind {
         ToolKind::Read => match deed.paths.len() {
-            0 if deed.calls == 1 => {
-                // The title is all there is: a bare path, or a sentence that begins with the verb.
-                let title = call.headline();
-                let title = match title.split_once(' ') {
-                    Some((verb, rest)) if verb.eq_ignore_ascii_case("read") => rest,
-                    _ => &title,
-                };
-                format!("read {}", cut_middle(title, NAME))
-            }
-            0 => format!("read {times}"),
+            0 => match name {
+                Some(name) => format!("read {name}"),
+                None => format!("read {times}"),
+            },
             1 => {
-                let path = deed.paths.iter().next().map(|path| call.relative(path).display().to_string());
-                format!("read {}", cut_middle(&one_line(&path.unwrap_or_default()), NAME))
+                let path = deed.paths.iter().next().map(|path| relative(path, &deed.root));
+                let path = path.map(|path| path.display().to_string()).unwrap_or_default();
+                format!("read {}", cut_middle(&one_line(&path), NAME))
             }
             files => format!("read {files} files"),
         },
-        ToolKind::Execute => match (deed.calls, call.command()) {
-            (1, Some(command)) => format!("ran {}", cut_end(&command, NAME)),
+        ToolKind::Execute => match (deed.calls, name) {
+            (1, Some(command)) => format!("ran {command}"),
             (1, None) => "ran a command".to_owned(),
             (calls, _) => format!("ran {calls} commands"),
         },
-        ToolKind::Search => match call.raw_input.as_ref().and_then(sought) {
-            Some(sought) if deed.calls == 1 => format!("searched {sought:?}"),
-            _ => format!("searched {times}"),
+        ToolKind::Search => match name {
+            Some(sought) => format!("searched {sought:?}"),
+            None => format!("searched {times}"),
         },
         ToolKind::Fetch => format!("fetched {times}"),
         ToolKind::Think => format!("thought {times}"),
         ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode | ToolKind::Other => {
             match deed.calls {
-                1 => cut_end(&call.headline(), NAME),
+                1 => deed.name.clone(),
                 calls => format!("used {calls} tools"),
             }
+        }
+    }
+}
+
+/// What a call is about, where it is the only one of its kind; nothing where its kind says all.
+fn name(call: &ToolCall) -> String {
+    match call.kind {
+        ToolKind::Read => {
+            // The title is all there is: a bare path, or a sentence that begins with the verb.
+            let title = call.headline();
+            let title = match title.split_once(' ') {
+                Some((verb, rest)) if verb.eq_ignore_ascii_case("read") => rest,
+                _ => &title,
+            };
+            cut_middle(title, NAME)
+        }
+        ToolKind::Execute => call.command().map(|command| cut_end(&command, NAME)).unwrap_or_default(),
+        ToolKind::Search => call.raw_input.as_ref().and_then(sought).unwrap_or_default(),
+        ToolKind::Fetch | ToolKind::Think => String::new(),
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode | ToolKind::Other => {
+            cut_end(&call.headline(), NAME)
         }
     }
 }
@@ -102,15 +161,25 @@ fn sought(input: &serde_json::Value) -> Option<String> {
     Some(cut_end(&one_line(text), NAME)).filter(|text| !text.is_empty())
 }
 
-/// For how long any of them ran; those that ran at the same time count once.
-pub fn took(run: &[Entry]) -> u64 {
-    let mut spans: Vec<(u64, u64)> =
-        run.iter().filter_map(Entry::tool).filter_map(|call| Some((call.started.0, call.ended?.0))).collect();
-    spans.sort_unstable();
-    let (mut sum, mut until) = (0, 0);
-    for (start, end) in spans {
-        sum += end.saturating_sub(start.max(until));
-        until = until.max(end);
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_ran_at_the_same_time_counts_once(
+            spans in prop::collection::vec((0..60_u64, 0..20_u64), 0..12),
+        ) {
+            let mut tally = Tally::default();
+            let mut ran = [false; 100];
+            for (start, length) in spans {
+                tally.ran(start, start + length);
+                (start..start + length).for_each(|at| ran[at as usize] = true);
+                prop_assert_eq!(tally.took, ran.iter().filter(|ran| **ran).count() as u64);
+                prop_assert!(tally.spans.windows(2).all(|two| two[0].1 < two[1].0));
+            }
+        }
     }
-    sum
 }

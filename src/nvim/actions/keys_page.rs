@@ -32,6 +32,7 @@ const SECTIONS: &[Section] = &[
         words: &[],
         keys: &[
             "toggle",
+            "click",
             "details",
             "go_to",
             "next_entry",

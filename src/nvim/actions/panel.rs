@@ -12,7 +12,8 @@ use crate::core::diff::{Hunk, counts};
 use crate::core::message::{Content, SessionKey};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level, Win};
-use crate::nvim::review::panel::{About, Comment, Panel};
+use crate::nvim::review::page::{About, visible};
+use crate::nvim::review::panel::{Comment, Panel};
 use crate::nvim::{picker, run};
 
 const EDITED: &str = "the review has edits that are not written: :write applies them, :edit! drops them";
@@ -44,7 +45,8 @@ impl App {
             let all = file.hunks();
             for at in self.reviews.meant(scope, path, file) {
                 let hunk = &all[at];
-                let (added, removed) = counts(std::slice::from_ref(hunk));
+                let shown = visible(hunk, (file.was_there, file.is_there));
+                let (added, removed) = counts(std::slice::from_ref(&shown));
                 let origin = file.origins(at).iter().next_back().and_then(|origin| self.reviews.of(*origin));
                 let by =
                     origin.map(|origin| format!(" {}: {}", origin.agent, origin.title)).unwrap_or_default();

@@ -4,7 +4,7 @@ use mlua::{Result, Value};
 
 use super::fail;
 use crate::core::entry::{Body, EntryId};
-use crate::core::message::SessionKey;
+use crate::core::message::{SessionKey, TerminalId};
 use crate::core::transcript::details::details;
 use crate::core::transcript::reading::{code_block_at, headings};
 use crate::core::transcript::{Drawing, cut_end};
@@ -16,7 +16,8 @@ impl App {
     pub(super) fn show_details(&mut self, key: SessionKey) -> Result<()> {
         let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
         let entry = self.sessions.get(&key).and_then(|session| session.entry(entry));
-        let Some(Drawing { lines, marks, .. }) = entry.and_then(details) else {
+        let tail = |terminal: &TerminalId| self.terminals.tail(&(key, terminal.clone()));
+        let Some(Drawing { lines, marks, .. }) = entry.and_then(|entry| details(entry, &tail)) else {
             return fail("the transcript shows all there is to know of this entry");
         };
         // A line of a buffer holds no line break.

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use mlua::Result;
+use mlua::{Result, Table};
 
 use super::fail;
 use crate::core::entry::{Body, Entry, EntryId};
-use crate::core::message::{SessionKey, TerminalId};
+use crate::core::message::{Picture, PicturePlace, SessionKey, TerminalId};
 use crate::core::transcript::reading::{Reference, reference_at};
 use crate::nvim::app::App;
 use crate::nvim::chat::Fold;
+use crate::nvim::editor::Level;
 use crate::nvim::follow;
 
 impl App {
@@ -42,6 +43,46 @@ impl App {
         }
         self.after_change(key)?;
         self.frame_due()
+    }
+
+    /// The mouse was clicked: what the line under it is about is done to it, if it is about something. Neovim
+    /// has moved the cursor there already.
+    pub(super) fn click(&mut self, key: SessionKey) -> Result<()> {
+        let Some(chat) = self.chats.get(&key) else { return Ok(()) };
+        let Some(win) = chat.window(&self.editor) else { return Ok(()) };
+        let mouse: Table = self.editor.func("getmousepos", ())?;
+        let (clicked, line, column): (i64, usize, usize) =
+            (mouse.get("winid")?, mouse.get("line")?, mouse.get("column")?);
+        let (here, _) = self.editor.cursor(win)?;
+        // Beside the text nothing is meant, and a bar or a border is no line.
+        if clicked != win.0 || line == 0 || line != here {
+            return Ok(());
+        }
+        let row = line - 1;
+        let text = self.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
+        let text = text.first().map(String::as_str).unwrap_or_default();
+        if text.trim().is_empty() || column > text.len() {
+            return Ok(());
+        }
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(Fold::Entry(entry)) = chat.fold_at(&self.editor, row)? else { return self.toggle_fold(key) };
+        let asks = session.asks().iter().any(|open| open.entry == entry);
+        let terminals = &self.terminals;
+        let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
+        let leads = chat.target_at(&self.editor, session, &tail, row)?.is_some()
+            || chat.picture_at(&self.editor, session, &tail, row)?.is_some()
+            || reference_at(text, column - 1)
+                .is_some_and(|named| session.place.cwd.join(named.path).is_file());
+        let folds = session.entry(entry).is_some_and(|entry| {
+            matches!(entry.body, Body::Tool(_) | Body::Thought { .. } | Body::Compaction { .. })
+        });
+        let head = row == chat.head_row(&self.editor, entry)?;
+        match (asks || leads, folds && head) {
+            (true, false) => self.go_to(key),
+            (true, true) if asks => self.go_to(key),
+            (_, true) => self.toggle_fold(key),
+            (false, false) => Ok(()),
+        }
     }
 
     /// To the next or previous of the entries that are meant, as `]]` and `[[` go through sections.
@@ -92,6 +133,9 @@ impl App {
                 Place { path: cwd.join(target.path), line: target.line, column: None, text: target.text };
             return self.visit_place(&place);
         }
+        if let Some(picture) = chat.picture_at(&self.editor, session, &tail, row)? {
+            return self.open_picture(picture);
+        }
         let call = session.entry(entry).and_then(Entry::tool);
         // What stands in a call's own line is told better by the call.
         if call.is_none() || row > chat.head_row(&self.editor, entry)? {
@@ -125,6 +169,24 @@ impl App {
             Some(place) => self.visit_place(&place),
             None => fail("this entry is about no file; K shows all there is to know of it"),
         }
+    }
+
+    /// Opens an image with whatever the system has for it.
+    fn open_picture(&mut self, picture: Picture) -> Result<()> {
+        let what = match picture.place {
+            PicturePlace::Nowhere(why) => return fail(format!("the image cannot be shown: {why}")),
+            PicturePlace::Link(uri) => uri,
+            PicturePlace::File(path) if !path.is_file() => {
+                return fail("the image is gone; only the newest ones of a session are kept");
+            }
+            PicturePlace::File(path) => path.to_string_lossy().into_owned(),
+        };
+        self.effects.push_back(Box::new(move |editor| {
+            if let Err(error) = editor.open_outside(&what) {
+                editor.notify(&format!("couldn't open the image: {error}"), Level::Error);
+            }
+        }));
+        Ok(())
     }
 
     /// Shows a place in a window for code, and goes there.

@@ -9,6 +9,7 @@ use super::App;
 use crate::core::checkpoint::Held;
 use crate::core::entry::EntryId;
 use crate::core::message::SessionKey;
+use crate::core::text::Text;
 use crate::nvim::editor::Buf;
 use crate::nvim::follow;
 
@@ -23,26 +24,27 @@ pub struct Change {
     /// The buffer that holds the file; `None` when none does.
     pub buf: Option<Buf>,
     /// `None` for a file that was not there, or whose text nobody knows.
-    pub before: Option<String>,
+    pub before: Option<Text>,
     /// `None` for a file that is gone, or whose text nobody knows.
-    pub after: Option<String>,
+    pub after: Option<Text>,
     /// The same as the file had it, byte for byte.
     pub held: (Held, Held),
     /// The rows of the text after that were touched, from 0, the last one excluded.
     pub ranges: Vec<(usize, usize)>,
+    /// How many lines the buffer had before, and has now; none where they are still to be counted.
+    pub lines: Option<(usize, usize)>,
     /// It is on the disk.
     pub saved: bool,
 }
 
 /// A file's text as lines joined by `\n`, as buffers have them.
-pub fn plain_lines(text: &str) -> String {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = text.matches('\n').count();
-    let text = match lines > 0 && text.matches("\r\n").count() == lines {
-        true => text.replace("\r\n", "\n"),
-        false => text.to_owned(),
-    };
-    text.strip_suffix('\n').map(str::to_owned).unwrap_or(text)
+pub fn plain_lines(text: &Text) -> Text {
+    let text = text.without_prefix('\u{feff}');
+    let lines = if text.contains('\r') { text.matches('\n').count() } else { 0 };
+    match lines > 0 && text.matches("\r\n").count() == lines {
+        true => Text::from(text.replace("\r\n", "\n")).body(),
+        false => text.body(),
+    }
 }
 
 impl App {

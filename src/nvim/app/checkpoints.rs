@@ -18,6 +18,7 @@ use crate::core::diff::Hunk;
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, Content, JobId, SessionKey};
 use crate::core::review::Splice;
+use crate::core::text::Text;
 use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files;
@@ -107,7 +108,13 @@ impl App {
         let Some((turn, head)) = self.turn_head(key) else { return Ok(()) };
         let (before, after) = change.held.clone();
         let path = change.path.clone();
-        self.wish_checkpoint(Wish::Add { turn, head, at: self.now().0, path, before, after })
+        let call = change.call.and_then(|entry| self.title_of(key, entry));
+        self.wish_checkpoint(Wish::Add { turn, head, at: self.now().0, path, call, before, after })
+    }
+
+    fn title_of(&self, key: SessionKey, entry: EntryId) -> Option<String> {
+        let call = self.sessions.get(&key)?.entry(entry)?.tool()?;
+        Some(Head::short_prompt(&call.title)).filter(|title| !title.is_empty())
     }
 
     fn turn_head(&self, key: SessionKey) -> Option<(TurnKey, Head)> {
@@ -139,7 +146,8 @@ impl App {
             Status::Done => {
                 let diffs =
                     call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
-                Wish::Settle { turn, head, at: self.now().0, path: full, diffs }
+                let call = self.title_of(key, entry);
+                Wish::Settle { turn, head, at: self.now().0, path: full, call, diffs }
             }
             _ if call.status.is_over() => return Ok(()),
             _ => Wish::Look { turn, path: full },
@@ -271,7 +279,7 @@ impl App {
             };
             if let (Some(hunk), Held::Text(text), Ok(Held::Text(_))) = (&restore.hunk, &now, &target) {
                 target = match with_hunk(text, hunk) {
-                    Some(text) => Ok(Held::Text(text)),
+                    Some(text) => Ok(Held::Text(text.into())),
                     None => Err("that place has changed since it was shown".to_owned()),
                 };
                 let rows = hunk.row..hunk.row + hunk.removed.len();
@@ -418,6 +426,7 @@ impl App {
             head,
             at: self.now().0,
             path: file.path.clone(),
+            call: None,
             before: file.now.clone(),
             after: file.target.clone(),
         })?;
@@ -452,7 +461,7 @@ impl App {
         }
         let text = match &file.target {
             Held::Text(text) => plain_lines(text),
-            Held::Absent | Held::Unknown => String::new(),
+            Held::Absent | Held::Unknown => Text::default(),
         };
         self.take_in(&file.path, Input::Text(text))
     }

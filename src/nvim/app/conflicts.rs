@@ -39,6 +39,11 @@ impl Conflicts {
         self.open.iter().any(|conflict| conflict.job.path == path)
     }
 
+    /// The one to be decided in a buffer.
+    pub fn of(&self, buf: Buf) -> Option<AskId> {
+        self.open.iter().find(|conflict| conflict.job.buf == buf).map(|conflict| conflict.ask)
+    }
+
     pub fn waiting(&self) -> impl Iterator<Item = (SessionKey, AskId)> {
         self.open.iter().map(|conflict| (conflict.session, conflict.ask))
     }

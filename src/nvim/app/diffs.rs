@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use mlua::Result;
 
+use super::reviews::{BUDGET, PAUSE};
 use super::{App, Job};
 use crate::config::DiffStyle;
 use crate::core::entry::EntryId;
@@ -12,7 +14,7 @@ use crate::core::message::{Command, FileDiff, SessionKey, Work};
 use crate::core::tool_call::Status;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::canonical;
-use crate::nvim::follow;
+use crate::nvim::{follow, later};
 
 impl App {
     /// Has the diffs of a call drawn in their files, which are opened if need be.
@@ -60,11 +62,34 @@ impl App {
         buf: Buf,
         diffs: Vec<FileDiff>,
     ) -> Result<()> {
-        let Some(text) = self.editor.text(buf)? else { return Ok(()) };
         let tick = self.editor.changedtick(buf)?;
-        let work = Work::Place { text, diffs: diffs.clone() };
-        let job = self.next_job(Job::Diff { session, call, buf, tick, diffs });
-        self.send(Command::Compute { job, work })
+        let id = self.next_job(Job::Diff { session, call, buf, tick, diffs });
+        self.with_text(buf, move |app, snapshot| {
+            let (Some(Job::Diff { tick, diffs, .. }), Some(snapshot)) = (app.jobs.get_mut(&id), snapshot)
+            else {
+                app.jobs.remove(&id);
+                app.asking.retry = true;
+                return Ok(());
+            };
+            *tick = snapshot.tick;
+            let work = Work::Place { text: snapshot.text.body(), diffs: diffs.clone() };
+            app.send(Command::Compute { job: id, work })
+        })
+    }
+
+    /// Draws the diffs of open calls, as far as the time goes.
+    pub(super) fn draw_proposals(&mut self) -> Result<()> {
+        let editor = self.editor.clone();
+        for (key, entry) in self.review.draw(&editor, Instant::now() + BUDGET)? {
+            self.show_diffs(key, entry)?;
+        }
+        if !self.review.has_more() || std::mem::replace(&mut self.review.drawing, true) {
+            return Ok(());
+        }
+        later(&editor.lua, PAUSE, |app| {
+            app.review.drawing = false;
+            app.draw_proposals()
+        })
     }
 
     /// A file was written: the calls that show a diff of it show it as done.

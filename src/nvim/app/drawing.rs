@@ -1,6 +1,7 @@
 //! When chats and bars are drawn: one frame at a time, each within its budget.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use mlua::{Function, Result, Table};
@@ -8,8 +9,8 @@ use mlua::{Function, Result, Table};
 use super::{App, Job};
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, TerminalId};
-use crate::core::session::Phase;
-use crate::core::transcript::Style;
+use crate::core::session::{Phase, Session};
+use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::Chat;
 use crate::nvim::winbar;
 
@@ -76,11 +77,16 @@ impl App {
         }
         self.draw(BUDGET)?;
         self.editor.flush();
-        if self.chats.values().any(Chat::has_waiting) {
-            self.frames.drawn_in_part(BUDGET)?;
-            return self.frames.wait();
+        let waits = |chat: &&Chat| chat.has_waiting();
+        let Some(chat) = self.chats.values().find(waits) else { return Ok(()) };
+        if self.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
+            // Nobody reads along: what is left is drawn as soon as keys and the screen had their turn.
+            self.frames.drawn_in_part(Duration::ZERO)?;
+            self.mailbox.rouse();
+            return Ok(());
         }
-        Ok(())
+        self.frames.drawn_in_part(BUDGET)?;
+        self.frames.wait()
     }
 
     /// Has what is known on the screen before something that holds the editor, such as a picker.
@@ -104,8 +110,25 @@ impl App {
             Ok(number / 100 * 60 + number % 100)
         };
         let clock = self.config.timestamps.then(|| ahead().unwrap_or_default());
-        let answers = self.config.keys.get("answer").into();
-        Style { icons: self.config.icons, width: 80, clock, answers }
+        Style { icons: self.config.icons, width: 80, clock, hints: self.hints() }
+    }
+
+    /// The keys that lines name, as they are bound.
+    pub fn hints(&self) -> Rc<Hints> {
+        let key = |names: &[&str]| {
+            let bound = names.iter().find_map(|name| self.config.keys.get(name).last());
+            bound.cloned().unwrap_or_default()
+        };
+        Rc::new(Hints {
+            send: key(&["send_insert", "send"]),
+            cancel: key(&["cancel"]),
+            help: key(&["help"]),
+            restart: key(&["restart"]),
+            toggle: self.config.keys.get("toggle").first().cloned().unwrap_or_default(),
+            details: key(&["details"]),
+            go_to: key(&["go_to"]),
+            answers: self.config.keys.get("answer").to_vec(),
+        })
     }
 
     /// Windows may have other sizes now.
@@ -145,7 +168,7 @@ impl App {
             wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
         let place = self.place_elsewhere(key);
         let bar = winbar::transcript(session, now, width.map_or(80, usize::from), place.as_deref());
-        let hints = winbar::prompt(session);
+        let hints = winbar::prompt(session, &self.config.keys);
         let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
             for win in wins {

@@ -18,9 +18,10 @@ use crate::core::message::{
 };
 use crate::core::reconcile::{Base, Reconciled, Sides, body};
 use crate::core::slice;
+use crate::core::text::Text;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::applying::{Applying, Progress};
-use crate::nvim::files::reading::{Reading, as_file, as_lines};
+use crate::nvim::files::reading::{Reading, Snapshot, as_file, as_lines};
 use crate::nvim::files::{FileJob, Landing, Task, brief, is_modified};
 use crate::nvim::later;
 
@@ -145,7 +146,7 @@ impl App {
         job: Box<FileJob>,
         next: impl FnOnce(&mut Self, Box<FileJob>) -> Result<()>,
     ) -> Result<()> {
-        let (path, task, aside) = (job.path.clone(), job.task.clone(), job.aside);
+        let (path, buf, task, aside) = (job.path.clone(), job.buf, job.task.clone(), job.aside);
         if self.files.buf_of(&self.editor, &path) != Some(job.buf) {
             return self.again(job);
         }
@@ -156,6 +157,8 @@ impl App {
                     self.files.ended(&path);
                 }
                 self.refuse_task(&path, &task, &brief(&error))?;
+                // Some of the edits may be in.
+                self.review_stale(buf)?;
                 self.next_file_task(&path)
             }
         }
@@ -230,11 +233,12 @@ impl App {
                     return self.review.clear(&self.editor, (session, call));
                 }
                 let made_shown = self.reviews.path_of(buf).is_some();
-                self.review.draw(&self.editor, (session, call), buf, &placed, made_shown)
+                self.review.begin(&self.editor, (session, call), (buf, tick), placed, made_shown)?;
+                self.draw_proposals()
             }
             (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
-            (Some(Job::Recall { path, buf, origin, text }), Outcome::Placed(placed)) => {
-                self.reconstructed(&path, buf, origin, text, &placed)?;
+            (Some(Job::Recall { path, buf, origin, text }), Outcome::Before(before)) => {
+                self.reconstructed(&path, buf, origin, text, before)?;
                 self.all_known()
             }
             (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
@@ -289,7 +293,7 @@ impl App {
             }
             (Task::Remember, OnDisk::Text { text, stamp, .. }) => {
                 if held.saved.is_none() && modified {
-                    held.saved = Some(text.as_str().into());
+                    held.saved = Some(text.clone());
                     held.stamp = Some(*stamp);
                 }
                 self.end_task(&job)
@@ -318,7 +322,7 @@ impl App {
                 self.end_task(&job)
             }
             (Task::Take { .. }, OnDisk::Text { text, stamp, .. })
-                if modified && held.saved.as_deref() == Some(text) =>
+                if modified && held.saved.as_ref() == Some(text) =>
             {
                 if held.stamp != Some(*stamp) {
                     held.stamp = Some(*stamp);
@@ -349,22 +353,48 @@ impl App {
         }
     }
 
+    /// Reads a buffer's text for others, in slices. `None` when that can't be: the buffer is gone, or
+    /// holds no UTF-8 text.
+    pub(super) fn with_text(
+        &mut self,
+        buf: Buf,
+        then: impl FnOnce(&mut Self, Option<Snapshot>) -> Result<()> + 'static,
+    ) -> Result<()> {
+        self.go_on_reading(Reading::of(buf), buf, then)
+    }
+
+    fn go_on_reading(
+        &mut self,
+        mut reading: Reading,
+        buf: Buf,
+        then: impl FnOnce(&mut Self, Option<Snapshot>) -> Result<()> + 'static,
+    ) -> Result<()> {
+        if !self.editor.buf_is_loaded(buf) {
+            return then(self, None);
+        }
+        match reading.go_on(&self.editor) {
+            Ok(Some(snapshot)) => then(self, Some(snapshot)),
+            Ok(None) => later(&self.editor.lua, PAUSE, move |app| app.go_on_reading(reading, buf, then)),
+            Err(_) => then(self, None),
+        }
+    }
+
     fn read(&mut self, mut job: Box<FileJob>) -> Result<()> {
         let modified = is_modified(&self.editor, job.buf);
         let format: String = self.editor.buf_option(job.buf, "fileformat")?;
         if !modified && !job.begun {
-            job.clean = Some(job.ours.text.as_str().into());
+            job.clean = Some(job.ours.text.clone());
         }
         let Some(held) = self.files.held(&job.path) else { return self.again(job) };
         if let OnDisk::Text { text, stamp, .. } = &job.disk {
             let is_stale = match modified {
-                true => held.saved.as_deref().is_some_and(|saved| saved != text),
+                true => held.saved.as_ref().is_some_and(|saved| saved != text),
                 false => !is_same(&as_lines(text, &format), &job.ours.text),
             };
             if !is_stale {
                 held.stamp = Some(*stamp);
                 if modified && held.saved.is_none() {
-                    held.saved = Some(text.as_str().into());
+                    held.saved = Some(text.clone());
                 }
             } else if let Some(task) = job.task.checked() {
                 // Somebody else wrote the file: that comes first.
@@ -380,12 +410,12 @@ impl App {
                 let whole = as_file(&job.ours.text, &format);
                 let text = match (line, limit) {
                     (None, None) => whole,
-                    (line, limit) => slice::lines(&whole, *line, *limit).to_owned(),
+                    (line, limit) => slice::lines(&whole, *line, *limit).into(),
                 };
                 // Of an agent that reads parts it is not known which of them are how old: what it saw
                 // first is what is sure.
                 if (line, limit) == (&None, &None) || self.files.seen(session, &job.path).is_none() {
-                    self.files.see(session, &job.path, job.ours.text.as_str().into());
+                    self.files.see(session, &job.path, job.ours.text.clone());
                 }
                 self.send(Command::Answer { ask, answer: Answer::Text(text) })?;
                 self.end_task(&job)
@@ -425,7 +455,7 @@ impl App {
         }
         let saved = self.files.held(&job.path).and_then(|held| held.saved.clone());
         // What was clean when this began is what the user began with.
-        let saved = saved.or_else(|| job.clean.clone()).map(|text| Base::Text(text.to_string()));
+        let saved = saved.or_else(|| job.clean.clone()).map(Base::Text);
         let (base, theirs) = match &job.task {
             Task::Write { session, content, .. } => {
                 if !modifiable {
@@ -441,25 +471,25 @@ impl App {
                     return Err(mlua::Error::runtime(why));
                 }
                 let seen = self.files.seen(*session, &job.path);
-                let base = match seen.map(|seen| Base::Text(seen.to_string())) {
+                let base = match seen.map(Base::Text) {
                     Some(base) => base,
                     None if !modified => Base::Ours,
                     None => saved.unwrap_or(match job.disk {
-                        OnDisk::Gone => Base::Text(String::new()),
+                        OnDisk::Gone => Base::Text(Text::default()),
                         _ => Base::Unknown,
                     }),
                 };
-                (base, content.strip_prefix('\u{feff}').unwrap_or(content))
+                (base, content.without_prefix('\u{feff}'))
             }
             _ if !modifiable => return Ok(None),
             _ => {
                 let base = if modified { saved.unwrap_or(Base::Unknown) } else { Base::Ours };
                 let OnDisk::Text { text, .. } = &job.disk else { return Ok(None) };
-                (base, text.as_str())
+                (base, text.clone())
             }
         };
-        let dos = format == "dos" || (job.task.is_take() && is_dos(theirs));
-        let theirs = if format == "mac" { as_lines(theirs, format) } else { theirs.to_owned() };
+        let dos = format == "dos" || (job.task.is_take() && is_dos(&theirs));
+        let theirs = if format == "mac" { as_lines(&theirs, format) } else { theirs };
         Ok(Some(Sides { base, ours, theirs, dos, picks, rest, names }))
     }
 
@@ -491,6 +521,7 @@ impl App {
                 if !job.begun {
                     job.was_clean = !modified;
                     job.before = job.ours.text.clone();
+                    job.lines_before = self.editor.line_count(job.buf)?;
                 }
                 let saves = job.was_clean || self.config.files.save == Save::Always;
                 if saves && !job.task.is_take() && self.is_stale(&job) {
@@ -507,6 +538,7 @@ impl App {
                 let tick = self.editor.changedtick(job.buf)?;
                 let applying = Applying::new(job.buf, edits, &landing.text, tick);
                 job.begun = true;
+                self.files.set_editing(&job.path, true);
                 self.apply_slice(job, applying, landing)
             }
         }
@@ -551,10 +583,11 @@ impl App {
             }),
             Progress::Overtaken => {
                 // What the user did since the last slice is merged with what is left to do.
-                job.half = Some((applying.so_far(&job.ours.text), landing.text));
+                job.half = Some((applying.so_far(&job.ours.text).into(), landing.text));
                 (job.picks, job.rest) = (Vec::new(), None);
                 job.tries += 1;
                 job.was_clean = false;
+                self.files.set_editing(&job.path, false);
                 self.read_on(job)
             }
         }

@@ -119,8 +119,8 @@ impl App {
                 let program = Program { command, cwd, typing, started: now };
                 self.terminal_started((session, terminal), program)?;
             }
-            Event::TerminalGrew { session, terminal, bytes, skipped } => {
-                self.terminal_grew((session, terminal), &bytes, skipped)?;
+            Event::TerminalGrew { session, terminal, bytes, skipped, cut } => {
+                self.terminal_grew((session, terminal), &bytes, (skipped, cut))?;
             }
             Event::TerminalEnded { session, terminal, exit } => {
                 self.terminal_ended((session, terminal), exit)?;
@@ -145,6 +145,7 @@ impl App {
                         before: before.map(|text| plain_lines(&text)),
                         after: after.map(|text| plain_lines(&text)),
                         ranges: Vec::new(),
+                        lines: None,
                         saved: true,
                     })?;
                 }
@@ -240,7 +241,6 @@ impl App {
                 self.file_visited(key, &path, Lines::span(line, limit), Verb::Reading)?;
             }
             Question::Write { path, content } => {
-                let content = content.into();
                 self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
             }
             Question::Outside { path, target, access } => {

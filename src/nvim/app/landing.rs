@@ -1,6 +1,5 @@
 //! What comes of a text that has landed in a buffer: it is saved or left unsaved, Neovim is told that it
-//! knows the file, agents get their answers and the user a line in the chat. And what becomes of a buffer
-//! whose file is gone.
+//! knows the file, agents get their answers and the user a line in the chat.
 
 use std::path::Path;
 
@@ -14,7 +13,6 @@ use crate::core::checkpoint::Held;
 use crate::core::entry::EntryId;
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp};
-use crate::core::reconcile::body;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::files::reading::{Reading, as_lines};
 use crate::nvim::files::{FileJob, Landing, Task, as_held, canonical, is_modified, save};
@@ -77,7 +75,7 @@ impl App {
         // The agent does not know what the user added, so it has seen what it wrote, and no more. What a
         // formatter made of it is what it will find.
         let seen = if landing.is_theirs { after.clone() } else { as_lines(content, &format) };
-        self.files.see(key, &job.path, seen.into());
+        self.files.see(key, &job.path, seen);
         let answer = match &failed {
             None => Answer::Done,
             Some(why) => Answer::Refused(format!(
@@ -106,10 +104,11 @@ impl App {
             call,
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: Some(body(&job.before).to_owned()),
-            after: Some(body(&after).to_owned()),
+            before: Some(job.before.body()),
+            after: Some(after.body()),
             held: (before, as_held(&self.editor, job.buf, &after)),
             ranges: landing.ranges,
+            lines: Some((job.lines_before, self.editor.line_count(job.buf)?)),
             saved: saves && failed.is_none(),
         })?;
         self.after_change(key)
@@ -135,7 +134,7 @@ impl App {
         self.acknowledge(job.buf, is_clean, is_new, *stamp)?;
         if let Some(held) = self.files.held(&job.path) {
             held.stamp = Some(*stamp);
-            held.saved = (!is_clean).then(|| text.as_str().into());
+            held.saved = (!is_clean).then(|| text.clone());
         }
         if landing.text == job.before {
             return Ok(());
@@ -152,10 +151,11 @@ impl App {
             call,
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: Some(body(&job.before).to_owned()),
-            after: Some(body(&landing.text).to_owned()),
+            before: Some(job.before.body()),
+            after: Some(landing.text.body()),
             held: (held_before(&self.editor, job), as_held(&self.editor, job.buf, &landing.text)),
             ranges: landing.ranges,
+            lines: Some((job.lines_before, self.editor.line_count(job.buf)?)),
             saved: is_clean,
         })?;
         self.clear_gone(job.buf)?;
@@ -171,67 +171,6 @@ impl App {
             Value::Integer(i64::try_from(stamp.size).unwrap_or(i64::MAX)),
         ])?;
         self.editor.helper("trust_once", (buf, stamp))
-    }
-
-    // A file that is gone.
-
-    /// The buffer keeps its text, which is now the only one.
-    pub(super) fn file_gone(&mut self, job: Box<FileJob>) -> Result<()> {
-        let Some(held) = self.files.held(&job.path) else { return self.end_task(&job) };
-        // A file that was never there is not missed.
-        let was_there = held.stamp.take().is_some() || held.saved.is_some();
-        held.saved = None;
-        let moved = held.moved.take();
-        let is_new = !was_there && self.editor.line_count(job.buf)? == 1 && {
-            let first = self.editor.line_len(job.buf, 0)?;
-            first == 0
-        };
-        if is_new || self.is_marked_gone(job.buf)? {
-            return self.end_task(&job);
-        }
-        self.editor.helper::<()>("acknowledge", (job.buf, false, false))?;
-        let name = self.short_name(job.session(), &job.path);
-        let moved = moved.map(|to| self.short_name(job.session(), &to));
-        self.mark_gone(job.buf, moved.as_deref())?;
-        let text = match moved {
-            None => format!(
-                "{name} is gone from the disk; its buffer keeps the text: :write puts it back, :bdelete! drops it"
-            ),
-            Some(to) => format!(
-                "{name} is {to} now; its buffer keeps the text: :edit {to} opens the new one, :write puts the \
-                 old one back"
-            ),
-        };
-        self.note(job.session(), Severity::Warning, text)?;
-        self.end_task(&job)
-    }
-
-    fn is_marked_gone(&self, buf: Buf) -> Result<bool> {
-        let ns = self.editor.namespace("acp.gone")?;
-        let marks: Vec<Value> =
-            self.editor.api("nvim_buf_get_extmarks", (buf, ns, 0, -1, self.editor.lua.create_table()?))?;
-        Ok(!marks.is_empty())
-    }
-
-    fn mark_gone(&self, buf: Buf, moved: Option<&str>) -> Result<()> {
-        let ns = self.editor.namespace("acp.gone")?;
-        let text = match moved {
-            None => "  deleted on the disk; :write puts it back".to_owned(),
-            Some(to) => format!("  renamed to {to}"),
-        };
-        let chunk = self.editor.lua.create_sequence_from([
-            self.editor.lua.create_string(text)?,
-            self.editor.lua.create_string("AcpError")?,
-        ])?;
-        let options = self.editor.table([
-            ("virt_text", Value::Table(self.editor.lua.create_sequence_from([chunk])?)),
-            ("virt_text_pos", self.editor.string("eol")?),
-        ])?;
-        self.editor.set_extmark(buf, ns, 0, 0, options).map(drop)
-    }
-
-    pub(super) fn clear_gone(&self, buf: Buf) -> Result<()> {
-        self.editor.clear_namespace(buf, self.editor.namespace("acp.gone")?, 0, -1)
     }
 
     // For the chat.

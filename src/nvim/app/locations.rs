@@ -79,8 +79,12 @@ impl App {
         if !self.is_followed(visit.session) {
             return Ok(());
         }
+        let now = self.now();
+        let due = self.follow.pace.left(now);
         self.follow.pace.offer(visit);
-        self.follow_due()
+        // Of a burst, all but the first wait for what has been seen to already: the timer, or the user's
+        // next step.
+        if due.is_none() || self.follow.pace.left(now) < due { self.follow_due() } else { Ok(()) }
     }
 
     /// A prompt is on its way.

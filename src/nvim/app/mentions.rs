@@ -11,6 +11,7 @@ use super::{App, Job};
 use crate::config::Unsaved;
 use crate::core::context::file_uri;
 use crate::core::message::{Command, Content, SessionKey, Severity, UnsavedText, Work};
+use crate::core::text::Text;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::{canonical, is_modified, save};
 
@@ -70,7 +71,7 @@ impl App {
             let is_short = self.editor.line_count(buf)? <= LONGEST;
             let base = self.files.held(&path).and_then(|held| held.saved.clone()).filter(|_| is_short);
             let ours = if base.is_some() { self.editor.text(buf)? } else { None };
-            files.push(UnsavedText { name: name.clone(), saved: base.map(|base| base.to_string()), ours });
+            files.push(UnsavedText { name: name.clone(), saved: base, ours: ours.map(Text::from) });
             names.push(name);
         }
         let job = self.next_job(Job::Mention(Mention { session, content, names }));

@@ -1,6 +1,8 @@
 //! The reviews of changed files, kept right: what agents and the user write is taken in, in order, and
 //! what is left to decide is drawn. What the user does about it is left to `actions`.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,17 +12,17 @@ use mlua::{Result, Value};
 use super::changed::{Change, plain_lines};
 use super::{App, Job};
 use crate::config::{DiffStyle, Stay};
-use crate::core::changeset::{FileReview, OriginId, without};
+use crate::core::changeset::{FileReview, OriginId, Written};
 use crate::core::checkpoint::Held;
-use crate::core::diff::Placed;
 use crate::core::entry::{Body, EntryId};
 use crate::core::message::{Command, FileDiff, SessionKey, ToolKind, Work};
 use crate::core::review::Splice;
-use crate::core::text::one_line;
+use crate::core::text::{Text, one_line};
 use crate::core::tool_call::Status;
 use crate::nvim::actions::Scope;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::canonical;
+use crate::nvim::files::reading::Snapshot;
 use crate::nvim::review::{Input, Origin};
 use crate::nvim::{follow, later, note, run};
 
@@ -31,8 +33,13 @@ const LARGE: usize = 128 << 10;
 const OPENED: usize = 100;
 
 /// Hunks are drawn for this long, then the editor has its turn.
-const BUDGET: Duration = Duration::from_millis(3);
-const PAUSE: Duration = Duration::from_millis(15);
+pub(super) const BUDGET: Duration = Duration::from_millis(3);
+pub(super) const PAUSE: Duration = Duration::from_millis(15);
+
+thread_local! {
+    /// The buffers that were changed while the app was busy, and are still to be looked at.
+    static STALE: RefCell<BTreeSet<Buf>> = const { RefCell::new(BTreeSet::new()) };
+}
 
 impl App {
     /// What was behind a change of a file.
@@ -67,18 +74,47 @@ impl App {
     pub(super) fn review_change(&mut self, change: &Change) -> Result<()> {
         let Change { session, call, path, buf, before, after, held, .. } = change;
         // What nobody knows cannot be brought back: to take it for no file would remove one.
-        let unknown = |text: &Option<String>, held: &Held| text.is_none() && *held != Held::Absent;
+        let unknown = |text: &Option<Text>, held: &Held| text.is_none() && *held != Held::Absent;
         if unknown(before, &held.0) || unknown(after, &held.1) {
             return Ok(());
         }
         let Some(origin) = self.origin(*session, *call, path) else { return Ok(()) };
         self.reviews.take_told(path);
-        self.reviews.begin(path, before.as_deref());
-        let input = Input::Agent { before: before.clone(), after: after.clone(), origin };
-        if let Some(buf) = buf.or_else(|| self.files.buf_of(&self.editor, path)) {
-            self.hold(path, buf)?;
+        let buf = buf.or_else(|| self.files.buf_of(&self.editor, path));
+        self.review_written(path, buf, before.clone(), after.clone(), origin)
+    }
+
+    /// Takes what an agent wrote into the review of its file, which is made when there is none.
+    fn review_written(
+        &mut self,
+        path: &Path,
+        buf: Option<Buf>,
+        before: Option<Text>,
+        after: Option<Text>,
+        origin: OriginId,
+    ) -> Result<()> {
+        if self.reviews.files.contains_key(path) {
+            if let Some(buf) = buf {
+                self.hold(path, buf)?;
+            }
+            return self.take_in(path, Input::Agent { before, after, origin });
         }
-        self.take_in(path, input)
+        let written = Written { user: before, agent: Some((after, origin)) };
+        let is_large = written.texts().any(|text| text.len() >= LARGE);
+        let file = (!is_large).then(|| Box::new(written.clone().review()));
+        self.reviews.begin(path, file);
+        if let Some(buf) = buf {
+            self.hold(path, buf)?;
+            self.set_reviewed_tick(path, buf)?;
+        }
+        if is_large { self.compare(path, None, written) } else { self.draw_reviews() }
+    }
+
+    /// Has the background take what was written into a review, or into a new one. What comes in meanwhile
+    /// waits.
+    fn compare(&mut self, path: &Path, file: Option<Box<FileReview>>, written: Written) -> Result<()> {
+        let job = self.next_job(Job::Review { path: path.to_owned() });
+        self.send(Command::Compute { job, work: Work::Review { file, written } })
     }
 
     /// A call is over: files that it says it changed, and that were not written through the editor, are
@@ -98,18 +134,15 @@ impl App {
             let of_file = || diffs.iter().filter(|(of, _)| *of == path).map(|(_, diff)| diff.clone());
             if let Some(before) = deleted(&path, &mut of_file()) {
                 // What a buffer still shows of it is the user's to write or to drop.
-                self.reviews.begin(&path, Some(&before));
-                self.take_in(&path, Input::Agent { before: Some(before), after: None, origin })?;
+                self.review_written(&path, None, Some(before), None, origin)?;
                 continue;
             }
             let known = self.reviews.files.contains_key(&path);
             match self.files.buf_of(&self.editor, &path) {
                 Some(buf) if known => {
-                    let after = self.editor.text(buf)?;
-                    if after.is_some() {
-                        self.hold(&path, buf)?;
-                        self.take_in(&path, Input::Agent { before: None, after, origin })?;
-                    }
+                    self.hold(&path, buf)?;
+                    let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
+                    self.review_text(&path, buf, wrote)?;
                 }
                 Some(buf) => self.reconstruct(&path, buf, origin, of_file().collect())?,
                 None if known => {}
@@ -121,10 +154,14 @@ impl App {
 
     /// Has it worked out what a file was before diffs that are in it already.
     fn reconstruct(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
-        let Some(text) = self.editor.text(buf)? else { return Ok(()) };
-        let work = Work::Place { text: text.clone(), diffs };
-        let job = self.next_job(Job::Recall { path: path.to_owned(), buf, origin, text });
-        self.send(Command::Compute { job, work })
+        let path = path.to_owned();
+        self.with_text(buf, move |app, snapshot| {
+            let Some(Snapshot { text, .. }) = snapshot else { return Ok(()) };
+            let text = text.body();
+            let work = Work::Before { text: text.clone(), diffs };
+            let job = app.next_job(Job::Recall { path, buf, origin, text });
+            app.send(Command::Compute { job, work })
+        })
     }
 
     pub(super) fn reconstructed(
@@ -132,16 +169,13 @@ impl App {
         path: &Path,
         buf: Buf,
         origin: OriginId,
-        text: String,
-        placed: &[Placed],
+        text: Text,
+        before: Text,
     ) -> Result<()> {
-        let before = without(&text, placed);
         if before == text || self.reviews.files.contains_key(path) || !self.editor.buf_is_loaded(buf) {
             return Ok(());
         }
-        self.reviews.begin(path, Some(&before));
-        self.hold(path, buf)?;
-        self.take_in(path, Input::Agent { before: None, after: Some(text), origin })?;
+        self.review_written(path, Some(buf), Some(before), Some(text), origin)?;
         self.review_stale(buf)
     }
 
@@ -168,14 +202,7 @@ impl App {
     pub(super) fn review_loaded(&mut self, buf: Buf, path: &Path) -> Result<()> {
         if self.reviews.files.contains_key(path) {
             self.hold(path, buf)?;
-            let Some(text) = self.editor.text(buf)? else { return Ok(()) };
-            if let Some(file) = self.reviews.files.get_mut(path).and_then(|reviewed| reviewed.file.as_mut())
-                && !text.contains('\r')
-                && file.current().contains('\r')
-            {
-                file.without_returns();
-            }
-            return self.take_in(path, Input::Text(text));
+            return self.review_text(path, buf, Input::Loaded);
         }
         let told = self.reviews.take_told(path);
         match told.last() {
@@ -200,9 +227,12 @@ impl App {
         let on_lines = self.editor.lua.create_function(
             move |_, (_, _, _, first, last, new): (Value, Buf, Value, usize, usize, usize)| {
                 let heard = note(|app| app.lines_changed(buf, number, first..last, new));
-                if heard.is_none() {
+                if heard.is_none() && STALE.with_borrow_mut(|stale| stale.insert(buf)) {
                     // In the midst of a change of ours: see afterwards what came of it.
-                    run(move |app| app.review_stale(buf));
+                    run(move |app| {
+                        STALE.with_borrow_mut(|stale| stale.remove(&buf));
+                        app.review_stale(buf)
+                    });
                 }
                 Ok(heard == Some(false))
             },
@@ -261,13 +291,34 @@ impl App {
         }
         let tick = self.editor.changedtick(buf)?;
         let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
-        if self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
+        // Edits on their way are told of once they are in.
+        if self.files.is_being_edited(&path)
+            || self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick)
+        {
             return Ok(());
         }
-        match self.editor.text(buf)? {
-            Some(text) => self.take_in(&path, Input::Text(text)),
-            None => Ok(()),
-        }
+        self.review_text(&path, buf, Input::Text)
+    }
+
+    /// Has a buffer's text taken into its review, in the place of the order in which it was wished for.
+    fn review_text(
+        &mut self,
+        path: &Path,
+        buf: Buf,
+        input: impl FnOnce(Text) -> Input + 'static,
+    ) -> Result<()> {
+        let tick = self.editor.changedtick(buf)?;
+        self.reviews.readings += 1;
+        let number = self.reviews.readings;
+        let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
+        reviewed.tick = tick;
+        reviewed.waiting.push_back(Input::Reading(number));
+        let path = path.to_owned();
+        self.with_text(buf, move |app, snapshot| {
+            let Some(reviewed) = app.reviews.files.get_mut(&path) else { return Ok(()) };
+            reviewed.has_read(number, snapshot.map(|Snapshot { tick, text }| (tick, input(text.body()))));
+            app.take_waiting(&path)
+        })
     }
 
     /// The buffer was read from the disk again: while a call is at work on the file, that is the agent's
@@ -286,13 +337,9 @@ impl App {
         if self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
             return Ok(());
         }
-        let after = self.editor.text(buf)?;
-        match self.origin(key, None, &path) {
-            Some(origin) if after.is_some() => {
-                self.take_in(&path, Input::Agent { before: None, after, origin })
-            }
-            _ => Ok(()),
-        }
+        let Some(origin) = self.origin(key, None, &path) else { return Ok(()) };
+        let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
+        self.review_text(&path, buf, wrote)
     }
 
     /// Something happened until which undecided changes of a session stay at the longest.
@@ -340,27 +387,37 @@ impl App {
 
     fn take_waiting(&mut self, path: &Path) -> Result<()> {
         while let Some(reviewed) = self.reviews.files.get_mut(path)
+            && reviewed.is_free()
             && let Some(file) = &mut reviewed.file
             && let Some(input) = reviewed.waiting.pop_front()
         {
+            let is_large = |text: &Text| text.len() >= LARGE;
             match input {
                 Input::Then(then) => {
                     then(self)?;
                     continue;
                 }
                 Input::Splice(splice) if splice.rows.end <= file.line_count() => file.user_spliced(splice),
-                Input::Splice(_) => {}
+                Input::Splice(_) | Input::Reading(_) => {}
+                Input::Loaded(text) => {
+                    if !text.contains('\r') && file.has_returns() {
+                        file.without_returns();
+                    }
+                    reviewed.waiting.push_front(Input::Text(text));
+                    continue;
+                }
+                Input::Text(text) if is_large(&text) => {
+                    let file = reviewed.file.take();
+                    return self.compare(path, file, Written { user: Some(text), agent: None });
+                }
                 Input::Text(text) => file.user_wrote(&text),
                 Input::Agent { before, after, origin } => {
-                    if after.as_ref().map_or(0, String::len) < LARGE {
-                        file.agent_wrote(before.as_deref(), after.as_deref(), origin);
-                    } else if let Some(file) = reviewed.file.take() {
-                        let job = self.next_job(Job::Review { path: path.to_owned() });
-                        return self.send(Command::Compute {
-                            job,
-                            work: Work::Review { file, before, after, origin },
-                        });
+                    let written = Written { user: before, agent: Some((after, origin)) };
+                    if written.texts().any(is_large) {
+                        let file = reviewed.file.take();
+                        return self.compare(path, file, written);
                     }
+                    written.into_review(file);
                 }
             }
             if let Some(reviewed) = self.reviews.files.get_mut(path) {
@@ -407,10 +464,7 @@ impl App {
 
     /// The buffer is what counts, whatever the review says.
     pub fn review_again(&mut self, path: &Path, buf: Buf) -> Result<()> {
-        match self.editor.text(buf)? {
-            Some(text) => self.take_in(path, Input::Text(text)),
-            None => Ok(()),
-        }
+        self.review_text(path, buf, Input::Text)
     }
 
     fn draw_reviews_soon(&mut self, after: Duration) {
@@ -472,7 +526,7 @@ impl App {
 }
 
 /// What a file held that a call says it has taken away, and that is gone.
-fn deleted(path: &Path, diffs: &mut dyn Iterator<Item = FileDiff>) -> Option<String> {
+fn deleted(path: &Path, diffs: &mut dyn Iterator<Item = FileDiff>) -> Option<Text> {
     let (diff, more) = (diffs.next()?, diffs.next());
     let old = diff.old_text.filter(|_| diff.new_text.is_empty() && more.is_none())?;
     (!path.exists()).then(|| plain_lines(&old))

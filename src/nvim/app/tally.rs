@@ -29,11 +29,13 @@ impl Tally {
             ([], before, Some(after)) => vec![span(before.unwrap_or_default(), after)],
             (ranges, ..) => ranges.to_vec(),
         };
-        let count = |text: Option<&str>| text.map_or(0, |text| text.split('\n').count());
+        let breaks = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+        let count = |text: Option<&str>| text.map_or(0, |text| breaks(text) + 1);
         let added: usize = ranges.iter().map(|(first, end)| end - first).sum();
         changes.times += 1;
         changes.added += added;
-        changes.removed += (count(before) + added).saturating_sub(count(after));
+        let (before, after) = change.lines.unwrap_or_else(|| (count(before), count(after)));
+        changes.removed += (before + added).saturating_sub(after);
         changes.ranges = ranges.iter().map(|(first, end)| (first + 1, (*end).max(first + 1))).collect();
         changes.saved = change.saved;
     }
@@ -74,6 +76,7 @@ mod tests {
             after: Some(after.into()),
             held: (Held::Unknown, Held::Unknown),
             ranges,
+            lines: None,
             saved: true,
         }
     }

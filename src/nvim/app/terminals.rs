@@ -38,8 +38,9 @@ impl App {
         }
     }
 
-    pub(super) fn terminal_grew(&mut self, key: Key, bytes: &[u8], skipped: usize) -> Result<()> {
-        let first = self.terminals.grew(&key, bytes, skipped);
+    /// `lost` says how much was skipped before this, and how much the agent's record lacks.
+    pub(super) fn terminal_grew(&mut self, key: Key, bytes: &[u8], lost: (usize, usize)) -> Result<()> {
+        let first = self.terminals.grew(&key, bytes, lost);
         self.touch_terminal(&key)?;
         // Many agents tell of what they run themselves only in the end: until then there is
         // nothing to see, and nothing to do.

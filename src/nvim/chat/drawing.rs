@@ -2,6 +2,8 @@
 //! touched regions are edited, and text that streams is appended. An entry that is gathered under
 //! another's line has no region while that is so. What an entry looks like is `core::transcript`'s word.
 
+mod arrivals;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,14 +11,19 @@ use std::time::Instant;
 
 use mlua::{Result, Table, Value};
 
+use self::arrivals::Arrivals;
 use super::Chat;
 use crate::core::entry::{Body, Entry, EntryId};
-use crate::core::message::TerminalId;
+use crate::core::message::{Picture, TerminalId};
 use crate::core::session::Session;
+use crate::core::transcript::Hints;
 use crate::core::transcript::groups::{Groups, Place, role};
-use crate::core::transcript::{Drawing, Standing, Style, Tail, Target, clean_lines, draw, draw_standing};
+use crate::core::transcript::{
+    Drawing, Standing, Style, Tail, Tally, Target, clean_lines, draw, draw_standing,
+};
 use crate::nvim::editor::Editor;
 use crate::nvim::highlight::Highlight;
+use crate::nvim::images;
 
 /// At most this much of an entry's new text is appended in one edit, so that a burst is drawn in
 /// pieces that fit into a frame.
@@ -30,11 +37,13 @@ pub struct Canvas {
     /// The entries that have rows, in order.
     shown: Vec<usize>,
     groups: Groups,
+    /// The run whose line was drawn last, and what its calls did.
+    counted: Option<(Range<usize>, Tally)>,
     /// Touched entries that no frame had time for yet.
     waiting: BTreeSet<EntryId>,
     /// The width that was drawn for, and the keys that answer.
     width: Option<usize>,
-    answers: Rc<[String]>,
+    hints: Rc<Hints>,
 }
 
 /// What stands in the buffer for one entry.
@@ -47,6 +56,8 @@ struct Region {
     streamed: usize,
     /// Its Markdown grows, and is being coloured as it does.
     colouring: bool,
+    /// It has images, which may be drawn in place.
+    pictures: bool,
 }
 
 /// What the user may open or fold.
@@ -67,10 +78,23 @@ impl Canvas {
             drawn: Vec::new(),
             shown: Vec::new(),
             groups: Groups::default(),
+            counted: None,
             waiting: BTreeSet::new(),
             width: None,
-            answers: Rc::default(),
+            hints: Rc::default(),
         })
+    }
+
+    /// Counts the calls of the run that an entry leads. A run grows at its end, call by call, and its line
+    /// is drawn in each frame in which it does: what was counted already is not counted again.
+    fn count(&mut self, session: &Session, id: EntryId) {
+        let leads = self.groups.place(id.0) == Place::Leads;
+        let Some(run) = self.groups.run(id.0).filter(|_| leads) else { return };
+        let known = self.counted.take();
+        let known = known.filter(|(counted, _)| counted.start == run.start && counted.end <= run.end);
+        let (counted, mut tally) = known.unwrap_or((run.start..run.start, Tally::default()));
+        tally.extend(&session.entries()[counted.end..run.end]);
+        self.counted = Some((run, tally));
     }
 }
 
@@ -93,6 +117,7 @@ impl Chat {
             }
             note(canvas, id.0);
             canvas.waiting.insert(id);
+            canvas.counted.take_if(|(run, _)| run.contains(&id.0));
         }
     }
 
@@ -129,7 +154,7 @@ impl Chat {
         };
         let width = unlocked.width.unwrap_or(80).into();
         self.canvas.width = Some(width);
-        self.canvas.answers = style.answers.clone();
+        self.canvas.hints = style.hints.clone();
         let style = Style { width, ..style.clone() };
         let drawn = self.draw_waiting(editor, highlight, session, &style, tails, until);
         let locked = editor.lock(self.transcript, unlocked);
@@ -150,34 +175,20 @@ impl Chat {
                 self.canvas.waiting.remove(&id);
                 continue;
             };
-            let before = id.0.checked_sub(1).and_then(|before| session.entry(EntryId(before)));
-            let whole = if id.0 >= self.canvas.drawn.len() {
-                // Regions are made in order; an earlier one that is missing comes first.
-                let next = EntryId(self.canvas.drawn.len());
-                if next != id {
-                    self.canvas.waiting.insert(next);
-                    continue;
-                }
-                if let Some(previous) = self.canvas.drawn.len().checked_sub(1) {
-                    self.finish(editor, highlight, previous)?;
-                }
-                if entry.stream().is_some() {
-                    self.begin_stream(editor, highlight, before, entry, style)?
+            if id.0 >= self.canvas.drawn.len() {
+                self.arrive(editor, highlight, session, style, tails, until)?;
+            } else {
+                let whole = if entry.stream().is_some() {
+                    self.append(editor, highlight, id, entry)?
                 } else {
-                    self.canvas.drawn.push(Region::empty());
-                    let drawing = self.look(session, id, before, entry, style, tails);
+                    self.canvas.count(session, id);
+                    let drawing = self.look(session, id, entry, style, tails);
                     self.put(editor, highlight, id, drawing)?;
                     true
+                };
+                if whole {
+                    self.canvas.waiting.remove(&id);
                 }
-            } else if entry.stream().is_some() {
-                self.append(editor, highlight, id, entry)?
-            } else {
-                let drawing = self.look(session, id, before, entry, style, tails);
-                self.put(editor, highlight, id, drawing)?;
-                true
-            };
-            if whole {
-                self.canvas.waiting.remove(&id);
             }
             if Instant::now() >= until {
                 break;
@@ -186,28 +197,85 @@ impl Chat {
         Ok(())
     }
 
-    /// What an entry looks like where it stands.
-    fn look(
-        &self,
+    /// Draws the entries that come next, as many of them as fit into one edit. Regions are made in order,
+    /// those of entries that nobody has touched yet, too.
+    fn arrive(
+        &mut self,
+        editor: &Editor,
+        highlight: &Highlight,
         session: &Session,
-        id: EntryId,
-        before: Option<&Entry>,
-        entry: &Entry,
         style: &Style,
         tails: Tails,
-    ) -> Drawing {
+        until: Instant,
+    ) -> Result<()> {
+        let first = self.canvas.drawn.len();
+        if let Some(previous) = first.checked_sub(1) {
+            self.finish(editor, highlight, previous)?;
+        }
+        let row = if self.canvas.shown.is_empty() { 0 } else { editor.line_count(self.transcript)? };
+        let mut arrivals = Arrivals::at(self.transcript, row);
+        let mut regions = Vec::new();
+        let entries = session.entries();
+        for (index, entry) in entries.iter().enumerate().skip(first) {
+            // What may go on growing is coloured as it does.
+            let grows = |text: &str| index + 1 == entries.len() || text.len() > PIECE;
+            if entry.stream().is_some_and(grows) {
+                break;
+            }
+            self.canvas.count(session, EntryId(index));
+            let drawing = self.look(session, EntryId(index), entry, style, tails);
+            arrivals.add(index, &drawing);
+            regions.push(match entry.stream() {
+                Some(text) => Region { streamed: ready(text).len(), ..Region::empty() },
+                None => Region { lines: drawing.lines, ..Region::empty() },
+            });
+            if arrivals.bytes() >= PIECE || Instant::now() >= until {
+                break;
+            }
+        }
+        if regions.is_empty() {
+            let id = EntryId(first);
+            let Some(entry) = session.entry(id) else { return Ok(()) };
+            let before = first.checked_sub(1).and_then(|before| entries.get(before));
+            if self.begin_stream(editor, highlight, before, entry, style)? {
+                self.canvas.waiting.remove(&id);
+            } else {
+                self.canvas.waiting.insert(id);
+            }
+            return Ok(());
+        }
+        let starts = arrivals.put(editor, highlight, self.canvas.regions, self.canvas.marks)?;
+        for index in first..first + regions.len() {
+            self.canvas.waiting.remove(&EntryId(index));
+        }
+        self.canvas.drawn.extend(regions);
+        for (index, start) in starts {
+            self.canvas.drawn[index].start = Some(start);
+            self.canvas.shown.push(index);
+        }
+        Ok(())
+    }
+
+    /// What an entry looks like where it stands.
+    fn look(&self, session: &Session, id: EntryId, entry: &Entry, style: &Style, tails: Tails) -> Drawing {
+        let before = id.0.checked_sub(1).and_then(|before| session.entry(EntryId(before)));
         let groups = &self.canvas.groups;
-        let standing = match groups.run(id.0) {
-            None => Standing::Alone,
-            Some(run) => {
-                let open = groups.is_open(&run);
-                match groups.place(id.0) {
-                    Place::Leads => Standing::Leads { run: &session.entries()[run], open },
-                    _ => Standing::Within { open },
-                }
+        let Some(run) = groups.run(id.0) else {
+            return draw_standing(before, entry, Standing::Alone, style, tails);
+        };
+        let open = groups.is_open(&run);
+        if groups.place(id.0) != Place::Leads {
+            return draw_standing(before, entry, Standing::Within { open }, style, tails);
+        }
+        let anew;
+        let tally = match &self.canvas.counted {
+            Some((counted, tally)) if *counted == run => tally,
+            _ => {
+                anew = Tally::of(&session.entries()[run]);
+                &anew
             }
         };
-        draw_standing(before, entry, standing, style, tails)
+        draw_standing(before, entry, Standing::Leads { run: tally, open }, style, tails)
     }
 
     /// Has an entry's region hold what it looks like now.
@@ -256,8 +324,17 @@ impl Chat {
     ) -> Result<()> {
         let row = self.make_room(editor, id, &drawing.lines)?;
         self.colour(editor, highlight, id.0, row, &drawing)?;
+        self.picture(editor, id, row, &drawing);
         self.canvas.drawn[id.0].lines = std::mem::take(&mut drawing.lines);
         Ok(())
+    }
+
+    /// Has the images of an entry drawn in place, if something can do that.
+    fn picture(&mut self, editor: &Editor, id: EntryId, start: usize, drawing: &Drawing) {
+        let had = std::mem::replace(&mut self.canvas.drawn[id.0].pictures, !drawing.pictures.is_empty());
+        if had || !drawing.pictures.is_empty() {
+            images::place(editor, self.transcript, start..start + drawing.lines.len(), &drawing.pictures);
+        }
     }
 
     /// Puts an entry's lines behind those of the one shown before it. Gives their first row.
@@ -316,9 +393,7 @@ impl Chat {
     fn append(&mut self, editor: &Editor, highlight: &Highlight, id: EntryId, entry: &Entry) -> Result<bool> {
         let text = entry.stream().unwrap_or_default();
         let region = &self.canvas.drawn[id.0];
-        // Line breaks at the end wait for what follows them: agents often end a message with some, and
-        // what comes next is set off by a blank line anyway.
-        let ready = text.trim_end_matches(['\n', '\r']);
+        let ready = ready(text);
         let Some(new) = ready.get(region.streamed..).filter(|new| !new.is_empty()) else {
             return Ok(true);
         };
@@ -363,6 +438,7 @@ impl Chat {
         let (from, to) = (start as i64, (start + new.len()) as i64);
         editor.clear_namespace(self.transcript, self.canvas.marks, from, to)?;
         self.colour(editor, highlight, id.0, start, &drawing)?;
+        self.picture(editor, id, start, &drawing);
         self.canvas.drawn[id.0].lines = drawing.lines;
         Ok(())
     }
@@ -424,16 +500,7 @@ impl Chat {
             push(&list, start + mark.row, mark.start, options)?;
         }
         for (row, text) in &drawing.right {
-            let chunk = editor.lua.create_sequence_from([
-                editor.lua.create_string(format!("{text} "))?,
-                editor.lua.create_string("AcpMeta")?,
-            ])?;
-            let options = editor.table([
-                ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
-                ("virt_text_pos", editor.string("right_align")?),
-                ("hl_mode", editor.string("combine")?),
-            ])?;
-            push(&list, start + row, 0, options)?;
+            push_right(editor, &list, start + row, text)?;
         }
         editor.paint(self.transcript, self.canvas.marks, list)
     }
@@ -493,12 +560,29 @@ impl Chat {
     ) -> Result<Option<Target>> {
         let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
         let Some(entry) = session.entry(id).filter(|entry| entry.tool().is_some()) else { return Ok(None) };
-        let before = id.0.checked_sub(1).and_then(|before| session.entry(EntryId(before)));
-        let answers = self.canvas.answers.clone();
-        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, answers };
+        let hints = self.canvas.hints.clone();
+        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints };
         let row = row - self.start_row(editor, id)?;
-        let drawing = self.look(session, id, before, entry, &style, tails);
+        let drawing = self.look(session, id, entry, &style, tails);
         Ok(drawing.targets.into_iter().find(|target| target.row == row))
+    }
+
+    /// The image that a 0-based row stands for.
+    pub fn picture_at(
+        &self,
+        editor: &Editor,
+        session: &Session,
+        tails: Tails,
+        row: usize,
+    ) -> Result<Option<Picture>> {
+        let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
+        let has_any = |entry: &&Entry| matches!(entry.body, Body::Tool(_) | Body::Picture(_));
+        let Some(entry) = session.entry(id).filter(has_any) else { return Ok(None) };
+        let style =
+            Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints: Rc::default() };
+        let row = row - self.start_row(editor, id)?;
+        let drawing = self.look(session, id, entry, &style, tails);
+        Ok(drawing.pictures.into_iter().find(|(at, _)| *at == row).map(|(_, picture)| picture))
     }
 
     /// The entries that have rows, in order.
@@ -545,8 +629,28 @@ impl Chat {
 
 impl Region {
     fn empty() -> Self {
-        Self { start: None, lines: Vec::new(), streamed: 0, colouring: false }
+        Self { start: None, lines: Vec::new(), streamed: 0, colouring: false, pictures: false }
     }
+}
+
+/// What of a stream's text is drawn. Line breaks at the end wait for what follows them: agents often end a
+/// message with some, and what comes next is set off by a blank line anyway.
+fn ready(text: &str) -> &str {
+    text.trim_end_matches(['\n', '\r'])
+}
+
+/// Adds a text at the right edge of a row to marks that are to be painted.
+fn push_right(editor: &Editor, list: &Table, row: usize, text: &str) -> Result<()> {
+    let chunk = editor.lua.create_sequence_from([
+        editor.lua.create_string(format!("{text} "))?,
+        editor.lua.create_string("AcpMeta")?,
+    ])?;
+    let options = editor.table([
+        ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
+        ("virt_text_pos", editor.string("right_align")?),
+        ("hl_mode", editor.string("combine")?),
+    ])?;
+    push(list, row, 0, options)
 }
 
 fn push(list: &Table, row: usize, column: usize, options: Table) -> Result<()> {

@@ -174,15 +174,15 @@ fn define_fades(editor: &Editor) -> Result<()> {
     };
     let (full, window) = (background(FADES[0])?, background("Normal")?);
     for (step, group) in FADES.iter().enumerate().skip(1) {
-        let options = match (full, window) {
-            (Some(full), Some(window)) => {
-                let colour = between(full, window, step as u32, FADES.len() as u32);
-                editor.table([("bg", Value::Integer(colour.into()))])?
-            }
-            // Where colours are not known there is nothing between them.
-            _ => editor.lua.create_table()?,
-        };
-        editor.api::<()>("nvim_set_hl", (0, *group, options))?;
+        // Where colours are not known there is nothing between them.
+        let colour = full.zip(window);
+        let colour = colour.map(|(full, window)| between(full, window, step as u32, FADES.len() as u32));
+        // To define one has all that is on the screen drawn anew.
+        if background(group)? != colour {
+            let options =
+                editor.lua.create_table_from(colour.map(|colour| ("bg", Value::Integer(colour.into()))))?;
+            editor.api::<()>("nvim_set_hl", (0, *group, options))?;
+        }
     }
     Ok(())
 }

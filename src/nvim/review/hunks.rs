@@ -5,10 +5,10 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use mlua::{Result, Value};
+use mlua::Result;
 
 use super::look::{Look, Shape};
-use super::marks::{Words, line, push, show_above_first_line, virtual_lines, words_in};
+use super::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 use crate::core::changeset::FileReview;
 use crate::core::diff::Hunk;
 use crate::nvim::editor::{Buf, Editor};
@@ -175,14 +175,4 @@ fn remove(editor: &Editor, buf: Buf, ns: i64, marks: Option<Range<i64>>) -> Resu
 
 fn namespace(editor: &Editor) -> Result<i64> {
     editor.namespace("acp.review")
-}
-
-/// The rows of a buffer that windows show.
-fn seen(editor: &Editor, buf: Buf) -> Vec<Range<usize>> {
-    let rows = |win| -> Result<Range<usize>> {
-        let first: usize = editor.func("line", ("w0", win))?;
-        let last: usize = editor.func::<Value>("line", ("w$", win))?.as_usize().unwrap_or(first);
-        Ok(first.saturating_sub(1)..last)
-    };
-    editor.wins_of(buf).into_iter().filter_map(|win| rows(win).ok()).collect()
 }

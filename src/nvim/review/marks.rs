@@ -229,6 +229,16 @@ pub fn show_above_first_line(editor: &Editor, buf: Buf) {
     }
 }
 
+/// The rows of a buffer that windows show.
+pub fn seen(editor: &Editor, buf: Buf) -> Vec<Range<usize>> {
+    let rows = |win| -> Result<Range<usize>> {
+        let first: usize = editor.func("line", ("w0", win))?;
+        let last: usize = editor.func::<Value>("line", ("w$", win))?.as_usize().unwrap_or(first);
+        Ok(first.saturating_sub(1)..last)
+    };
+    editor.wins_of(buf).into_iter().filter_map(|win| rows(win).ok()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

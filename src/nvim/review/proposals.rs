@@ -3,57 +3,70 @@
 //! belong is worked out in the background (`core::diff`).
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mlua::{Result, Table};
 
 use super::look::Look;
-use super::marks::{Words, line, push, show_above_first_line, virtual_lines, words_in};
+use super::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 use crate::core::diff::{Hunk, Placed, PlacedState};
 use crate::core::entry::EntryId;
 use crate::core::message::SessionKey;
 use crate::nvim::editor::{Buf, Editor};
 
+type Call = (SessionKey, EntryId);
+
 #[derive(Default)]
 pub struct Proposals {
     /// The buffers in which a call's changes are drawn, each in a namespace of the call's own.
-    drawn: HashMap<(SessionKey, EntryId), Vec<Buf>>,
+    drawn: HashMap<Call, Vec<Buf>>,
+    /// What is still to be drawn.
+    waiting: Vec<Waiting>,
+    /// It is gone on with in a while.
+    pub drawing: bool,
+}
+
+struct Waiting {
+    call: Call,
+    buf: Buf,
+    /// `b:changedtick` of the text that the hunks are placed in.
+    tick: u64,
+    /// The next one is the last.
+    hunks: Vec<(PlacedState, Hunk)>,
+    /// What is left for the colours of code.
+    colours: Duration,
 }
 
 impl Proposals {
-    pub fn is_drawn(&self, call: (SessionKey, EntryId)) -> bool {
+    pub fn is_drawn(&self, call: Call) -> bool {
         self.drawn.contains_key(&call)
     }
 
-    pub fn draw(
+    /// Has a call's changes drawn in a buffer, in the place of those that are.
+    pub fn begin(
         &mut self,
         editor: &Editor,
-        call: (SessionKey, EntryId),
-        buf: Buf,
-        placed: &[Placed],
+        call: Call,
+        (buf, tick): (Buf, u64),
+        placed: Vec<Placed>,
         made_shown: bool,
     ) -> Result<()> {
-        let ns = namespace(editor, call)?;
-        editor.clear_namespace(buf, ns, 0, -1)?;
-        let marks = editor.lua.create_table()?;
-        let lines = editor.line_count(buf)?;
-        let look = Look::of(editor, buf, COLOURS);
-        for placed in placed {
-            for hunk in &placed.hunks {
-                match placed.state {
-                    PlacedState::Proposed => proposed(editor, &look, &marks, hunk, lines)?,
-                    // What is made already shows among the hunks of the file.
-                    PlacedState::Applied if made_shown => {}
-                    PlacedState::Applied => applied(editor, &look, &marks, hunk, lines)?,
-                    PlacedState::Adrift => adrift(editor, &look, &marks, hunk, lines)?,
-                }
-            }
-        }
-        editor.paint(buf, ns, marks)?;
-        let first = placed.iter().flat_map(|placed| &placed.hunks).map(|hunk| hunk.row).min();
-        if first == Some(0) {
-            show_above_first_line(editor, buf);
-        }
+        editor.clear_namespace(buf, namespace(editor, call)?, 0, -1)?;
+        // What is made already shows among the hunks of the file.
+        let wanted = |placed: &Placed| !(made_shown && placed.state == PlacedState::Applied);
+        let mut hunks: Vec<(PlacedState, Hunk)> = placed
+            .into_iter()
+            .filter(wanted)
+            .flat_map(|placed| placed.hunks.into_iter().map(move |hunk| (placed.state, hunk)))
+            .collect();
+        let seen = seen(editor, buf);
+        let is_seen = |hunk: &Hunk| {
+            let end = hunk.row + hunk.removed.len().max(hunk.added.len());
+            seen.iter().any(|rows| hunk.row < rows.end && rows.start <= end)
+        };
+        hunks.sort_by_cached_key(|(_, hunk)| (is_seen(hunk), std::cmp::Reverse(hunk.row)));
+        self.forget(call, buf);
+        self.waiting.push(Waiting { call, buf, tick, hunks, colours: COLOURS });
         let bufs = self.drawn.entry(call).or_default();
         if !bufs.contains(&buf) {
             bufs.push(buf);
@@ -61,8 +74,43 @@ impl Proposals {
         Ok(())
     }
 
-    pub fn clear(&mut self, editor: &Editor, call: (SessionKey, EntryId)) -> Result<()> {
+    /// Draws what waits for it, visible hunks first, until the time is over. Gives the calls whose hunks
+    /// belong elsewhere by now, since the user has changed the text.
+    pub fn draw(&mut self, editor: &Editor, until: Instant) -> Result<Vec<Call>> {
+        let mut moved = Vec::new();
+        while let Some(mut waiting) = self.waiting.pop() {
+            if !editor.buf_is_loaded(waiting.buf) {
+                continue;
+            }
+            if editor.changedtick(waiting.buf)? != waiting.tick {
+                moved.push(waiting.call);
+                continue;
+            }
+            let (ns, lines) = (namespace(editor, waiting.call)?, editor.line_count(waiting.buf)?);
+            let look = Look::of(editor, waiting.buf, waiting.colours);
+            while let Some((state, hunk)) = waiting.hunks.pop() {
+                draw_one(editor, &look, (waiting.buf, ns), lines, state, &hunk)?;
+                if Instant::now() >= until && !waiting.hunks.is_empty() {
+                    waiting.colours = look.left();
+                    self.waiting.push(waiting);
+                    return Ok(moved);
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    pub fn has_more(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn forget(&mut self, call: Call, buf: Buf) {
+        self.waiting.retain(|waiting| waiting.call != call || waiting.buf != buf);
+    }
+
+    pub fn clear(&mut self, editor: &Editor, call: Call) -> Result<()> {
         let Some(bufs) = self.drawn.remove(&call) else { return Ok(()) };
+        self.waiting.retain(|waiting| waiting.call != call);
         let ns = namespace(editor, call)?;
         for buf in bufs {
             if editor.buf_is_valid(buf) {
@@ -84,8 +132,29 @@ impl Proposals {
 /// What the colours of one call's changes in a file may cost.
 const COLOURS: Duration = Duration::from_millis(30);
 
-fn namespace(editor: &Editor, call: (SessionKey, EntryId)) -> Result<i64> {
+fn namespace(editor: &Editor, call: Call) -> Result<i64> {
     editor.namespace(&format!("acp.diff.{}.{}", call.0.0, call.1.0))
+}
+
+fn draw_one(
+    editor: &Editor,
+    look: &Look,
+    (buf, ns): (Buf, i64),
+    lines: usize,
+    state: PlacedState,
+    hunk: &Hunk,
+) -> Result<()> {
+    let marks = editor.lua.create_table()?;
+    match state {
+        PlacedState::Proposed => proposed(editor, look, &marks, hunk, lines)?,
+        PlacedState::Applied => applied(editor, look, &marks, hunk, lines)?,
+        PlacedState::Adrift => adrift(editor, look, &marks, hunk, lines)?,
+    }
+    editor.paint(buf, ns, marks)?;
+    if hunk.row == 0 {
+        show_above_first_line(editor, buf);
+    }
+    Ok(())
 }
 
 /// The buffer holds the old lines: they are marked as going, the new ones stand below them.

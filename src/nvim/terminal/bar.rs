@@ -6,8 +6,9 @@ use crate::core::session::Moment;
 use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
 
-/// The longest command that is shown whole.
+/// The longest command that is shown whole, and what is left of one in the narrowest window.
 const LABEL: usize = 80;
+const SHORTEST: usize = 16;
 
 /// How a command is going.
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +38,36 @@ impl State<'_> {
     }
 }
 
-/// In the format of 'winbar'.
-pub fn bar(label: &str, state: State<'_>, skipped: usize, now: Moment) -> String {
-    let label = cut_middle(&one_line(label), LABEL);
-    let lost =
-        if skipped > 0 { format!("%#AcpMeta#{} not shown \u{b7} ", amount(skipped)) } else { String::new() };
-    format!("%#AcpWinbar# {}%<%={lost}%#{}#{} ", escape(&label), state.group(), escape(&state.words(now)))
+/// Bytes of a command's output that are missing somewhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lost {
+    /// They came too fast to be shown.
+    pub skipped: usize,
+    /// They are gone from the beginning of what the agent can read.
+    pub cut: usize,
+}
+
+impl Lost {
+    fn words(self) -> String {
+        let mut words = String::new();
+        if self.cut > 0 {
+            words.push_str(&format!("{} cut for the agent \u{b7} ", amount(self.cut)));
+        }
+        if self.skipped > 0 {
+            words.push_str(&format!("{} not shown \u{b7} ", amount(self.skipped)));
+        }
+        words
+    }
+}
+
+/// In the format of 'winbar', for a window of this width.
+pub fn bar(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize) -> String {
+    let (lost, words) = (lost.words(), state.words(now));
+    let room = width.saturating_sub(lost.chars().count() + words.chars().count() + 4);
+    let label = cut_middle(&one_line(label), room.clamp(SHORTEST, LABEL));
+    let lost = if lost.is_empty() { lost } else { format!("%#AcpMeta#{lost}") };
+    // Where there is still too little room, what is lost gives way first.
+    format!("%#AcpWinbar# {}%=%<{lost}%#{}#{} ", escape(&label), state.group(), escape(&words))
 }
 
 fn exit_words(exit: &Exit) -> String {
@@ -80,25 +105,31 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn plain(exit: Option<Exit>, ended: Option<u64>, skipped: usize) -> String {
+    fn plain(exit: Option<Exit>, ended: Option<u64>, (skipped, cut): (usize, usize)) -> String {
         let state = State { exit: exit.as_ref(), started: Moment(1000), ended: ended.map(Moment) };
-        let bar = bar("date +%s\n\x1b && true", state, skipped, Moment(13_900));
+        let bar = bar("date +%s\n\x1b && true", state, Lost { skipped, cut }, Moment(13_900), 80);
         bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
     }
 
     #[test]
     fn the_bar_says_what_runs_and_for_how_long() {
-        assert_eq!(plain(None, None, 0), " date +%%s   && true%<%=running 0:12 ");
+        assert_eq!(plain(None, None, (0, 0)), " date +%%s   && true%=%<running 0:12 ");
         assert_eq!(
-            plain(None, None, 12_345_678),
-            " date +%%s   && true%<%=12.3 MB not shown \u{b7} running 0:12 "
+            plain(None, None, (12_345_678, 0)),
+            " date +%%s   && true%=%<12.3 MB not shown \u{b7} running 0:12 "
         );
+        assert_eq!(
+            plain(None, None, (0, 2_300_000)),
+            " date +%%s   && true%=%<2.3 MB cut for the agent \u{b7} running 0:12 "
+        );
+        let both = plain(None, None, (1_000_000, 123_000_000_000));
+        assert!(both.contains('\u{2026}') && both.ends_with("0:12 "), "the command gives way: {both}");
     }
 
     #[test]
     fn the_bar_says_how_it_ended_and_its_time_stands_still() {
         let exit = |code, signal: Option<&str>| Some(Exit { code, signal: signal.map(str::to_owned) });
-        let ended = |exit| plain(exit, Some(4_000_000), 0).split("%=").last().map(str::to_owned);
+        let ended = |exit| plain(exit, Some(4_000_000), (0, 0)).split("%<").last().map(str::to_owned);
         assert_eq!(ended(exit(Some(0), None)).as_deref(), Some("exit 0 \u{b7} 1:06:39 "));
         assert_eq!(ended(exit(None, Some("SIGTERM"))).as_deref(), Some("SIGTERM \u{b7} 1:06:39 "));
         assert_eq!(ended(exit(None, None)).as_deref(), Some("ended \u{b7} 1:06:39 "));

@@ -3,7 +3,7 @@
 
 use mlua::{Result, Value};
 
-use super::bar::{self, State};
+use super::bar::{self, Lost, State};
 use super::{Key, Terminal, Terminals};
 use crate::config::{Position, TerminalOptions};
 use crate::core::session::Moment;
@@ -118,7 +118,10 @@ impl Terminals {
                 continue;
             }
             let label = title(key).unwrap_or_else(|| terminal.command.clone());
-            let text = bar::bar(&label, terminal.state(), terminal.skipped, now);
+            let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
+            let width = widths.map(|(columns, _)| usize::from(columns)).min().unwrap_or(80);
+            let lost = Lost { skipped: terminal.skipped, cut: terminal.cut };
+            let text = bar::bar(&label, terminal.state(), lost, now, width);
             if text == terminal.bar {
                 continue;
             }

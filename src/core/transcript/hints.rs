@@ -1,0 +1,79 @@
+//! The keys that lines of a transcript name, as their user has them. Where one is switched off, the
+//! command that does the same is named, or nothing.
+
+/// What is typed for what; empty where there is no key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hints {
+    pub send: String,
+    pub cancel: String,
+    pub help: String,
+    pub restart: String,
+    pub toggle: String,
+    pub details: String,
+    pub go_to: String,
+    /// For the first, second, .. answer to a question for permission.
+    pub answers: Vec<String>,
+}
+
+impl Default for Hints {
+    fn default() -> Self {
+        let [send, cancel, help, restart, toggle, details, go_to] =
+            ["<C-s>", "<C-c>", "g?", "R", "<Tab>", "K", "<CR>"].map(str::to_owned);
+        let answers = (1..=9).map(|digit| digit.to_string()).collect();
+        Self { send, cancel, help, restart, toggle, details, go_to, answers }
+    }
+}
+
+impl Hints {
+    pub fn restart(&self) -> &str {
+        or(&self.restart, ":Acp restart")
+    }
+
+    pub fn cancel(&self) -> &str {
+        or(&self.cancel, ":Acp cancel")
+    }
+
+    /// What can be typed in an empty chat, on one line.
+    pub fn first_steps(&self) -> String {
+        let sends = (!self.send.is_empty()).then(|| format!("{} sends", self.send));
+        let stops = (!self.cancel.is_empty()).then(|| format!("{} stops", self.cancel));
+        let keys = if self.help.is_empty() { ":Acp keys".to_owned() } else { format!("{} keys", self.help) };
+        sends.into_iter().chain(stops).chain([keys]).collect::<Vec<_>>().join(" \u{b7} ")
+    }
+
+    /// `, K shows all of it`, where there is a key for it.
+    pub fn all_of_it(&self) -> String {
+        if self.details.is_empty() { String::new() } else { format!(", {} shows all of it", self.details) }
+    }
+
+    /// `, <Tab>`: how to see more.
+    pub fn open(&self) -> String {
+        if self.toggle.is_empty() { String::new() } else { format!(", {}", self.toggle) }
+    }
+
+    /// `, <Tab> shows them`, of lines.
+    pub fn lines(&self) -> String {
+        if self.toggle.is_empty() { String::new() } else { format!(", {} shows them", self.toggle) }
+    }
+
+    pub fn terminal(&self) -> String {
+        format!(", {} shows the terminal", or(&self.go_to, ":Acp terminal"))
+    }
+}
+
+fn or<'t>(key: &'t str, command: &'t str) -> &'t str {
+    if key.is_empty() { command } else { key }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_off_is_not_named() {
+        assert_eq!(Hints::default().first_steps(), "<C-s> sends \u{b7} <C-c> stops \u{b7} g? keys");
+        let hints =
+            Hints { send: String::new(), help: String::new(), cancel: "<Esc>".into(), ..Hints::default() };
+        assert_eq!(hints.first_steps(), "<Esc> stops \u{b7} :Acp keys");
+    }
+}

@@ -1,0 +1,142 @@
+//! The keys as a user has them: what the chat's lines and bars name when some are mapped otherwise or
+//! switched off, and the mouse.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::Nvim;
+use support::script::{Scripted, ends, opened, prompt, says, update};
+
+/// A chat whose user has these keys.
+fn with_keys(files: &[(&str, &str)], steps: Vec<Value>, keys: &Value) -> Scripted {
+    let mut chat = Scripted::new(files, steps);
+    let file = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
+    let options = json!({
+        "agents": { "fake": {
+            "command": support::demo_agent(),
+            "args": ["--script", file(".agent/script.json"), "--record", file(".agent/record.jsonl")],
+        } },
+        "default_agent": "fake",
+        "keys": keys,
+    });
+    chat.nvim.exec_lua("require('acp').setup(vim.json.decode(...))", [options.to_string().into()]);
+    chat
+}
+
+#[test]
+fn the_keys_that_are_named_are_those_that_are_mapped() {
+    let mut steps = opened();
+    steps.extend([prompt(), says("I look"), json!({ "exit": 3 })]);
+    let keys = json!({
+        "send_insert": "<C-g>", "cancel": "<C-q>", "help": false, "restart": "<F5>", "steer": false,
+    });
+    let mut chat = with_keys(&[], steps, &keys);
+    chat.chat();
+    chat.nvim.wait_for_screen("<C-g> sends \u{b7} <C-q> stops \u{b7} :Acp keys");
+    chat.nvim.wait_for_screen(" <C-g> send");
+    assert!(!chat.nvim.screen().contains("g? keys"));
+    chat.nvim.input("go<C-g>");
+    chat.nvim.wait_for_screen("<F5> starts it again with a new session");
+}
+
+#[test]
+fn without_its_keys_a_chat_names_the_commands() {
+    let mut steps = opened();
+    steps.extend([prompt(), says("I look"), json!({ "exit": 3 })]);
+    let off = ["send", "send_insert", "cancel", "help", "restart", "toggle", "details", "go_to"];
+    let keys: Value = off.iter().map(|name| ((*name).to_owned(), Value::Bool(false))).collect();
+    let mut chat = with_keys(&[], steps, &keys);
+    chat.chat();
+    chat.nvim.wait_for_screen(" :Acp keys");
+    assert!(!chat.nvim.screen().contains("sends"));
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.nvim.wait_for_screen(":Acp restart starts it again");
+}
+
+/// Clicks on the first cell of a text that is on the screen.
+fn click(nvim: &mut Nvim, text: &str) {
+    let screen = nvim.screen();
+    let found = screen.lines().enumerate().find(|(_, line)| line.contains(text));
+    let (row, line) = found.unwrap_or_else(|| panic!("{text:?} is not on the screen:\n{screen}"));
+    let column = line.split_once(text).map_or(0, |(before, _)| before.chars().count());
+    for action in ["press", "release"] {
+        let args: Vec<rmpv::Value> =
+            vec!["left".into(), action.into(), "".into(), 0.into(), row.into(), column.into()];
+        nvim.request("nvim_input_mouse", args).expect("a click");
+    }
+}
+
+fn clickable() -> Vec<Value> {
+    let edit = json!({
+        "sessionUpdate": "tool_call", "toolCallId": "1", "title": "edit a.txt", "kind": "edit",
+        "status": "completed",
+        "content": [{ "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one\ntwo\n", "newText": "one\n2\n" }],
+    });
+    let read = |id: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": format!("Read {id}.rs"),
+            "kind": "read", "status": "completed" }))
+    };
+    let mut steps = opened();
+    steps.extend([
+        prompt(),
+        update(edit),
+        read("x"),
+        read("y"),
+        says("See a.txt:2 there."),
+        ends("end_turn"),
+    ]);
+    steps
+}
+
+#[test]
+fn a_click_opens_what_is_folded_and_goes_where_a_line_leads() {
+    let mut chat = with_keys(&[("a.txt", "one\n2\nthree\n")], clickable(), &json!({}));
+    chat.nvim.command("set mouse=a");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.input("<Esc>");
+    click(&mut chat.nvim, "edit a.txt");
+    chat.nvim.wait_for_screen("    + 2");
+    // A line of what it opened to leads to the file.
+    click(&mut chat.nvim, "    + 2");
+    let place = "return ('%s:%d'):format(vim.fn.expand('%:t'), vim.fn.line('.'))";
+    let at = |nvim: &mut Nvim| nvim.exec_lua(place, []).as_str().unwrap_or_default().to_owned();
+    chat.nvim.wait_until(|nvim| at(nvim) == "a.txt:2", "the line in the file");
+    click(&mut chat.nvim, "edit a.txt");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("    + 2"), "the call to be folded");
+    click(&mut chat.nvim, "read twice");
+    chat.nvim.wait_for_screen("Read x.rs");
+    click(&mut chat.nvim, "a.txt:2 there");
+    chat.nvim.wait_until(|nvim| at(nvim) == "a.txt:2", "the line in the file again");
+    // Words lead nowhere, and nothing is said of it.
+    click(&mut chat.nvim, "Fake 1.0");
+    chat.nvim.wait_until(|nvim| at(nvim) != "a.txt:2", "the chat");
+    assert_eq!(chat.nvim.messages(), "");
+}
+
+#[test]
+fn a_click_can_be_switched_off() {
+    let mut chat = with_keys(&[("a.txt", "one\n2\n")], clickable(), &json!({ "click": "<2-LeftMouse>" }));
+    chat.nvim.command("set mouse=a");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.input("<Esc>");
+    click(&mut chat.nvim, "edit a.txt");
+    // Once more than the time for two clicks later, so that these are two.
+    chat.nvim.command("set mousetime=0");
+    assert!(!chat.nvim.screen().contains("    + 2"));
+    let here = "return vim.api.nvim_get_current_line()";
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(here, []).as_str().is_some_and(|line| line.contains("edit a.txt")),
+        "the cursor where it was clicked",
+    );
+    assert!(!chat.nvim.screen().contains("    + 2"));
+    chat.nvim.command("set mousetime=5000");
+    click(&mut chat.nvim, "edit a.txt");
+    click(&mut chat.nvim, "edit a.txt");
+    chat.nvim.wait_for_screen("    + 2");
+}
