@@ -2,7 +2,11 @@
 //! scripts' steps are the demo agent's; the times are the stage's.
 
 use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::Instant;
 
+use acp_nvim::core::diff::place;
+use acp_nvim::core::message::FileDiff;
 use serde_json::{Value, json};
 
 use super::scenarios::{Values, at_once};
@@ -173,8 +177,20 @@ pub fn diff(subject: Subject, lines: usize, hunks: usize) -> Values {
     let measured = stage.prompt_and_rest(Clock::Ticking);
     vec![
         ("shown ms", measured.shown_ms),
+        ("background ms", background(&path, old, new)),
         ("stall ms", measured.stall_ms),
         ("CPU s", measured.cpu_s),
         ("memory MB", measured.memory_mb),
     ]
+}
+
+/// What of it the plugin's background computes: where the change belongs.
+fn background(path: &std::path::Path, old: String, new: String) -> f64 {
+    let text = old.trim_end().to_owned();
+    let diff = FileDiff { path: path.to_owned(), old_text: Some(old.into()), new_text: new.into() };
+    let began = Instant::now();
+    let placed = black_box(place(black_box(&text), &[diff]));
+    let took = began.elapsed();
+    assert!(placed.iter().any(|placed| !placed.hunks.is_empty()), "the change has a place");
+    took.as_secs_f64() * 1000.0
 }

@@ -22,6 +22,7 @@ mod reviews;
 mod sending;
 mod sessions;
 mod signals;
+mod splits;
 mod tally;
 mod terminals;
 mod tools;
@@ -48,6 +49,7 @@ use crate::core::session::{Moment, Phase, Session};
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::earlier::Gathering;
+use crate::nvim::actions::preview::Preview;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
@@ -116,6 +118,8 @@ pub struct App {
     mentions: mentions::Mentions,
     review: Proposals,
     pub reviews: Reviews,
+    /// What a restore would change.
+    pub preview: Option<Preview>,
     watching: Watching,
     pub checkpoints: checkpoints::Checkpoints,
     pub highlight: Highlight,
@@ -244,6 +248,7 @@ impl App {
             checkpoints: checkpoints::Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             review: Proposals::default(),
             reviews: Reviews::default(),
+            preview: None,
             jobs: HashMap::new(),
             frames,
             tick,

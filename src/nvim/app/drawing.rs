@@ -47,6 +47,8 @@ impl App {
             for entry in over {
                 self.review.clear(&self.editor, (key, entry))?;
             }
+            self.settle_split(key)?;
+            let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
             if let Some(chat) = self.chats.get_mut(&key) {
                 let terminals = &self.terminals;
                 let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
@@ -135,6 +137,7 @@ impl App {
             toggle: self.config.keys.get("toggle").first().cloned().unwrap_or_default(),
             details: key(&["details"]),
             go_to: key(&["go_to"]),
+            answers: self.config.keys.get("answer").to_vec(),
         })
     }
 

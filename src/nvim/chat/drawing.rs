@@ -16,6 +16,7 @@ use super::Chat;
 use crate::core::entry::{Body, Entry, EntryId};
 use crate::core::message::{Picture, TerminalId};
 use crate::core::session::Session;
+use crate::core::transcript::Hints;
 use crate::core::transcript::groups::{Groups, Place, role};
 use crate::core::transcript::{
     Drawing, Standing, Style, Tail, Tally, Target, clean_lines, draw, draw_standing,
@@ -43,8 +44,9 @@ pub struct Canvas {
     counted: Option<(Range<usize>, Tally)>,
     /// Touched entries that no frame had time for yet.
     waiting: BTreeSet<EntryId>,
-    /// The width that was drawn for.
+    /// The width that was drawn for, and the keys that answer.
     width: Option<usize>,
+    hints: Rc<Hints>,
 }
 
 /// What stands in the buffer for one entry.
@@ -82,6 +84,7 @@ impl Canvas {
             counted: None,
             waiting: BTreeSet::new(),
             width: None,
+            hints: Rc::default(),
         })
     }
 
@@ -159,6 +162,7 @@ impl Chat {
         };
         let width = unlocked.width.unwrap_or(80).into();
         self.canvas.width = Some(width);
+        self.canvas.hints = style.hints.clone();
         let style = Style { width, ..style.clone() };
         let drawn = self.draw_waiting(editor, highlight, session, &style, tails, until);
         let locked = editor.lock(self.transcript, unlocked);
@@ -571,8 +575,8 @@ impl Chat {
     ) -> Result<Option<Target>> {
         let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
         let Some(entry) = session.entry(id).filter(|entry| entry.tool().is_some()) else { return Ok(None) };
-        let style =
-            Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints: Rc::default() };
+        let hints = self.canvas.hints.clone();
+        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints };
         let row = row - self.start_row(editor, id)?;
         let drawing = self.look(session, id, entry, &style, tails);
         Ok(drawing.targets.into_iter().find(|target| target.row == row))
