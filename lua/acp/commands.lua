@@ -82,6 +82,12 @@ M.subcommands = {
     words = { "turn", "session", "file", "all", "quickfix" },
     bang = true,
   },
+  {
+    name = "diff",
+    about = "Show a changed file beside what it was, or put that away",
+    takes = "[open|close|next|previous]",
+    words = { "open", "close", "next", "previous" },
+  },
   { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
   { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },
   {

@@ -11,6 +11,7 @@
 ---@field follow? boolean|acp.FollowOptions
 ---@field timestamps? boolean
 ---@field follow? boolean
+---@field permission? acp.PermissionOptions
 ---@field keys? acp.KeyOptions
 ---@field chat? acp.ChatOptions
 ---@field terminal? acp.TerminalOptions
@@ -66,6 +67,7 @@
 ---@field next_change? acp.Key
 ---@field previous_change? acp.Key
 ---@field go_to? acp.Key
+---@field answer? acp.Key
 ---@field toggle? acp.Key
 ---@field click? acp.Key
 ---@field details? acp.Key
@@ -83,6 +85,7 @@
 ---@field review_next? acp.Key
 ---@field review_previous? acp.Key
 ---@field review_close? acp.Key
+---@field review_help? acp.Key
 ---@field older_prompt? acp.Key
 ---@field newer_prompt? acp.Key
 ---@field take_back? acp.Key
@@ -115,6 +118,9 @@
 ---@field session integer
 ---@field agent string the agent's name in the options
 
+---@class acp.PermissionOptions
+---@field open? "auto"|"always"|"never"
+
 ---@class acp.ChatOptions
 ---@field images? "auto"|"link"
 
@@ -142,7 +148,7 @@
 ---@field write? string[]
 
 ---@class acp.DiffOptions
----@field style? "inline"|"off"
+---@field style? "inline"|"split"|"off"
 ---@field stay? "decided"|"prompt"|"turn"
 ---@field tell_undone? boolean
 

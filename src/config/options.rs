@@ -123,6 +123,14 @@ pub const KEYS: &[KeySpec] = &[
                 in the text, else the file or the terminal that the entry is about.",
     },
     KeySpec {
+        name: "answer",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
+        about: "On a tool call that asks for permission: give the first, second, .. of the answers that \
+                stand there. Elsewhere, and where there are fewer answers, a digit is a count.",
+    },
+    KeySpec {
         name: "toggle",
         panes: &[Pane::Transcript],
         modes: &["n"],
@@ -241,6 +249,13 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n"],
         default: &["q"],
         about: "Close the review. What is left to decide stays.",
+    },
+    KeySpec {
+        name: "review_help",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show the review's keys.",
     },
     KeySpec {
         name: "older_prompt",
@@ -506,6 +521,14 @@ pub const OPTIONS: &[OptionSpec] = &[
                 window to show it in, `false` not to show it, or nothing.",
     },
     OptionSpec {
+        key: "permission.open",
+        takes: "\"auto\", \"always\" or \"never\"",
+        default: "\"auto\"",
+        about: "When an agent's question opens by itself: `\"auto\"` not while you type, `\"always\"` at once \
+                wherever you are, `\"never\"` not at all; see |acp-permission|. In any case the chat and a \
+                notification tell of it.",
+    },
+    OptionSpec {
         key: "keys",
         takes: "table",
         default: "{}",
@@ -572,10 +595,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "diff.style",
-        takes: "\"inline\" or \"off\"",
+        takes: "\"inline\", \"split\" or \"off\"",
         default: "\"inline\"",
-        about: "How changes show in the files themselves: removed lines as virtual text above the new ones, \
-                or not at all.",
+        about: "How changes show in the files themselves: removed lines as virtual text above the new ones; \
+                what is proposed in a window of its own beside the file, in diff mode; or not at all. See \
+                |acp-diff| and |:Acp-diff|.",
     },
     OptionSpec {
         key: "diff.stay",

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::core::blame::Author;
 use crate::core::changes::{self, TextEdit};
 use crate::core::changeset::without;
-use crate::core::diff::place;
+use crate::core::diff::{Hunk, place};
 use crate::core::message::{FileDiff, JobId};
+use crate::core::review::Review;
 use crate::core::text::{Text, one_line};
 
 /// Characters of a prompt that are kept.
@@ -157,6 +158,8 @@ pub struct Fetched {
     pub disk: Held,
     /// What makes the buffer's text the target's.
     pub edits: Vec<TextEdit>,
+    /// The same by the hunk: in rows of what is there now, what goes and what comes back.
+    pub hunks: Vec<Hunk>,
 }
 
 /// What the editor wants of the checkpoints.
@@ -316,6 +319,47 @@ pub fn counts(before: &Held, after: &Held) -> (usize, usize) {
         similar::ChangeTag::Delete => (added, removed + 1),
         similar::ChangeTag::Equal => (added, removed),
     })
+}
+
+/// What a restore would change, as [`Fetched::hunks`] has it. Texts are as files have them.
+pub fn hunks(now: &Held, target: &Held) -> Vec<Hunk> {
+    let text = |held: &Held| match held {
+        Held::Text(text) => {
+            let text = unmarked(text);
+            Some(in_buffer(text, is_dos(text)).0)
+        }
+        Held::Absent => Some(String::new()),
+        Held::Unknown => None,
+    };
+    let (Some(now), Some(target)) = (text(now), text(target)) else { return Vec::new() };
+    let turned = |hunk: Hunk| Hunk { removed: hunk.added, added: hunk.removed, ..hunk };
+    Review::new(&target, &now).hunks().into_iter().map(turned).collect()
+}
+
+/// A file's text with one of the hunks of a restore, byte for byte as it was elsewhere. Nothing where the
+/// hunk is not that of this text.
+pub fn with_hunk(now: &str, hunk: &Hunk) -> Option<String> {
+    let mark = &now[..now.len() - unmarked(now).len()];
+    let dos = is_dos(now);
+    let (text, ends) = in_buffer(unmarked(now), dos);
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let rows = hunk.row..hunk.row + hunk.removed.len();
+    if lines.get(rows.clone())? != hunk.removed.as_slice() {
+        return None;
+    }
+    lines.splice(rows, hunk.added.iter().map(String::as_str));
+    let mut text = lines.join("\n");
+    if ends && !lines.is_empty() {
+        text.push('\n');
+    }
+    let text = if dos { text.replace('\n', "\r\n") } else { text };
+    Some(format!("{mark}{text}"))
+}
+
+/// Whether all of a text's lines end as in DOS.
+fn is_dos(text: &str) -> bool {
+    let lines = text.matches('\n').count();
+    lines > 0 && text.matches("\r\n").count() == lines
 }
 
 /// What a file held before a call's diffs that are in it now; `None` if that can't be told.
@@ -484,6 +528,21 @@ mod tests {
         assert_eq!(before_diffs(&now, &[diff(Some("x"), "y")]), None, "it is not in there");
         assert_eq!(before_diffs(&now, &[diff(None, "one\nTWO\n")]), Some(Held::Absent));
         assert_eq!(before_diffs(&Held::Absent, &[diff(Some("x"), "y")]), None);
+    }
+
+    #[test]
+    fn a_restore_is_told_and_done_by_the_hunk() {
+        let text = |text: &str| Held::Text(text.into());
+        let now = "\u{feff}a\r\nB\r\nc\r\nd\r\n";
+        let all = hunks(&text(now), &text("a\r\nb\r\nc\r\n"));
+        let shown: Vec<String> =
+            all.iter().map(|hunk| format!("{} {:?} {:?}", hunk.row, hunk.removed, hunk.added)).collect();
+        assert_eq!(shown, [r#"1 ["B"] ["b"]"#, r#"3 ["d"] []"#]);
+        assert_eq!(with_hunk(now, &all[0]).as_deref(), Some("\u{feff}a\r\nb\r\nc\r\nd\r\n"));
+        assert_eq!(with_hunk(now, &all[1]).as_deref(), Some("\u{feff}a\r\nB\r\nc\r\n"));
+        assert_eq!(with_hunk("a\nb\n", &all[0]), None);
+        assert_eq!(hunks(&Held::Absent, &text("x\ny\n")).len(), 1);
+        assert_eq!(hunks(&Held::Unknown, &text("x\n")), []);
     }
 
     #[test]

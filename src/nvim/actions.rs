@@ -12,6 +12,8 @@ mod export;
 mod follow;
 mod keys_page;
 mod panel;
+mod panel_edits;
+pub mod preview;
 mod prompts;
 pub mod queue;
 mod reading;
@@ -237,6 +239,7 @@ impl App {
             "settle" => self.settle_file(),
             "checkpoints" => self.choose_checkpoint(),
             "review" => self.open_review(&args),
+            "diff" => self.diff_command(args.first()),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),

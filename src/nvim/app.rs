@@ -22,6 +22,7 @@ mod reviews;
 mod sending;
 mod sessions;
 mod signals;
+mod splits;
 mod tally;
 mod terminals;
 mod tools;
@@ -48,6 +49,7 @@ use crate::core::session::{Moment, Phase, Session};
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::earlier::Gathering;
+use crate::nvim::actions::preview::Preview;
 use crate::nvim::actions::queue::QueueList;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
@@ -118,6 +120,8 @@ pub struct App {
     mentions: mentions::Mentions,
     review: Proposals,
     pub reviews: Reviews,
+    /// What a restore would change.
+    pub preview: Option<Preview>,
     watching: Watching,
     pub checkpoints: checkpoints::Checkpoints,
     pub highlight: Highlight,
@@ -247,6 +251,7 @@ impl App {
             checkpoints: checkpoints::Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             review: Proposals::default(),
             reviews: Reviews::default(),
+            preview: None,
             jobs: HashMap::new(),
             frames,
             tick,
@@ -356,6 +361,16 @@ impl App {
                 editor.notify(&format!("an autocommand for {pattern} failed: {error}"), Level::Error);
             }
         }));
+    }
+
+    /// Whether there are any `User` autocommands. What cannot be told counts as some.
+    pub fn has_listeners(&self) -> bool {
+        let any = || -> Result<bool> {
+            let events = self.editor.table([("event", self.editor.string("User")?)])?;
+            let all: mlua::Table = self.editor.api("nvim_get_autocmds", events)?;
+            Ok(all.raw_len() > 0)
+        };
+        any().unwrap_or(true)
     }
 
     /// What `require("acp").status()` gives: the session used last comes first.

@@ -176,6 +176,7 @@ fn watch(editor: &Editor) -> Result<()> {
     })?;
     on(&["QuitPre"], |app, _| app.quitting())?;
     on_window_closed(editor, group)?;
+    on_look(editor, group)?;
     on(&["ColorScheme"], |app, _| groups::define(&app.editor))?;
     on_background_set(editor, group)
 }
@@ -208,6 +209,29 @@ fn on_window_closed(editor: &Editor, group: i64) -> Result<()> {
     editor.api::<mlua::Value>("nvim_create_autocmd", ("WinClosed", options)).map(drop)
 }
 
+/// Tells that lines may look otherwise in a buffer: that they have other tabs, or wrap now.
+fn on_look(editor: &Editor, group: i64) -> Result<()> {
+    let callback = editor.lua.create_function(|_, _: mlua::Value| {
+        run(|app| {
+            app.looks_changed();
+            Ok(())
+        });
+        Ok(())
+    })?;
+    let options = editor.table([
+        ("group", mlua::Value::Integer(group)),
+        (
+            "pattern",
+            editor
+                .lua
+                .create_sequence_from(["tabstop", "list", "listchars", "wrap", "number"])
+                .map(mlua::Value::Table)?,
+        ),
+        ("callback", mlua::Value::Function(callback)),
+    ])?;
+    editor.api::<mlua::Value>("nvim_create_autocmd", ("OptionSet", options)).map(drop)
+}
+
 /// Has the app told of what the user does, once there is somebody to follow.
 fn watch_user(editor: &Editor) -> Result<()> {
     let group: i64 = editor
@@ -238,15 +262,15 @@ fn drain() -> Result<()> {
         OVERDUE.set(true);
         return Ok(());
     }
-    let until = Instant::now() + BUDGET;
+    let began = Instant::now();
     while let Some(event) = mailbox.take() {
         guarded(|| enter(|app| app.handle(event)));
-        if Instant::now() >= until {
+        if began.elapsed() >= BUDGET {
             mailbox.rouse();
             break;
         }
     }
-    guarded(|| enter(App::frame_due));
+    guarded(|| enter(|app| app.frame_due_after(began.elapsed())));
     Ok(())
 }
 
@@ -415,7 +439,7 @@ fn later(lua: &Lua, after: Duration, work: impl FnOnce(&mut App) -> Result<()> +
     defer.call::<mlua::Value>((callback, after.as_millis() as u64)).map(drop)
 }
 
-/// Tries to ask again once the user has stopped typing.
+/// Tries to ask again once the user may have stopped typing.
 fn on_mode_change(editor: &Editor) -> Result<()> {
     let group: i64 = editor
         .api("nvim_create_augroup", ("acp.ask", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
@@ -431,5 +455,6 @@ fn on_mode_change(editor: &Editor) -> Result<()> {
         ("once", mlua::Value::Boolean(true)),
         ("callback", mlua::Value::Function(callback)),
     ])?;
-    editor.api::<mlua::Value>("nvim_create_autocmd", ("ModeChanged", options)).map(drop)
+    let events = vec!["ModeChanged", "WinEnter", "CmdwinLeave"];
+    editor.api::<mlua::Value>("nvim_create_autocmd", (events, options)).map(drop)
 }

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use super::patch::{ADDED, Patch, REMOVED};
-use super::{Drawing, Mark, Style, Tail, Target, clean_lines, coloured, cut_middle, seconds, status_mark};
+use super::{
+    Drawing, Mark, Style, Tail, Target, choices, clean_lines, coloured, cut_middle, seconds, status_mark,
+};
 use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent, ToolKind};
 use crate::core::screen::Screen;
 use crate::core::session::as_markdown;
@@ -38,7 +40,7 @@ pub fn draw(
     if let Some(right) = facts {
         drawing.right.push((row, right));
     }
-    if call.status == Status::Waiting {
+    if call.status == Status::Waiting || !call.choices.is_empty() {
         if title != whole {
             // Nobody should allow what they cannot read to its end.
             drawing.line(format!("    {whole}"), None);
@@ -49,13 +51,7 @@ pub fn draw(
             ToolKind::Delete => "Allow this deletion?",
             _ => "Allow this?",
         };
-        let keys = ":Acp allow   :Acp reject";
-        if what.len() + keys.len() + 9 > style.width {
-            drawing.line(format!("    {what}"), Some("AcpToolWaiting"));
-            drawing.line(format!("    {keys}"), Some("AcpToolWaiting"));
-        } else {
-            drawing.line(format!("    {what}   {keys}"), Some("AcpToolWaiting"));
-        }
+        choices::draw(drawing, what, &call.choices, ":Acp allow   :Acp reject", style);
     }
     let failed = call.status == Status::Failed;
     // Agents that run commands without a terminal show what they put out as the call's text.

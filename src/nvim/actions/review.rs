@@ -306,7 +306,9 @@ impl App {
         let count: usize = self.editor.module("v")?.get("count1")?;
         let key = if forward { "]c" } else { "[c" };
         if diff {
-            return self.editor.command(&format!("normal! {count}{key}"));
+            let before = self.editor.cursor(win)?;
+            self.editor.command(&format!("normal! {count}{key}"))?;
+            return if self.editor.cursor(win)? == before { self.step_past_split(forward) } else { Ok(()) };
         }
         let row = self.editor.cursor(win)?.0 - 1;
         let here = self.reviews.path_of(buf).map(Path::to_owned);

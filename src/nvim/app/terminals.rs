@@ -21,8 +21,8 @@ const LONG: Duration = Duration::from_millis(1000);
 /// How long the end of a command stays in sight where its window closes by itself.
 const LINGER: Duration = Duration::from_millis(1500);
 
-/// Between two pieces of a terminal's output.
-const PACE: Duration = Duration::from_millis(16);
+/// Between two pieces of a terminal's output, of which two are what comes in a frame.
+const PACE: Duration = Duration::from_millis(8);
 
 impl App {
     pub(super) fn terminal_started(&mut self, key: Key, program: Program) -> Result<()> {
@@ -96,8 +96,8 @@ impl App {
         Ok(())
     }
 
-    /// Gives windows what they lack of their terminals' output: a piece now, the next ones a frame later
-    /// each.
+    /// Gives windows what they lack of their terminals' output: a piece now, the next ones half a frame
+    /// later each.
     pub(super) fn feed_terminals(&mut self) -> Result<()> {
         if self.terminals.feeding {
             return Ok(());
@@ -143,6 +143,7 @@ impl App {
     }
 
     pub fn resized(&mut self) -> Result<()> {
+        self.looks_changed();
         self.update_terminal_bars()?;
         for ((session, terminal), rows, columns) in self.terminals.resized(&self.editor) {
             self.send(Command::Resize { session, terminal, rows, columns })?;
@@ -155,6 +156,7 @@ impl App {
 
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
         self.terminals.has_new_window(buf);
+        self.check_split(None)?;
         self.feed_terminals()?;
         if let Some(key) = self.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session) {
             self.current = Some(key);
