@@ -1,0 +1,127 @@
+//! What an agent says of itself and of its sessions once it is there, and why it is gone when it is.
+//! What is said in a session is left to `update`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigOption, Models, Modes};
+
+/// Why an agent is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Empty when the process simply ended; else what went wrong, fit for "couldn't start {name}: …".
+    pub failure: Option<Failure>,
+    pub exit: Option<Exit>,
+    /// The last lines of the agent's stderr, oldest first.
+    pub stderr: Vec<String>,
+    /// The user asked for it.
+    pub expected: bool,
+}
+
+/// How a process ended (`terminal/wait_for_exit`): either a code or the name of a signal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    pub code: Option<u32>,
+    pub signal: Option<String>,
+}
+
+/// An error as a user may read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// Lowercase, no full stop, naming the thing.
+    pub message: String,
+    /// More for the log and for those who ask.
+    pub details: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FailureKind {
+    /// The program could not be started.
+    Spawn,
+    /// The agent speaks another version of the protocol.
+    Version,
+    /// The agent frames its messages as a language server does.
+    Framing,
+    /// No answer within the time set for it.
+    Timeout,
+    /// -32000.
+    AuthRequired,
+    /// -32002.
+    NotFound,
+    /// -32800, or the user gave up waiting.
+    Cancelled,
+    /// The connection ended before the answer came.
+    Disconnected,
+    /// -32001 to -32099 with a reason such as `rate_limited`.
+    Busy,
+    /// Any other error of the agent.
+    Agent,
+    /// The agent's answer does not fit the protocol.
+    Protocol,
+}
+
+/// What an agent said about itself in `initialize`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentInfo {
+    pub name: Option<String>,
+    pub title: Option<String>,
+    pub version: Option<String>,
+    pub can: Capabilities,
+    pub auth_methods: Vec<AuthMethod>,
+}
+
+/// `agentCapabilities`, one flag per thing a user could want.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    pub load: bool,
+    pub resume: bool,
+    pub list: bool,
+    pub close: bool,
+    pub delete: bool,
+    pub additional_directories: bool,
+    pub logout: bool,
+    pub image: bool,
+    pub audio: bool,
+    pub embedded_context: bool,
+    pub mcp_http: bool,
+    pub mcp_sse: bool,
+    pub steering: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthMethod {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+    pub kind: AuthKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AuthKind {
+    /// `authenticate` does it.
+    Agent,
+    /// The agent's own program, run in a terminal with these added.
+    Terminal { args: Vec<String>, env: Vec<(String, String)> },
+    /// A type that this client does not know; shown, never called.
+    Unsupported(String),
+}
+
+/// What `session/new` and `session/load` answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The agent's own id, opaque; kept for load, resume and the log.
+    pub acp_id: String,
+    pub modes: Option<Modes>,
+    pub models: Option<Models>,
+    pub options: Vec<ConfigOption>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSession {
+    pub acp_id: String,
+    pub cwd: PathBuf,
+    pub title: Option<String>,
+    pub updated_at: Option<String>,
+}

@@ -1,0 +1,91 @@
+//! What one message says of a tool call. What becomes of a call by that is left to `core::tool_call`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Content, TerminalId, ToolCallId};
+use crate::core::text::Text;
+
+/// The fields of a tool call that one message carried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallPatch {
+    pub id: ToolCallId,
+    pub title: Option<String>,
+    /// The programmatic name of the tool.
+    pub name: Option<String>,
+    pub kind: Option<ToolKind>,
+    pub status: Option<WireStatus>,
+    pub content: Option<Vec<ToolContent>>,
+    pub locations: Option<Vec<Location>>,
+    pub raw_input: Option<Value>,
+    pub raw_output: Option<Value>,
+}
+
+impl ToolCallPatch {
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: ToolCallId(id.into()),
+            title: None,
+            name: None,
+            kind: None,
+            status: None,
+            content: None,
+            locations: None,
+            raw_input: None,
+            raw_output: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ToolKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    SwitchMode,
+    Other,
+}
+
+/// A tool call's status as the agent wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WireStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    /// Any other word; `cancelled`, `denied` and `error` are seen in the field.
+    Other(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToolContent {
+    Content(Content),
+    Diff(FileDiff),
+    Terminal(TerminalId),
+}
+
+/// A `diff` content item. `new_text` may be the whole file, the whole file without its last
+/// newline, a fragment, or a hunk with context lines; nothing on the wire tells which.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDiff {
+    /// As the agent wrote it; may be relative to the session's root.
+    pub path: PathBuf,
+    /// `None` for a new file.
+    pub old_text: Option<Text>,
+    pub new_text: Text,
+}
+
+/// A place in a file; `line` is 1-based.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Location {
+    /// As the agent wrote it; may be relative to the session's root.
+    pub path: PathBuf,
+    pub line: Option<u32>,
+}

@@ -1,0 +1,59 @@
+//! Files as both sides speak of them: how they are reached, what becomes of them, what they are on the disk.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::text::Text;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Access {
+    Read,
+    Wrote,
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FileChange {
+    /// It has another content, or is there again.
+    Changed,
+    Gone,
+    /// It is gone, and the same file has this name now.
+    Renamed(PathBuf),
+}
+
+/// A file with unsaved edits; without the texts where they are not known, or too long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsavedText {
+    /// As the session's user would write it.
+    pub name: String,
+    pub saved: Option<Text>,
+    /// Lines joined by `\n`, without a last line break.
+    pub ours: Option<Text>,
+}
+
+/// What tells one state of a file on the disk from another without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// When it was written: seconds and nanoseconds.
+    pub written: (i64, i64),
+    pub size: u64,
+    /// Its number in the file system.
+    pub inode: u64,
+}
+
+/// A file on the disk, as a buffer that holds it sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnDisk {
+    /// As it was known to be.
+    Same,
+    Text {
+        /// Decoded, without a byte order mark, line ends as they are.
+        text: Text,
+        bomb: bool,
+        stamp: Stamp,
+    },
+    Gone,
+    /// It cannot be read as text in the buffer's encoding; why.
+    Unreadable(String),
+}

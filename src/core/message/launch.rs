@@ -1,0 +1,46 @@
+//! How agents are started, and where their sessions work. Plain data for the background; where it comes from
+//! is `config`'s.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// How to start an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The configured name, as in `:AcpChat {name}`.
+    pub name: String,
+    pub command: String,
+    pub args: Vec<String>,
+    /// Added to Neovim's own environment.
+    pub env: Vec<(String, String)>,
+    /// The working folder of the process; absolute.
+    pub cwd: PathBuf,
+}
+
+/// An MCP server passed on to the agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum McpServer {
+    Stdio { name: String, command: PathBuf, args: Vec<String>, env: Vec<(String, String)> },
+    Http { name: String, url: String, headers: Vec<(String, String)> },
+    Sse { name: String, url: String, headers: Vec<(String, String)> },
+}
+
+/// Where a new session works.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The session's root; absolute.
+    pub cwd: PathBuf,
+    /// Further roots; absolute, only sent where the agent takes them.
+    pub additional: Vec<PathBuf>,
+    pub mcp_servers: Vec<McpServer>,
+}
+
+/// How to take up a stored session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reopen {
+    /// `session/load`: the agent sends all of it again, before it answers.
+    Load,
+    /// `session/resume`: the agent sends nothing of what was.
+    Resume,
+}

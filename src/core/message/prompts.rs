@@ -1,0 +1,55 @@
+//! What a prompt refers to, and what is kept of what was typed.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Content;
+use crate::core::context::Lines;
+
+/// One thing that a prompt refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Want {
+    /// A file on the disk, or some of its lines. `name` is what the user wrote; if that was not surely
+    /// meant as a file, nothing is said where there is none.
+    File { name: String, path: PathBuf, lines: Option<Lines>, deliberate: bool },
+    /// What `git diff` says there.
+    Diff { root: PathBuf },
+    /// What the editor's thread has found already.
+    Ready(Gathered),
+}
+
+/// What became of a [`Want`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Gathered {
+    Content(Content),
+    /// There is no such thing; the reference stays text. Why, as a sentence for the user, if they are to
+    /// know.
+    Nothing(Option<String>),
+    /// It can't be sent, so the prompt isn't either. Fit for "couldn't send the prompt: …".
+    Refused(String),
+}
+
+/// What to do with what was typed. The folder is the project's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keep {
+    /// Add to the prompts of before.
+    Prompt { folder: PathBuf, text: String },
+    /// Answered by `PastPrompts`.
+    Recall { folder: PathBuf },
+    /// All that is typed and not sent in this Neovim, in place of what was said last.
+    Drafts { folder: PathBuf, drafts: Vec<Draft> },
+    /// Take over what Neovims that are gone have left. Answered by `Adopted`.
+    Adopt { folder: PathBuf },
+}
+
+/// A prompt that was typed and not sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    pub text: String,
+    pub agent: String,
+    /// The agent's own id of the session.
+    pub session: Option<String>,
+    /// Milliseconds since 1970.
+    pub at: u64,
+}

@@ -1,0 +1,86 @@
+//! What an agent asks, and how it is answered. That each question has exactly one answer is the session's
+//! business.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Access, ToolCallId, ToolCallPatch};
+use crate::core::text::Text;
+
+/// What an agent asks of the editor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Question {
+    Permission {
+        call: Box<ToolCallPatch>,
+        options: Vec<PermissionOption>,
+    },
+    /// `fs/read_text_file` of a file that a buffer holds; the path is absolute and inside the roots.
+    /// `line` is 1-based.
+    Read {
+        path: PathBuf,
+        line: Option<u32>,
+        limit: Option<u32>,
+    },
+    /// `fs/write_text_file` of a file that a buffer holds.
+    Write {
+        path: PathBuf,
+        content: Text,
+    },
+    /// A read or write outside of the session's folders. `path` is without links; an answer that counts
+    /// for more than this once counts for `target`. Answered by a `core::outside::Choice`.
+    Outside {
+        path: PathBuf,
+        target: PathBuf,
+        access: Access,
+    },
+    /// `elicitation/create`.
+    Form {
+        message: String,
+        schema: Value,
+        call: Option<ToolCallId>,
+    },
+    Url {
+        message: String,
+        url: String,
+        elicitation: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionOption {
+    pub id: String,
+    pub name: String,
+    pub kind: PermissionKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PermissionKind {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+    RejectAlways,
+    Other(String),
+}
+
+/// The editor's answer to a [`Question`]. One that does not fit its question is an internal error
+/// to the agent, never silence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    /// A permission option's id.
+    Selected(String),
+    /// The turn was cancelled; also the answer to an elicitation that was closed.
+    Cancelled,
+    /// A read: the text asked for.
+    Text(Text),
+    /// A write is done.
+    Done,
+    /// A method beyond the protocol: its result.
+    Returned(Value),
+    /// A read, a write or such a method could not be done; the text goes to the agent.
+    Refused(String),
+    /// An elicitation's values.
+    Accepted(Value),
+    Declined,
+}

@@ -1,0 +1,104 @@
+//! What changes in a session while an agent works or after: messages, plans, commands, costs. Tool calls have
+//! a file of their own, `call`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigOption, Content, ToolCallPatch};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Role {
+    User,
+    Agent,
+    Thought,
+}
+
+/// One `session/update`, read tolerantly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Update {
+    /// A chunk of a message. Chunks with the same `message` belong together.
+    Message {
+        role: Role,
+        message: Option<String>,
+        content: Content,
+    },
+    /// `tool_call` and `tool_call_update` alike: given fields replace, absent ones stay.
+    ToolCall(Box<ToolCallPatch>),
+    /// The whole plan.
+    Plan(Vec<PlanItem>),
+    /// The whole list of slash commands.
+    Commands(Vec<SlashCommand>),
+    Mode(String),
+    Options(Vec<ConfigOption>),
+    /// `None` leaves a field as it was, `Some(None)` clears it.
+    Info {
+        title: Option<Option<String>>,
+        updated_at: Option<Option<String>>,
+    },
+    Usage {
+        used: u64,
+        size: u64,
+        cost: Option<Cost>,
+    },
+    Notice {
+        severity: Severity,
+        title: String,
+        description: Option<String>,
+    },
+    Compaction {
+        id: String,
+        status: Option<String>,
+        /// `None` leaves, `Some(None)` clears.
+        summary: Option<Option<String>>,
+        error: Option<Option<String>>,
+    },
+    CompactionSummary {
+        id: String,
+        text: String,
+    },
+    /// A kind this client does not know, or a known one too broken to read; it is in the log.
+    Unknown {
+        kind: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    pub amount: f64,
+    /// ISO 4217 as the agent wrote it.
+    pub currency: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanItem {
+    pub content: String,
+    pub priority: Priority,
+    pub status: PlanStatus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Priority {
+    High,
+    Medium,
+    Low,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PlanStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlashCommand {
+    pub name: String,
+    pub description: String,
+    pub hint: Option<String>,
+}

@@ -1,0 +1,69 @@
+//! What is computed in the background, and what comes of it. The computing itself is pure functions of the
+//! core.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{FileDiff, Gathered, OnDisk, Stamp, UnsavedText, Want};
+use crate::core::changes::TextEdit;
+use crate::core::changeset::{FileReview, Written};
+use crate::core::diff::Placed;
+use crate::core::locations::Look;
+use crate::core::reconcile::{Reconciled, Sides};
+use crate::core::text::Text;
+
+/// Computing for the background; pure functions of the core.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Work {
+    /// The smallest edits that turn `old` into `new` (`core::changes`).
+    Edits { old: String, new: String },
+    /// Where the diffs of one file stand in its text (`core::diff`).
+    Place { text: Text, diffs: Vec<FileDiff> },
+    /// What the text of one file was before the diffs that are in it (`core::changeset`).
+    Before { text: Text, diffs: Vec<FileDiff> },
+    /// Take what was written into the review of its file (`core::changeset`), or into a new one.
+    Review { file: Option<Box<FileReview>>, written: Written },
+    /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
+    Gather { wants: Vec<Want>, images: bool },
+    /// Which of these paths are there.
+    Exists { paths: Vec<PathBuf> },
+    /// The places in files that a command names in its raw output (`core::places`).
+    Places { output: Vec<u8>, cwd: PathBuf },
+    /// What there is at a path, and which lines of it these diffs touch: those of the hunk that is nearest
+    /// to a line, if there is one, else the first.
+    Look { path: PathBuf, diffs: Vec<FileDiff>, near: Option<u32> },
+    /// The clipboard's image, written to a new file in the folder.
+    Paste { folder: PathBuf },
+    /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
+    /// `known` says is not read.
+    Examine { path: PathBuf, encoding: String, known: Option<Stamp> },
+    /// In what state a file is that was just read or written; no text is read.
+    Stamp { path: PathBuf },
+    /// What an agent is told of unsaved edits (`core::mention`).
+    Mention(Vec<UnsavedText>),
+    /// What becomes of a buffer whose file another side has written (`core::reconcile`).
+    Reconcile(Box<Sides>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    Edits(Vec<TextEdit>),
+    Placed(Vec<Placed>),
+    Before(Text),
+    Examined(OnDisk),
+    Stamped(Option<Stamp>),
+    Mention(String),
+    Reconciled(Box<Reconciled>),
+    Reviewed(Box<FileReview>),
+    /// Else why not, fit for "couldn't undo ..: ".
+    PutBack(Result<(), String>),
+    /// In the order of the wants.
+    Gathered(Vec<Gathered>),
+    Exists(Vec<bool>),
+    /// The file, or why there is none (fit for "couldn't paste an image: …").
+    Pasted(Result<PathBuf, String>),
+    Looked(Look),
+    /// Of these, only places in files that are there.
+    Places(Vec<crate::core::places::Place>),
+}
