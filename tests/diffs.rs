@@ -297,6 +297,13 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
     assert!(windows(&mut chat.nvim).ends_with(", *fake"), "the cursor stays: {}", windows(&mut chat.nvim));
     chat.nvim.command("Acp diff next");
     chat.nvim.wait_until(|nvim| windows(nvim).starts_with("b.txt diff, b.txt diff"), "the other file");
+    // What is typed meanwhile is no part of what is proposed.
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("call win_gotoid(win_getid(1))");
+    chat.nvim.input("ggOmine<Esc>");
+    let proposed = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.winbufnr(2), 0, -1, true), ' ')";
+    let wanted = Some("mine uno DUE");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(proposed, []).as_str() == wanted, "the proposal to follow");
     chat.nvim.command("Acp reject");
     chat.nvim.wait_until(|nvim| !windows(nvim).contains("diff"), "nothing side by side");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n");
