@@ -539,6 +539,61 @@ fn what_cannot_be_saved_is_an_error_and_the_text_is_kept() {
     assert_eq!((chat.nvim.buffer_text(buf), chat.project.read("a.txt")), ("one".into(), "one\n".into()));
 }
 
+/// Runs with what root may do taken away from all that it starts, so that permissions count for
+/// whoever runs the tests.
+#[cfg(target_os = "linux")]
+fn without_privileges(test: impl FnOnce() + Send + 'static) {
+    const OVERRIDE_PERMISSIONS: [libc::c_ulong; 3] = [1, 2, 3];
+    let run = move || {
+        for capability in OVERRIDE_PERMISSIONS {
+            // SAFETY: it changes nothing but what the children of this thread may be given. Whoever is
+            // not root is refused, and has none of them.
+            unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+        }
+        test();
+    };
+    if let Err(panic) = std::thread::spawn(run).join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_permissions_forbid_to_save_is_an_error_and_loses_nothing() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+    without_privileges(|| {
+        let steps = turns([write("w", "in/a.txt", "two\n"), write("w2", "in/a.txt", "three\n")]);
+        let mut chat = Scripted::new(&[("in/a.txt", "one\n")], steps);
+        let buf = open(&mut chat.nvim, "in/a.txt");
+        let (file, folder) = (chat.project.file("in/a.txt"), chat.project.file("in"));
+        let allow = |modes: [u32; 2]| {
+            set_permissions(&folder, Permissions::from_mode(0o700)).expect("a folder of ours");
+            set_permissions(&file, Permissions::from_mode(modes[0])).expect("a file of ours");
+            set_permissions(&folder, Permissions::from_mode(modes[1])).expect("a folder of ours");
+        };
+        // After it was opened: what is open and protected is 'readonly' already.
+        allow([0o444, 0o555]);
+        chat.chat();
+        turn(&mut chat, 1);
+        let error = chat.answer("w")["error"]["message"].to_string();
+        assert!(error.contains("could not be saved: permission denied"), "{error}");
+        assert_eq!(
+            (chat.nvim.buffer_text(buf), chat.project.read("in/a.txt")),
+            ("two".into(), "one\n".into())
+        );
+        assert_eq!(chat.nvim.exec_lua("return vim.bo[...].modified", [buf.into()]), true.into());
+        chat.nvim.wait_for_screen("in/a.txt holds the agent's change");
+        // Once it is allowed, the user can save it, and so can the agent.
+        allow([0o644, 0o755]);
+        chat.nvim.exec_lua("vim.api.nvim_buf_call(..., function() vim.cmd.write() end)", [buf.into()]);
+        assert_eq!(chat.project.read("in/a.txt"), "two\n");
+        turn(&mut chat, 2);
+        assert_eq!(chat.answer("w2")["result"], json!({}));
+        assert_eq!(chat.project.read("in/a.txt"), "three\n");
+    });
+}
+
 #[test]
 fn what_somebody_else_wrote_meanwhile_is_merged_and_not_overwritten() {
     let steps = turns([read("r", "a.txt"), write("w", "a.txt", "one\ntwo\nTHREE\n"), read("r2", "a.txt")]);

@@ -565,7 +565,7 @@ fn the_keys_are_read_in_a_small_window_that_scrolls_and_q_closes() {
     chat.nvim.input("<Esc>g?");
     chat.nvim.wait_for_screen("Ask again");
     looks(&mut chat.nvim, "keys-80x24");
-    assert!(chat.nvim.groups_of("<C-p>").contains(&"Special".to_owned()));
+    assert!(chat.nvim.groups_of("<C-q>").contains(&"Special".to_owned()));
     chat.nvim.input("G");
     chat.nvim.wait_for_screen("q closes this");
     chat.nvim.input("q");

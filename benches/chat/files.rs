@@ -74,10 +74,14 @@ pub fn terminal(subject: Subject, bytes: usize) -> Values {
         Subject::OwnTerminal => ["sh", "-c", &code, ""],
         _ => ["--time", out.to_str().expect("a path in UTF-8"), "--polls", &code],
     };
-    let mut values = at_once(&Stage::open(subject, &args).prompt_and_rest(Clock::Ticking));
+    let measured = Stage::open(subject, &args).prompt_and_rest(Clock::Ticking);
+    let mut values = at_once(&measured);
+    values.push(("peak MB", measured.peak_mb));
     if subject != Subject::OwnTerminal {
         let report: Value = serde_json::from_str(&project.read("times.json")).expect("JSON");
-        values.insert(1, ("poll p50 ms", times(&report).at(50)));
+        let times = times(&report);
+        values.insert(1, ("poll p50 ms", times.at(50)));
+        values.insert(2, ("poll max ms", times.at(100)));
     }
     values
 }

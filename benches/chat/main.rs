@@ -1,4 +1,5 @@
-//! What the chat costs: `cargo bench --bench chat -- [scenario...] [--runs N] [--quick] [--json FILE]`.
+//! What the chat costs: `cargo bench --bench chat -- [scenario...] [--runs N] [--quick] [--json FILE]
+//! [--printed BYTES]`, the last for `terminal`.
 //! Every run is a fresh Neovim with a screen attached, and beside the plugin the plain Lua of `floor.lua`
 //! does the least that is possible, so that figures of different machines can be compared.
 
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
 
 fn read(args: impl Iterator<Item = String>) -> Result<Wanted, String> {
     let mut wanted = Wanted { scenarios: Vec::new(), subjects: None, size: Size::FULL, json: None };
-    let mut runs = None;
+    let (mut runs, mut printed) = (None, None);
     let mut args = args;
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} wants a value"));
@@ -74,6 +75,11 @@ fn read(args: impl Iterator<Item = String>) -> Result<Wanted, String> {
             "--runs" => {
                 let text = value()?;
                 runs = Some(text.parse().map_err(|_| format!("--runs wants a number, not {text}"))?);
+            }
+            "--printed" => {
+                let text = value()?;
+                let number = text.parse().map_err(|_| format!("--printed wants bytes, not {text}"))?;
+                printed = Some(number);
             }
             "--only" => {
                 let name = value()?;
@@ -90,6 +96,7 @@ fn read(args: impl Iterator<Item = String>) -> Result<Wanted, String> {
         wanted.scenarios = Scenario::ALL.to_vec();
     }
     wanted.size.runs = runs.unwrap_or(wanted.size.runs);
+    wanted.size.printed = printed.unwrap_or(wanted.size.printed);
     Ok(wanted)
 }
 

@@ -24,12 +24,43 @@ local function all_ms()
   return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
 end
 
+--- The most that was ever resident, in MB; what is now, where the system does not tell.
+local function peak()
+  local file = io.open("/proc/self/status")
+  local kilobytes = file and file:read("*a"):match("VmHWM:%s*(%d+)")
+  if file then
+    file:close()
+  end
+  return kilobytes and kilobytes / 1024 or uv.resident_set_memory() / 2 ^ 20
+end
+
 local M = {}
 
 --- The time as the agent writes it into its text: units of ten microseconds, the last eight digits.
 function M.stamp()
   local sec, usec = uv.gettimeofday()
   return (sec * 100000 + math.floor(usec / 10)) % 100000000
+end
+
+--- Calls back once the main thread has next to nothing to do.
+function M.when_at_rest(act)
+  local rest, before = assert(uv.new_timer()), main_ms()
+  rest:start(100, 100, function()
+    local main = main_ms()
+    -- Less than a tenth of the time, of which the ticks are a part.
+    if main - before < 10 then
+      rest:close()
+      act()
+    end
+    before = main
+  end)
+end
+
+--- Says so to the driver.
+function M.tell_at_rest()
+  M.when_at_rest(vim.schedule_wrap(function()
+    vim.rpcnotify(0, "rested")
+  end))
 end
 
 local begun, shown
@@ -63,22 +94,10 @@ function M.run(last, ticks, act)
       gap_ms = gap,
       shown_ms = shown and (shown - begun) / 1e6 or 0,
       memory_mb = (uv.resident_set_memory() - start.memory) / 2 ^ 20,
+      peak_mb = peak() - start.memory / 2 ^ 20,
     }
     vim.schedule(function()
       vim.rpcnotify(0, "measured", result)
-    end)
-  end
-
-  local function report_at_rest()
-    local rest, before = assert(uv.new_timer()), main_ms()
-    rest:start(100, 100, function()
-      local main = main_ms()
-      -- Less than a tenth of the time, of which the ticks are a part.
-      if main - before < 10 then
-        rest:close()
-        report()
-      end
-      before = main
     end)
   end
 
@@ -90,7 +109,7 @@ function M.run(last, ticks, act)
         for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 8), stop, false)) do
           if vim.endswith(line, last) then
             found = uv.hrtime()
-            report_at_rest()
+            M.when_at_rest(report)
             return true
           end
         end
@@ -113,6 +132,38 @@ function M.answer_question()
       choose(items[1], 1)
     end)
   end
+end
+
+--- The middle one of what some runs of a function cost the main thread, with what comes of it in the next ticks, in ms.
+local function cost_of(count, act)
+  local costs = {}
+  for i = 1, count do
+    local before = main_ms()
+    act()
+    vim.cmd.redraw()
+    vim.wait(30)
+    costs[i] = main_ms() - before
+  end
+  table.sort(costs)
+  return costs[math.floor((count + 1) / 2)]
+end
+
+--- What a scroll by half a window costs in the middle of a buffer that is shown.
+function M.scroll_cost(buf)
+  local win = vim.fn.bufwinid(buf)
+  api.nvim_set_current_win(win)
+  api.nvim_win_set_cursor(win, { math.floor(api.nvim_buf_line_count(buf) / 2), 0 })
+  return cost_of(20, function()
+    vim.cmd.normal({ vim.keycode("<C-d>"), bang = true })
+  end)
+end
+
+--- What it costs to show what `toggle` hides and shows.
+function M.open_cost(toggle)
+  return cost_of(10, function()
+    toggle()
+    toggle()
+  end)
 end
 
 local NS = api.nvim_create_namespace("bench")

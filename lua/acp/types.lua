@@ -89,6 +89,13 @@
 ---@field older_prompt? acp.Key
 ---@field newer_prompt? acp.Key
 ---@field take_back? acp.Key
+---@field queue? acp.Key
+---@field queue_edit? acp.Key
+---@field queue_remove? acp.Key
+---@field queue_up? acp.Key
+---@field queue_down? acp.Key
+---@field queue_send? acp.Key
+---@field queue_close? acp.Key
 ---@field next_mode? acp.Key
 ---@field follow? acp.Key
 ---@field locations? acp.Key

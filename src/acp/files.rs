@@ -138,11 +138,12 @@ impl FileRequest {
             FileWork::Read { line, limit, missing_is_empty, .. } => {
                 match disk::read(&resolved, line, limit) {
                     Ok(read) => {
-                        shared.watch.touched(session, resolved, Some(read.content));
+                        shared.watch.touched(session, resolved.clone(), Some(read.content));
                         let (before, created, after) = (None, false, None);
                         shared.mailbox.post(Event::FileServed {
                             session,
                             path,
+                            resolved,
                             access,
                             created,
                             before,
@@ -163,11 +164,12 @@ impl FileRequest {
                     Ok(written) => {
                         let Written { before, created, after, content } = written;
                         writing.done(content);
-                        shared.watch.touched(session, resolved, Some(content));
+                        shared.watch.touched(session, resolved.clone(), Some(content));
                         let (before, after) = (before.map(Into::into), after.map(Into::into));
                         shared.mailbox.post(Event::FileServed {
                             session,
                             path,
+                            resolved,
                             access,
                             created,
                             before,

@@ -61,6 +61,7 @@ fn keys() -> String {
             [Pane::Prompt] => "prompt",
             [Pane::Transcript] => "transcript",
             [Pane::File] => "file",
+            [Pane::Queue] => "queue",
             [Pane::Review] => "review",
             _ => "both",
         };

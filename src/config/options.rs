@@ -32,6 +32,8 @@ pub enum Pane {
     Prompt,
     File,
     Review,
+    /// The list of the prompts that wait.
+    Queue,
 }
 
 pub const KEYS: &[KeySpec] = &[
@@ -276,6 +278,56 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n", "i"],
         default: &["<Up>"],
         about: "In an empty prompt: take back the last prompt that waits. Else: one line up.",
+    },
+    KeySpec {
+        name: "queue",
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n", "i"],
+        default: &["<C-q>"],
+        about: "Go to the prompts that wait, where each can be edited, moved and removed; see |acp-queue|.",
+    },
+    KeySpec {
+        name: "queue_edit",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Take the waiting prompt at the cursor back into the prompt.",
+    },
+    KeySpec {
+        name: "queue_remove",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["dd", "x"],
+        about: "Remove the waiting prompt at the cursor; the history keeps it.",
+    },
+    KeySpec {
+        name: "queue_up",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["K"],
+        about: "Have the waiting prompt at the cursor sent earlier.",
+    },
+    KeySpec {
+        name: "queue_down",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["J"],
+        about: "Have the waiting prompt at the cursor sent later.",
+    },
+    KeySpec {
+        name: "queue_send",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["s"],
+        about: "Send the waiting prompt at the cursor now: into the turn where the agent can be steered, else \
+                the turn is stopped for it.",
+    },
+    KeySpec {
+        name: "queue_close",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["q", "<Esc>"],
+        about: "Go back to the prompt.",
     },
     KeySpec {
         name: "next_mode",

@@ -311,6 +311,7 @@ mod sizes_and_keys {
             ("older_prompt", "<C-p>"),
             ("newer_prompt", "<C-n>"),
             ("take_back", "<Up>"),
+            ("queue", "<C-q>"),
             ("next_mode", "<S-Tab>"),
             ("help", "g?"),
         ];

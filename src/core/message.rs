@@ -277,6 +277,8 @@ pub enum Event {
     FileServed {
         session: SessionKey,
         path: PathBuf,
+        /// The same without links.
+        resolved: PathBuf,
         access: Access,
         /// Of a write: there was no file before.
         created: bool,

@@ -15,6 +15,7 @@ mod panel;
 mod panel_edits;
 pub mod preview;
 mod prompts;
+pub mod queue;
 mod reading;
 mod review;
 mod sessions;
@@ -249,6 +250,9 @@ impl App {
         if let "next_hunk" | "previous_hunk" = name {
             return self.step_hunk(name == "next_hunk");
         }
+        if let Some(done) = self.queue_key(name) {
+            return done;
+        }
         if let Some(done) = self.panel_key(name) {
             return done;
         }
@@ -279,6 +283,7 @@ impl App {
             "older_prompt" => self.browse(key, true),
             "newer_prompt" => self.browse(key, false),
             "take_back" => self.take_back_or_up(key),
+            "queue" => self.open_queue(),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {

@@ -50,6 +50,7 @@ use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::earlier::Gathering;
 use crate::nvim::actions::preview::Preview;
+use crate::nvim::actions::queue::QueueList;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
@@ -84,6 +85,7 @@ pub struct App {
     pub terminals: Terminals,
     pub asking: Asking,
     pub plan: Option<Pinned>,
+    pub queue_list: Option<QueueList>,
     pub signals: signals::Signals,
     /// The session that the call under way is about, where it says so.
     pub meant: Option<SessionKey>,
@@ -219,6 +221,7 @@ impl App {
             terminals: Terminals::default(),
             asking: Asking::default(),
             plan: None,
+            queue_list: None,
             signals: signals::Signals::default(),
             meant: None,
             effects: VecDeque::new(),
@@ -358,6 +361,16 @@ impl App {
                 editor.notify(&format!("an autocommand for {pattern} failed: {error}"), Level::Error);
             }
         }));
+    }
+
+    /// Whether there are any `User` autocommands. What cannot be told counts as some.
+    pub fn has_listeners(&self) -> bool {
+        let any = || -> Result<bool> {
+            let events = self.editor.table([("event", self.editor.string("User")?)])?;
+            let all: mlua::Table = self.editor.api("nvim_get_autocmds", events)?;
+            Ok(all.raw_len() > 0)
+        };
+        any().unwrap_or(true)
     }
 
     /// What `require("acp").status()` gives: the session used last comes first.

@@ -313,6 +313,12 @@ pub fn is_modified(editor: &Editor, buf: Buf) -> bool {
 /// Saves a buffer whose text is the agent's; `with_autocmds` lets formatters change it first.
 pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Result<(), String> {
     let name = editor.buf_name(buf);
+    // The ! below is for the time of the file, not for what its permissions forbid: Neovim would change
+    // them for it. It looks at them itself whenever it saves.
+    let is_protected = editor.func::<i64>("filewritable", name.as_str()).is_ok_and(|can| can == 0);
+    if is_protected && editor.func::<i64>("filereadable", name.as_str()).is_ok_and(|can| can == 1) {
+        return Err("permission denied; make the file writable".to_owned());
+    }
     if let Some(folder) = Path::new(&name).parent()
         && !folder.exists()
     {

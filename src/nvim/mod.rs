@@ -177,7 +177,22 @@ fn watch(editor: &Editor) -> Result<()> {
     on(&["QuitPre"], |app, _| app.quitting())?;
     on_window_closed(editor, group)?;
     on_look(editor, group)?;
-    on(&["ColorScheme"], |app, _| groups::define(&app.editor))
+    on(&["ColorScheme"], |app, _| groups::define(&app.editor))?;
+    on_background_set(editor, group)
+}
+
+/// Without a colour scheme another 'background' comes without the event of one.
+fn on_background_set(editor: &Editor, group: i64) -> Result<()> {
+    let callback = editor.lua.create_function(|_, _: mlua::Value| {
+        run(|app| groups::define(&app.editor));
+        Ok(())
+    })?;
+    let options = editor.table([
+        ("group", mlua::Value::Integer(group)),
+        ("pattern", editor.string("background")?),
+        ("callback", mlua::Value::Function(callback)),
+    ])?;
+    editor.api::<mlua::Value>("nvim_create_autocmd", ("OptionSet", options)).map(drop)
 }
 
 /// Tells of a window that is about to be closed; an autocommand's `match` is its id then.
@@ -247,15 +262,15 @@ fn drain() -> Result<()> {
         OVERDUE.set(true);
         return Ok(());
     }
-    let until = Instant::now() + BUDGET;
+    let began = Instant::now();
     while let Some(event) = mailbox.take() {
         guarded(|| enter(|app| app.handle(event)));
-        if Instant::now() >= until {
+        if began.elapsed() >= BUDGET {
             mailbox.rouse();
             break;
         }
     }
-    guarded(|| enter(App::frame_due));
+    guarded(|| enter(|app| app.frame_due_after(began.elapsed())));
     Ok(())
 }
 

@@ -182,19 +182,22 @@ impl Line {
     }
 
     async fn take(&mut self, request: FileRequest) {
+        let (shared, editor) = (self.shared.clone(), self.editor.clone());
         // A panic drops the reply, which answers the agent.
-        let located = spawn_blocking(move || {
-            let located = request.roots().locate(request.work.path());
-            (request, located)
-        });
-        match located.await {
-            Ok((request, Ok(Located::Inside(resolved)))) => self.serve(request, resolved).await,
-            Ok((request, Ok(Located::Outside(resolved)))) => {
-                self.waiting.push_back(Waiting { request, resolved });
-                self.go_on(self.waiting.len() - 1).await;
+        let outside = spawn_blocking(move || match request.roots().locate(request.work.path()) {
+            Ok(Located::Inside(resolved)) => {
+                request.serve(&shared, resolved, &editor);
+                None
             }
-            Ok((request, Err(error))) => request.refuse(&error),
-            Err(_) => {}
+            Ok(Located::Outside(resolved)) => Some(Waiting { request, resolved }),
+            Err(error) => {
+                request.refuse(&error);
+                None
+            }
+        });
+        if let Ok(Some(waiting)) = outside.await {
+            self.waiting.push_back(waiting);
+            self.go_on(self.waiting.len() - 1).await;
         }
     }
 

@@ -24,8 +24,13 @@ const SECTIONS: &[Section] = &[
     },
     Section {
         title: "Ask again",
-        words: &[("", "While the agent works, what you send waits in line, and stands above the prompt.")],
-        keys: &["take_back", "older_prompt", "newer_prompt"],
+        words: &[("", "While the agent works, what you send waits in line, and stands under the prompt.")],
+        keys: &["take_back", "queue", "older_prompt", "newer_prompt"],
+    },
+    Section {
+        title: "In the list of what waits",
+        words: &[],
+        keys: &["queue_edit", "queue_remove", "queue_up", "queue_down", "queue_send", "queue_close"],
     },
     Section {
         title: "Read",

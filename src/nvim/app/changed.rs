@@ -47,6 +47,9 @@ pub fn plain_lines(text: &Text) -> Text {
     }
 }
 
+/// More ranges than this are only put together for somebody: each is a table of Lua's.
+const MANY: usize = 50;
+
 impl App {
     pub(super) fn changed(&mut self, change: Change) -> Result<()> {
         self.checkpoint(&change)?;
@@ -57,6 +60,9 @@ impl App {
             follow::list(&self.editor, buf)?;
         }
         self.refresh_diffs(session, &path)?;
+        if ranges.len() > MANY && !self.has_listeners() {
+            return Ok(());
+        }
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();
         let call = call
             .and_then(|entry| self.sessions.get(&session)?.entry(entry)?.tool())

@@ -14,7 +14,7 @@ use crate::core::message::{
 use crate::core::session::{LoggedIn, Moment};
 use crate::core::transcript::readable;
 use crate::nvim::editor::Level;
-use crate::nvim::files::{Task, canonical};
+use crate::nvim::files::Task;
 use crate::nvim::terminal::Program;
 
 impl App {
@@ -126,15 +126,14 @@ impl App {
                 self.terminal_ended((session, terminal), exit)?;
             }
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
-            Event::FileServed { session: key, path, access, created, before, after } => {
+            Event::FileServed { session: key, path, resolved, access, created, before, after } => {
                 let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
                 self.file_visited(key, &path, None, verb)?;
                 if access == Access::Wrote {
-                    let path = canonical(&path);
                     self.changed(Change {
                         session: key,
                         call: None,
-                        path,
+                        path: resolved,
                         buf: None,
                         held: (
                             before

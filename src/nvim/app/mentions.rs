@@ -1,7 +1,7 @@
 //! Unsaved edits when a prompt goes out: agents that read the disk do not see them, so they are told, or
 //! the buffers are saved. A prompt that waits for its differences to be worked out is held here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 
 use mlua::Result;
@@ -10,8 +10,7 @@ use super::edits::stamp_of;
 use super::{App, Job};
 use crate::config::Unsaved;
 use crate::core::context::file_uri;
-use crate::core::message::{Command, Content, SessionKey, Severity, UnsavedText, Work};
-use crate::core::text::Text;
+use crate::core::message::{Command, Content, JobId, SessionKey, Severity, UnsavedText, Work};
 use crate::nvim::editor::Buf;
 use crate::nvim::files::{canonical, is_modified, save};
 
@@ -64,19 +63,42 @@ impl App {
             return Ok(Some(Command::Prompt { session, content }));
         }
         self.mentions.0.insert(session, ticks);
-        let mut files = Vec::new();
+        let mut files = VecDeque::new();
         let mut names = Vec::new();
         for (path, buf) in unsaved {
             let name = self.short_name(Some(session), &path);
             let is_short = self.editor.line_count(buf)? <= LONGEST;
             let base = self.files.held(&path).and_then(|held| held.saved.clone()).filter(|_| is_short);
-            let ours = if base.is_some() { self.editor.text(buf)? } else { None };
-            files.push(UnsavedText { name: name.clone(), saved: base, ours: ours.map(Text::from) });
+            files.push_back((UnsavedText { name: name.clone(), saved: base, ours: None }, buf));
             names.push(name);
         }
         let job = self.next_job(Job::Mention(Mention { session, content, names }));
-        self.dispatch(Command::Compute { job, work: Work::Mention(files) })?;
+        self.read_unsaved(job, files, Vec::new())?;
         Ok(None)
+    }
+
+    /// Reads the buffers one after the other, and has it worked out in the background what they differ in.
+    fn read_unsaved(
+        &mut self,
+        job: JobId,
+        mut left: VecDeque<(UnsavedText, Buf)>,
+        mut done: Vec<UnsavedText>,
+    ) -> Result<()> {
+        while let Some((mut file, buf)) = left.pop_front() {
+            if file.saved.is_some() {
+                return self.with_text(buf, move |app, snapshot| {
+                    file.ours = snapshot.map(|snapshot| snapshot.text.body());
+                    done.push(file);
+                    app.read_unsaved(job, left, done)
+                });
+            }
+            done.push(file);
+        }
+        // It may have been sent without, to be cancelled.
+        if self.jobs.contains_key(&job) {
+            self.dispatch(Command::Compute { job, work: Work::Mention(done) })?;
+        }
+        Ok(())
     }
 
     pub(super) fn mentioned(&mut self, mention: Mention, text: String) -> Result<()> {

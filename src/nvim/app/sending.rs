@@ -149,6 +149,22 @@ impl App {
         let path = crate::nvim::files::Files::path_of(&self.editor, buf);
         let name = path.as_ref().map_or_else(|| format!("buffer {}", buf.0), |path| self.name_in(key, path));
         let count = self.editor.line_count(buf)?;
+        let link = |path: &Path, bytes: usize| {
+            Gathered::Content(Content::Link {
+                name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                uri: file_uri(path, None),
+                title: None,
+                mime: None,
+                size: Some(bytes as u64),
+            })
+        };
+        // What is surely too long need not be read for it.
+        let bytes = self.editor.byte_count(buf, count);
+        if let (Some(path), None) = (&path, lines)
+            && bytes > 2 * MOST_TEXT
+        {
+            return Ok(link(path, bytes));
+        }
         let text = match lines {
             Some(lines) if lines.first > count => {
                 return Ok(Gathered::Refused(format!("{name} ends at line {count}; give other lines")));
@@ -163,13 +179,7 @@ impl App {
         };
         if text.len() > MOST_TEXT {
             return Ok(match (path, lines) {
-                (Some(path), None) => Gathered::Content(Content::Link {
-                    name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                    uri: file_uri(&path, None),
-                    title: None,
-                    mime: None,
-                    size: Some(text.len() as u64),
-                }),
+                (Some(path), None) => link(&path, text.len()),
                 _ => Gathered::Refused(format!(
                     "{name} has {}, and {} may be sent along; give fewer lines",
                     size(text.len() as u64),

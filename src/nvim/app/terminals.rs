@@ -21,8 +21,8 @@ const LONG: Duration = Duration::from_millis(1000);
 /// How long the end of a command stays in sight where its window closes by itself.
 const LINGER: Duration = Duration::from_millis(1500);
 
-/// Between two pieces of a terminal's output.
-const PACE: Duration = Duration::from_millis(16);
+/// Between two pieces of a terminal's output, of which two are what comes in a frame.
+const PACE: Duration = Duration::from_millis(8);
 
 impl App {
     pub(super) fn terminal_started(&mut self, key: Key, program: Program) -> Result<()> {
@@ -96,8 +96,8 @@ impl App {
         Ok(())
     }
 
-    /// Gives windows what they lack of their terminals' output: a piece now, the next ones a frame later
-    /// each.
+    /// Gives windows what they lack of their terminals' output: a piece now, the next ones half a frame
+    /// later each.
     pub(super) fn feed_terminals(&mut self) -> Result<()> {
         if self.terminals.feeding {
             return Ok(());
