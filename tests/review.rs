@@ -277,6 +277,41 @@ fn an_agent_that_writes_itself_is_believed_by_its_diffs_also_before_the_file_is_
 }
 
 #[test]
+fn what_agents_did_to_files_that_nobody_opened_is_reviewed_and_undone_too() {
+    let edit = |call: &str, file: &str, old: Value, new: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": call, "title": format!("Edit {file}"),
+            "kind": "edit", "status": "completed", "content": [
+                { "type": "diff", "path": format!("$PROJECT/{file}"), "oldText": old, "newText": new },
+            ] }))
+    };
+    let mut chat = Scripted::new(
+        &[("b.txt", "uno\nDUE\ntre\n"), ("c.txt", "fresh\n")],
+        steps([
+            prompt(),
+            edit("1", "b.txt", json!("due"), "DUE"),
+            edit("2", "gone.txt", json!("old\n"), ""),
+            says("Changed."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | Acp review");
+    chat.nvim.wait_for_screen("Review: 2 files · 2 hunks");
+    let screen = chat.nvim.screen();
+    for part in ["- due", "+ DUE", "gone.txt  1 hunk · +0 -1 · deleted", "- old"] {
+        assert!(screen.contains(part), "{part:?} is missing in\n{screen}");
+    }
+    chat.nvim.input("X");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+    assert_eq!(chat.project.read("b.txt"), "uno\ndue\ntre\n");
+    let gone = chat.project.file("gone.txt");
+    chat.nvim.wait_until(|_| gone.exists(), "the deleted file to come back");
+    assert_eq!(chat.project.read("gone.txt"), "old\n");
+}
+
+#[test]
 fn what_was_undone_is_told_to_the_agent_with_the_next_prompt() {
     let mut chat = written();
     chat.nvim.input("gg]c");

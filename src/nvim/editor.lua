@@ -321,6 +321,20 @@ return {
     end
   end,
 
+  -- Calls a function when the user has changed a buffer; without one, no more.
+  when_typed = function(buf, callback)
+    local group = api.nvim_create_augroup("acp.split." .. buf, { clear = true })
+    if callback and api.nvim_buf_is_valid(buf) then
+      api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+        group = group,
+        buffer = buf,
+        callback = function()
+          callback()
+        end,
+      })
+    end
+  end,
+
   -- Runs an Ex command in a window without going there.
   in_window = function(win, command)
     api.nvim_win_call(win, function()

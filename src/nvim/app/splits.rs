@@ -10,12 +10,12 @@ use super::App;
 use crate::config::DiffStyle;
 use crate::core::diff::{Placed, PlacedState};
 use crate::core::entry::EntryId;
-use crate::core::message::SessionKey;
+use crate::core::message::{FileDiff, SessionKey};
 use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::files::canonical;
 use crate::nvim::review::split::{Beside, Split};
-use crate::nvim::{follow, later};
+use crate::nvim::{follow, later, run};
 
 const NOTHING: &str = "nothing is left to decide; agents' changes are all kept or undone";
 
@@ -156,15 +156,28 @@ impl App {
         paths.into_iter().collect()
     }
 
+    fn proposed_diffs(&self, key: SessionKey, call: EntryId, path: &Path) -> Vec<FileDiff> {
+        let session = self.sessions.get(&key);
+        let tool = session.and_then(|session| session.entry(call)).and_then(|entry| entry.tool());
+        let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
+        let of_file = |diff: &&FileDiff| canonical(&cwd.join(&diff.path)) == path;
+        tool.into_iter().flat_map(|tool| tool.diffs()).filter(of_file).cloned().collect()
+    }
+
+    /// The user has changed the file that a proposal stands beside: it is another text, too.
+    fn propose_again(&mut self) -> Result<()> {
+        let Some(split) = &self.reviews.split else { return Ok(()) };
+        let Beside::Proposed(key, call) = split.beside else { return Ok(()) };
+        let buf = split.buf;
+        let diffs = self.proposed_diffs(key, call, &split.path.clone());
+        if diffs.is_empty() { Ok(()) } else { self.place_diffs(key, call, buf, diffs) }
+    }
+
     /// Has another file of a call shown beside what it is to become.
     fn propose_beside(&mut self, key: SessionKey, call: EntryId, path: &Path) -> Result<()> {
         let win = self.reviews.split.as_ref().map(|split| split.win);
         self.close_split()?;
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
-        let Some(tool) = session.entry(call).and_then(|entry| entry.tool()) else { return Ok(()) };
-        let cwd = &session.place.cwd;
-        let diffs: Vec<_> =
-            tool.diffs().filter(|diff| canonical(&cwd.join(&diff.path)) == path).cloned().collect();
+        let diffs = self.proposed_diffs(key, call, path);
         let buf = follow::load(&self.editor, path)?;
         self.buffer_loaded(buf)?;
         self.window_for(buf, win)?;
@@ -217,6 +230,11 @@ impl App {
         let title = format!("{name}: {agent} proposes{more}");
         let split = Split::open(&self.editor, (path.clone(), &name), beside, (win, buf), lines, &title)?;
         self.reviews.split = Some(split);
+        let again = self.editor.lua.create_function(|_, ()| {
+            run(App::propose_again);
+            Ok(())
+        })?;
+        self.editor.helper::<()>("when_typed", (buf, again))?;
         self.draw_again(&path)?;
         Ok(true)
     }
@@ -248,6 +266,7 @@ impl App {
 
     fn end_split(&mut self, split: Split) -> Result<()> {
         let path = split.path.clone();
+        self.editor.helper::<()>("when_typed", split.buf)?;
         split.close(&self.editor)?;
         self.draw_again(&path)
     }

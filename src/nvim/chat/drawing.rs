@@ -222,7 +222,8 @@ impl Chat {
         }
         let row = if self.canvas.shown.is_empty() { 0 } else { editor.line_count(self.transcript)? };
         let mut arrivals = Arrivals::at(self.transcript, row);
-        let (mut regions, mut pictured) = (Vec::new(), Vec::new());
+        let mut regions = Vec::new();
+        let mut framed = Vec::new();
         let entries = session.entries();
         for (index, entry) in entries.iter().enumerate().skip(first) {
             // What may go on growing is coloured as it does.
@@ -234,7 +235,7 @@ impl Chat {
             let drawing = self.look(session, EntryId(index), entry, style, tails);
             arrivals.add(index, &drawing);
             if !drawing.pictures.is_empty() {
-                pictured.push((EntryId(index), drawing.clone()));
+                framed.push((EntryId(index), drawing.lines.len(), drawing.pictures));
             }
             regions.push(match entry.stream() {
                 Some(text) => Region { streamed: ready(text).len(), ..Region::empty() },
@@ -264,9 +265,9 @@ impl Chat {
             self.canvas.drawn[index].start = Some(start);
             self.canvas.shown.push(index);
         }
-        for (id, drawing) in pictured {
+        for (id, rows, pictures) in framed {
             let start = self.start_row(editor, id)?;
-            self.picture(editor, id, start, &drawing);
+            self.picture(editor, id, start..start + rows, &pictures);
         }
         Ok(())
     }
@@ -339,16 +340,16 @@ impl Chat {
     ) -> Result<()> {
         let row = self.make_room(editor, id, &drawing.lines)?;
         self.colour(editor, highlight, id.0, row, &drawing)?;
-        self.picture(editor, id, row, &drawing);
+        self.picture(editor, id, row..row + drawing.lines.len(), &drawing.pictures);
         self.canvas.drawn[id.0].lines = std::mem::take(&mut drawing.lines);
         Ok(())
     }
 
     /// Has the images of an entry drawn in place, if something can do that.
-    fn picture(&mut self, editor: &Editor, id: EntryId, start: usize, drawing: &Drawing) {
-        let had = std::mem::replace(&mut self.canvas.drawn[id.0].pictures, !drawing.pictures.is_empty());
-        if had || !drawing.pictures.is_empty() {
-            images::place(editor, self.transcript, start..start + drawing.lines.len(), &drawing.pictures);
+    fn picture(&mut self, editor: &Editor, id: EntryId, rows: Range<usize>, pictures: &[(usize, Picture)]) {
+        let had = std::mem::replace(&mut self.canvas.drawn[id.0].pictures, !pictures.is_empty());
+        if had || !pictures.is_empty() {
+            images::place(editor, self.transcript, rows, pictures);
         }
     }
 
@@ -453,7 +454,7 @@ impl Chat {
         let (from, to) = (start as i64, (start + new.len()) as i64);
         editor.clear_namespace(self.transcript, self.canvas.marks, from, to)?;
         self.colour(editor, highlight, id.0, start, &drawing)?;
-        self.picture(editor, id, start, &drawing);
+        self.picture(editor, id, start..start + drawing.lines.len(), &drawing.pictures);
         self.canvas.drawn[id.0].lines = drawing.lines;
         Ok(())
     }

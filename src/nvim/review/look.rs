@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use mlua::{Function, Result, Table, Value};
+use mlua::{Function, Result, Table};
 
 use crate::nvim::editor::{Buf, Editor, Win};
 
@@ -88,7 +88,7 @@ impl Look {
             let info: Vec<Table> = editor.func("getwininfo", win).ok()?;
             let info = info.first()?;
             let (width, aside): (usize, usize) = (info.get("width").ok()?, info.get("textoff").ok()?);
-            Some(width.saturating_sub(aside + signs_to_come(editor, win, buf)))
+            Some(width.saturating_sub(aside.max(with_signs(editor, win, buf).unwrap_or_default())))
         });
         let is_plain = editor.buf_option::<String>(buf, "syntax").is_ok_and(|syntax| syntax == "OFF");
         let filetype = match is_plain {
@@ -168,15 +168,19 @@ impl Look {
     }
 }
 
-/// The cells that signs will take that are yet to be drawn.
-fn signs_to_come(editor: &Editor, win: Win, buf: Buf) -> usize {
-    let any = || -> Result<bool> {
-        let first = editor.table([("type", editor.string("sign")?), ("limit", Value::Integer(1))])?;
-        let marks: Table = editor.api("nvim_buf_get_extmarks", (buf, -1, 0, -1, first))?;
-        Ok(marks.raw_len() > 0)
+/// What stands beside a window's text once it has signs: Neovim counts those only when it has drawn them.
+fn with_signs(editor: &Editor, win: Win, buf: Buf) -> Result<usize> {
+    if !editor.win_option::<String>(win, "signcolumn")?.starts_with("auto") {
+        return Ok(0);
+    }
+    let numbers = if editor.win_option(win, "number")? || editor.win_option(win, "relativenumber")? {
+        let digits = editor.line_count(buf)?.to_string().len() + 1;
+        digits.max(editor.win_option(win, "numberwidth")?)
+    } else {
+        0
     };
-    let auto = editor.win_option::<String>(win, "signcolumn").is_ok_and(|column| column.starts_with("auto"));
-    if auto && !any().unwrap_or(true) { 2 } else { 0 }
+    let folds = editor.win_option::<String>(win, "foldcolumn")?.parse().unwrap_or(0);
+    Ok(numbers + folds + 2)
 }
 
 /// How wide a text without tabs is.
