@@ -527,7 +527,10 @@ fn a_pager_draws_takes_keys_follows_its_windows_size_and_ends() {
     chat.nvim.wait_for_screen("[The command ended with exit code 0]");
     chat.nvim.input("<C-\\><C-n>");
     chat.wait_for("Done");
-    assert!(!chat.transcript().contains("it has the whole terminal"));
+    let code = "local chat = require('acp').status().sessions[1]
+                return table.concat(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false), '\\n')";
+    let is_over = |nvim: &mut Nvim| !text(nvim, code).contains("it has the whole terminal");
+    chat.nvim.wait_until(is_over, "the chat without the pager");
 }
 
 #[test]
