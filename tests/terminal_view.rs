@@ -321,6 +321,7 @@ fn output_that_an_agent_streams_as_text_has_a_terminal_like_any_other() {
     chat.send("go");
     chat.wait_for("most of it");
     assert!(chat.transcript().contains("\n    red words\n    src/a.txt:2:3: error: bad\n    most of it\n"));
+    chat.nvim.wait_for_screen("red words");
     assert_eq!(chat.nvim.groups_of("red words"), ["AcpRed"]);
 
     // The key in the chat, the bar, the colours.
