@@ -241,6 +241,39 @@ fn the_agent_is_told_of_what_was_put_back_and_one_file_can_be_chosen() {
 }
 
 #[test]
+fn files_are_put_back_to_before_one_of_a_turns_calls() {
+    let call = |id: &str, path: &str| {
+        update(json!({
+            "sessionUpdate": "tool_call", "toolCallId": id, "title": format!("Edit {path}"), "kind": "edit",
+            "status": "in_progress", "locations": [{ "path": format!("$PROJECT/{path}") }],
+        }))
+    };
+    let mut all = opened();
+    all.extend([prompt(), call("1", "a.txt")]);
+    all.extend(writes("a.txt", "A\n"));
+    all.push(call("2", "b.txt"));
+    all.extend(writes("b.txt", "B\n"));
+    all.extend([says("Both."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "a\n"), ("b.txt", "b\n")], all);
+    chat.chat();
+    chat.send("Change both");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert");
+    answer_by_hand(&mut chat.nvim);
+    chat.nvim.command("Acp checkpoints");
+    insta::assert_snapshot!(picker(&mut chat), @r"
+    Put files back to how they were before
+    HH:MM · Change both · 2 files +2 -2
+    HH:MM · in it: Edit b.txt
+    ");
+    choose(&mut chat, 2);
+    assert!(preview(&mut chat).starts_with("Back to before \"Edit b.txt\": 1 file · 1 hunk"));
+    restore(&mut chat, None);
+    wait_told(&mut chat, "restored b.txt to before \"Edit b.txt\"");
+    assert_eq!((chat.project.read("a.txt").as_str(), chat.project.read("b.txt").as_str()), ("A\n", "b\n"));
+}
+
+#[test]
 fn a_picker_that_is_closed_changes_nothing_and_without_changes_there_is_nothing_to_choose() {
     let mut chat = Scripted::new(&[], opened());
     chat.chat();
@@ -290,6 +323,7 @@ fn an_agent_that_writes_itself_leaves_checkpoints_too() {
     insta::assert_snapshot!(picker(&mut chat), @r"
     Put files back to how they were before
     HH:MM · Change it · 2 files +3 -2
+    HH:MM · in it: Edit c.txt
     ");
     choose(&mut chat, 1);
     restore(&mut chat, None);

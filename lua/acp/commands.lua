@@ -72,7 +72,7 @@ M.subcommands = {
     takes = "[which]",
     words = { "hunk", "file", "turn", "session", "all" },
   },
-  { name = "checkpoints", about = "Put files back to how they were before a turn" },
+  { name = "checkpoints", about = "Put files back to how they were before a turn or a tool call" },
   { name = "settle", about = "Decide what becomes of a file that collides with yours, or is gone" },
   { name = "blame", about = "Show which agent wrote the line at the cursor, and what for" },
   {

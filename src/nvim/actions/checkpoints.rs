@@ -50,12 +50,13 @@ impl App {
         if shown.is_empty() {
             return fail("there is no checkpoint yet: no agent has changed a file of this project");
         }
-        let mut items = Vec::new();
+        let (mut items, mut points) = (Vec::new(), Vec::new());
         let today: String = self.editor.func("strftime", "%Y-%m-%d")?;
         for turn in &shown {
             let day: String = self.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
             let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-            let time: String = self.editor.func("strftime", (format, turn.at / 1000))?;
+            let time_of = |at: u64| self.editor.func::<String>("strftime", (format, at / 1000));
+            let time = time_of(turn.at)?;
             let (files, (added, removed)) = (turn.changed().count(), turn.counts());
             let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
             let of = match mine(turn) {
@@ -66,18 +67,27 @@ impl App {
                 },
             };
             items.push(format!("{time} · {} · {files} +{added} -{removed}{of}", cut(&label(turn))));
+            points.push((turn.id.clone(), 0));
+            for (from, at, call) in turn.later_calls() {
+                items.push(format!("{} · in it: {}", time_of(at)?, cut(call)));
+                points.push((turn.id.clone(), from));
+            }
         }
-        let ids: Vec<String> = shown.iter().map(|turn| turn.id.clone()).collect();
         self.offer("Put files back to how they were before", "acp_checkpoint", items, move |app, index| {
-            app.look_before(&turns, &ids[index])
+            let (id, from) = &points[index];
+            app.look_before(&turns, id, *from)
         })
     }
 
     /// What putting files back would change is shown before it is done.
-    fn look_before(&mut self, turns: &[Turn], id: &str) -> Result<()> {
+    fn look_before(&mut self, turns: &[Turn], id: &str, from: usize) -> Result<()> {
         let Some(turn) = turns.iter().find(|turn| turn.id == id) else { return Ok(()) };
-        let head = turn.head.clone();
-        self.preview(Restore { head, files: plan(turns, id, None), hunk: None })
+        let mut head = turn.head.clone();
+        if let Some((_, _, call)) = turn.later_calls().find(|(at, ..)| *at == from) {
+            // It is called by what is taken back.
+            head.prompt = call.to_owned();
+        }
+        self.preview(Restore { head, files: plan(turns, id, from), hunk: None })
     }
 }
 
