@@ -411,8 +411,9 @@ fn what_is_typed_in_the_prompt_never_reaches_a_question() {
         steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
     );
     chat.chat();
-    chat.nvim.exec_lua("require('acp').send('go')", []);
     chat.nvim.input("1 more");
+    chat.nvim.wait_for_screen("1 more");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
     chat.wait_for("Allow this edit?");
     chat.nvim.input(" thing");
     chat.nvim.wait_for_screen("1 more thing");
