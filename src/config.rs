@@ -32,6 +32,7 @@ pub struct Config {
     pub icons: bool,
     pub timestamps: bool,
     pub follow: FollowOptions,
+    pub permission: PermissionOptions,
     pub keys: Keys,
     pub chat: ChatOptions,
     pub terminal: TerminalOptions,
@@ -123,6 +124,20 @@ pub struct FollowOptions {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PermissionOptions {
+    pub open: OpenQuestions,
+}
+
+/// When a question of an agent's opens by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenQuestions {
+    /// Not while the user types.
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChatOptions {
     pub images: Images,
 }
@@ -199,6 +214,8 @@ pub enum Stay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffStyle {
     Inline,
+    /// What is proposed stands beside the file.
+    Split,
     Off,
 }
 
@@ -305,6 +322,7 @@ impl Default for Config {
             icons: true,
             timestamps: false,
             follow: FollowOptions { enabled: false, resume_after: Duration::from_secs(5) },
+            permission: PermissionOptions { open: OpenQuestions::Auto },
             keys: Keys::default(),
             chat: ChatOptions { images: Images::Auto },
             terminal: TerminalOptions {
@@ -370,9 +388,23 @@ impl Keys {
             .flat_map(|(key, all)| all.iter().map(move |lhs| (key, lhs.as_str())))
     }
 
+    /// What is typed for the key of that name, as one reads it: digits in a row are `1 .. 9`.
+    pub fn shown(&self, name: &str) -> String {
+        shown(self.get(name))
+    }
+
     /// What is typed for the key of that name; empty when it is switched off or there is none.
     pub fn get(&self, name: &str) -> &[String] {
         KEYS.iter().zip(&self.0).find(|(key, _)| key.name == name).map_or(&[], |(_, all)| all)
+    }
+}
+
+/// Keys in a row as one reads them.
+fn shown<S: AsRef<str>>(keys: &[S]) -> String {
+    let all: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
+    match all.as_slice() {
+        ["1", "2", .., "9"] if all.len() == 9 => "1 .. 9".to_owned(),
+        all => all.join(" "),
     }
 }
 
@@ -464,6 +496,10 @@ impl Config {
         table.set("timestamps", &mut self.timestamps, |field| field.bool());
         if let Some(field) = table.get("follow") {
             self.follow.read(&field);
+        }
+        if let Some(permission) = table.group("permission") {
+            permission.set("open", &mut self.permission.open, |field| field.one_of(OPEN_QUESTIONS));
+            permission.close();
         }
         if let Some(keys) = table.group("keys") {
             for (key, all) in KEYS.iter().zip(&mut self.keys.0) {
@@ -627,6 +663,9 @@ const COMPLETES: &[(&str, Complete)] =
 const AUTO_OPEN: &[(&str, AutoOpen)] =
     &[("always", AutoOpen::Always), ("long", AutoOpen::Long), ("never", AutoOpen::Never)];
 
+const OPEN_QUESTIONS: &[(&str, OpenQuestions)] =
+    &[("auto", OpenQuestions::Auto), ("always", OpenQuestions::Always), ("never", OpenQuestions::Never)];
+
 const IMAGES: &[(&str, Images)] = &[("auto", Images::Auto), ("link", Images::Link)];
 const AUTO_CLOSE: &[(&str, AutoClose)] = &[("never", AutoClose::Never), ("success", AutoClose::Success)];
 
@@ -644,4 +683,5 @@ const CONFLICTS: &[(&str, OnConflict)] =
 const SAVES: &[(&str, Save)] = &[("clean", Save::Clean), ("always", Save::Always)];
 const UNSAVED: &[(&str, Unsaved)] =
     &[("mention", Unsaved::Mention), ("save", Unsaved::Save), ("nothing", Unsaved::Nothing)];
-const DIFF_STYLES: &[(&str, DiffStyle)] = &[("inline", DiffStyle::Inline), ("off", DiffStyle::Off)];
+const DIFF_STYLES: &[(&str, DiffStyle)] =
+    &[("inline", DiffStyle::Inline), ("split", DiffStyle::Split), ("off", DiffStyle::Off)];

@@ -51,6 +51,11 @@ fn an_earlier_session_is_loaded() {
 }
 
 #[test]
+fn a_long_chat_goes_on() {
+    play(Scenario::Lines);
+}
+
+#[test]
 fn questions_with_diffs_are_shown() {
     play(Scenario::Diff);
     play(Scenario::DiffLarge);

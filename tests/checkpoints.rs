@@ -72,6 +72,28 @@ fn choose(chat: &mut Scripted, index: usize) {
         .exec_lua(&format!("local p = _G.picker; _G.picker = nil; p.answer(p.items[{index}], {index})"), []);
 }
 
+/// Waits for the preview of the chosen turn, and puts all of it back, or what a text in it is about.
+fn restore(chat: &mut Scripted, only: Option<&str>) {
+    chat.nvim.wait_for_screen("x put back this hunk or file");
+    match only {
+        Some(text) => {
+            chat.nvim.exec_lua("vim.fn.cursor(4, 1) vim.fn.search(..., 'c')", [text.into()]);
+            chat.nvim.input("x");
+        }
+        None => chat.nvim.input("X"),
+    }
+}
+
+/// The preview's lines.
+fn preview(chat: &mut Scripted) -> String {
+    chat.nvim.wait_for_screen("x put back this hunk or file");
+    chat.nvim.buffer_text(0)
+}
+
+fn back_in_the_file(chat: &mut Scripted) {
+    chat.nvim.command("close | call win_gotoid(bufwinid('a.txt'))");
+}
+
 fn wait_told(chat: &mut Scripted, text: &str) {
     let told = "return table.concat(_G.told, '\\n')";
     let mut all = String::new();
@@ -94,15 +116,30 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     HH:MM · Change two · 3 files +4 -3
     ");
     choose(&mut chat, 2);
-    insta::assert_snapshot!(picker(&mut chat), @r#"
-    Before "Change two"
-    All 3 files
-    a.txt
-    ignored.log
-    deep/new.txt (was not there: is removed)
+    insta::assert_snapshot!(preview(&mut chat), @r#"
+    Back to before "Change two": 3 files · 4 hunks
+    x put back this hunk or file · X put back all · <CR> go · q close · g? keys
+
+    a.txt  1 hunk · +2 -2
+      @@ 2
+      - TWO
+      - THREE
+      + two
+      + three
+    ignored.log  2 hunks · +1 -1
+      @@ 1
+      + a
+      @@ 2
+      - noise
+    deep/new.txt  1 hunk · +0 -1 · was not there: is removed
+      @@ 1
+      - fresh
     "#);
-    choose(&mut chat, 1);
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n", "nothing is changed by looking");
+    restore(&mut chat, None);
     wait_told(&mut chat, "restored 3 files to before \"Change two\"");
+    chat.nvim.wait_for_screen("All of it is as it was then");
+    back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n", "it is saved as it was");
     assert_eq!(chat.project.read("ignored.log"), "a\r\nb", "byte for byte");
@@ -119,15 +156,28 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     HH:MM · Change two · 3 files +4 -3
     ");
     choose(&mut chat, 1);
-    insta::assert_snapshot!(picker(&mut chat), @r#"
-    Undo "Restored to before: Change two"
-    All 3 files
-    a.txt
-    ignored.log
-    deep/new.txt (comes back)
+    insta::assert_snapshot!(preview(&mut chat), @r#"
+    Undo "Restored to before: Change two": 3 files · 4 hunks
+    x put back this hunk or file · X put back all · <CR> go · q close · g? keys
+
+    a.txt  1 hunk · +2 -2
+      @@ 2
+      - two
+      - three
+      + TWO
+      + THREE
+    ignored.log  2 hunks · +1 -1
+      @@ 1
+      - a
+      @@ 3
+      + noise
+    deep/new.txt  1 hunk · +1 -0 · comes back
+      @@ 1
+      + fresh
     "#);
-    choose(&mut chat, 1);
+    restore(&mut chat, None);
     wait_told(&mut chat, "restored 3 files to before \"Restored to before: Change two\"");
+    back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE");
     assert_eq!(chat.project.read("ignored.log"), "b\r\nnoise");
     assert_eq!(chat.project.read("deep/new.txt"), "fresh\n");
@@ -141,8 +191,7 @@ fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     chat.nvim.command("Acp checkpoints");
     picker(&mut chat);
     choose(&mut chat, 2);
-    picker(&mut chat);
-    choose(&mut chat, 1);
+    restore(&mut chat, None);
     insta::assert_snapshot!(picker(&mut chat), @r"
     2 of these 3 files changed since by you or others: a.txt, ignored.log
     Restore all of them all the same; that can be undone
@@ -151,25 +200,26 @@ fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     ");
     choose(&mut chat, 2);
     wait_told(&mut chat, "restored deep/new.txt to before \"Change two\"");
+    back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nmine");
     assert_eq!(chat.project.read("ignored.log"), "by another\n");
     chat.nvim.command("Acp checkpoints");
     picker(&mut chat);
     choose(&mut chat, 3);
-    picker(&mut chat);
-    choose(&mut chat, 1);
+    restore(&mut chat, None);
     picker(&mut chat);
     choose(&mut chat, 1);
     wait_told(&mut chat, "restored 2 files to before \"Change two\"");
+    back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
     assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n", "unsaved edits are not saved by it");
     assert_eq!(chat.project.read("ignored.log"), "a\r\nb");
     chat.nvim.command("Acp checkpoints");
     picker(&mut chat);
     choose(&mut chat, 1);
-    picker(&mut chat);
-    choose(&mut chat, 1);
+    restore(&mut chat, None);
     wait_told(&mut chat, "to before \"Restored to before: Change two\"");
+    back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nmine", "what was typed is back");
     assert_eq!(chat.project.read("ignored.log"), "by another\n");
 }
@@ -180,14 +230,47 @@ fn the_agent_is_told_of_what_was_put_back_and_one_file_can_be_chosen() {
     chat.nvim.command("Acp checkpoints");
     picker(&mut chat);
     choose(&mut chat, 1);
-    assert_eq!(picker(&mut chat), "Before \"Change three\"\na.txt\n");
-    choose(&mut chat, 1);
+    restore(&mut chat, Some("a.txt"));
     wait_told(&mut chat, "restored a.txt to before \"Change three\"");
+    back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nthree");
     chat.nvim.command("Acp send Go on");
     chat.wait_for("Heard.");
     let prompt = chat.got("session/prompt")["params"]["prompt"][1]["text"].to_string();
     assert!(prompt.contains("a.txt: all of it, back to before \\\"Change three\\\""), "{prompt}");
+}
+
+#[test]
+fn files_are_put_back_to_before_one_of_a_turns_calls() {
+    let call = |id: &str, path: &str| {
+        update(json!({
+            "sessionUpdate": "tool_call", "toolCallId": id, "title": format!("Edit {path}"), "kind": "edit",
+            "status": "in_progress", "locations": [{ "path": format!("$PROJECT/{path}") }],
+        }))
+    };
+    let mut all = opened();
+    all.extend([prompt(), call("1", "a.txt")]);
+    all.extend(writes("a.txt", "A\n"));
+    all.push(call("2", "b.txt"));
+    all.extend(writes("b.txt", "B\n"));
+    all.extend([says("Both."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "a\n"), ("b.txt", "b\n")], all);
+    chat.chat();
+    chat.send("Change both");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert");
+    answer_by_hand(&mut chat.nvim);
+    chat.nvim.command("Acp checkpoints");
+    insta::assert_snapshot!(picker(&mut chat), @r"
+    Put files back to how they were before
+    HH:MM · Change both · 2 files +2 -2
+    HH:MM · in it: Edit b.txt
+    ");
+    choose(&mut chat, 2);
+    assert!(preview(&mut chat).starts_with("Back to before \"Edit b.txt\": 1 file · 1 hunk"));
+    restore(&mut chat, None);
+    wait_told(&mut chat, "restored b.txt to before \"Edit b.txt\"");
+    assert_eq!((chat.project.read("a.txt").as_str(), chat.project.read("b.txt").as_str()), ("A\n", "b\n"));
 }
 
 #[test]
@@ -240,10 +323,10 @@ fn an_agent_that_writes_itself_leaves_checkpoints_too() {
     insta::assert_snapshot!(picker(&mut chat), @r"
     Put files back to how they were before
     HH:MM · Change it · 2 files +3 -2
+    HH:MM · in it: Edit c.txt
     ");
     choose(&mut chat, 1);
-    picker(&mut chat);
-    choose(&mut chat, 1);
+    restore(&mut chat, None);
     wait_told(&mut chat, "restored 2 files");
     assert_eq!(chat.project.read("b.txt"), "old\n");
     assert_eq!(chat.project.read("c.txt"), "uno\ndue\n");
@@ -284,8 +367,7 @@ fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
     again.nvim.input("1G:Acp blame<CR>");
     wait_told(&mut again, "no agent wrote this line, as far as is recorded");
     choose(&mut again, 2);
-    picker(&mut again);
-    choose(&mut again, 3);
+    restore(&mut again, Some("ignored.log"));
     wait_told(&mut again, "restored ignored.log to before \"Change two\"");
     assert_eq!(again.project.read("ignored.log"), "a\r\nb");
     assert_eq!(again.project.read("a.txt"), "one\nTWO\nTHREE\n", "the others are left alone");
@@ -296,9 +378,31 @@ fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
     again.nvim.command("Acp checkpoints");
     picker(&mut again);
     choose(&mut again, 3);
-    picker(&mut again);
-    choose(&mut again, 2);
+    again.nvim.wait_for_screen("can't be put back");
+    restore(&mut again, Some("a.txt"));
     wait_told(&mut again, "couldn't restore a.txt: the checkpoint's text");
     wait_told(&mut again, "is damaged");
     assert_eq!(again.project.read("a.txt"), "one\nTWO\nTHREE\n");
+}
+
+#[test]
+fn one_hunk_of_a_turn_is_put_back_after_a_look_at_it() {
+    let mut chat = two_turns();
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 2);
+    preview(&mut chat);
+    chat.nvim.input("/+ a<CR>x");
+    wait_told(&mut chat, "restored ignored.log to before \"Change two\"");
+    assert_eq!(chat.project.read("ignored.log"), "a\r\nb\r\nnoise", "the other hunk is as it was");
+    let left = "ignored.log  1 hunk · +0 -1";
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains(left), "the hunk to go from the preview");
+    chat.nvim.input("gg]cx");
+    wait_told(&mut chat, "restored a.txt to before \"Change two\"");
+    let file = chat.nvim.exec_lua("return vim.fn.bufnr('a.txt')", []).as_u64().expect("a buffer");
+    assert_eq!(chat.nvim.buffer_text(file), "one\ntwo\nthree");
+    chat.nvim.input("a");
+    wait_told(&mut chat, "this shows what would be put back");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://restore"), "the preview to close");
 }

@@ -212,6 +212,7 @@ fn the_chat_says_what_waits_and_afterwards_what_was_answered_but_not_with_what()
     let groups = chat.nvim.groups_of("Fake asks: Tell me");
     assert!(groups.iter().any(|group| group == "DiagnosticWarn"), "{groups:?}");
     chat.nvim.wait_for_screen("waiting for you");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.late ~= nil", []) == true.into(), "a picker");
     chat.nvim.exec_lua("_G.late('Send', 1)", []);
     assert_eq!(chat.answer("f")["result"]["content"], json!({ "word": "hunter2", "more": "hunter3" }));
     chat.wait_for("Done");
@@ -511,7 +512,7 @@ fn a_form_that_is_taken_back_goes_away_and_a_late_answer_does_nothing() {
     let schema = object(json!({ "who": { "type": "string" } }), json!(["who"]));
     let parts = [
         form("f", "Tell me", schema.clone()),
-        json!({ "delay_ms": 300 }),
+        json!({ "delay_ms": 900 }),
         json!({ "send": { "method": "$/cancel_request", "params": { "requestId": "f" } } }),
         answered("f"),
         form("g", "Tell me more", schema),
@@ -550,6 +551,7 @@ fn cancelling_the_turn_cancels_its_forms_and_pages() {
     answers(&mut chat.nvim, &[]);
     chat.send("go");
     chat.wait_for("Host: example.com");
+    seen_count(&mut chat.nvim, 1);
     chat.nvim.input("<C-c>");
     assert_eq!(chat.answer("f")["result"], json!({ "action": "cancel" }));
     assert_eq!(chat.answer("p")["result"], json!({ "action": "cancel" }));
@@ -563,7 +565,7 @@ fn cancelling_the_turn_cancels_its_forms_and_pages() {
 fn an_agent_that_is_gone_asks_nothing_any_more() {
     let schema = object(json!({ "who": { "type": "string" } }), json!([]));
     let mut all = opened();
-    all.extend([prompt(), form("f", "Tell me", schema), json!({ "delay_ms": 300 }), json!({ "exit": 3 })]);
+    all.extend([prompt(), form("f", "Tell me", schema), json!({ "delay_ms": 900 }), json!({ "exit": 3 })]);
     let mut chat = Scripted::new(&[], all);
     chat.chat();
     answers(&mut chat.nvim, &[]);

@@ -178,7 +178,7 @@ fn a_command_that_streams_its_output_as_text_shows_the_end_of_it() {
     );
     chat.chat();
     chat.send("build it");
-    chat.wait_for("◐ run make\n    2\n    3\n    4\n    (4 lines in all, <Tab> shows them)");
+    chat.wait_for("◐ run make\n    2\n    3\n    4\n    (4 lines in all, <CR> shows the terminal)");
     go_on(&mut chat.nvim);
     chat.wait_for("✓ run make\n\nDone");
 }

@@ -170,7 +170,7 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
 }
 
 #[test]
-fn a_conflict_that_is_dismissed_or_cancelled_refuses_the_write() {
+fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_closed_waits() {
     for cancels in [false, true] {
         let mut steps = opened();
         steps.push(prompt());
@@ -193,6 +193,11 @@ fn a_conflict_that_is_dismissed_or_cancelled_refuses_the_write() {
             chat.nvim.command("Acp cancel");
         } else {
             chat.nvim.exec_lua("_G.choose(nil)", []);
+            assert!(!chat.record().iter().any(|line| line["id"] == "w"), "closing it is no answer");
+            chat.nvim.command("Acp answer");
+            let picker = wait_for_picker(&mut chat.nvim);
+            assert!(picker.ends_with("Refuse the write"), "{picker}");
+            chat.nvim.exec_lua("_G.choose(4)", []);
         }
         let error = chat.answer("w")["error"]["message"].to_string();
         assert!(error.contains("read it again"), "{error}");

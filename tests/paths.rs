@@ -111,7 +111,12 @@ fn a_file_outside_is_asked_for_in_the_chat_and_by_a_picker() {
     insta::assert_snapshot!(masked(&text[text.find("Fake asks").expect("it asks")..], &other, &chat), @r"
     Fake asks to read: /other/a.txt
         outside of the session's folders (/project)
-        Allow this?   :Acp allow [once|session|always]   :Acp reject [no|never]
+        Allow this?
+        1 Allow once
+        2 Allow reading in /other for this session
+        3 Always allow reading in /other
+        4 No
+        5 No reading in /other for this session
     ");
     choose(&mut chat.nvim, 2);
     let picker = wait_for_picker(&mut chat.nvim, 2);
@@ -169,6 +174,8 @@ fn a_picker_that_is_closed_allows_nothing() {
     chat.send("Look");
     wait_for_picker(&mut chat.nvim, 1);
     chat.nvim.exec_lua("_G.choose(nil)", []);
+    assert!(!chat.record().iter().any(|line| line["id"] == "r"), "closing it is no answer");
+    chat.nvim.command("Acp reject");
     chat.wait_for("All answered.");
     assert_eq!(chat.answer("r")["error"]["code"], -32602);
 }

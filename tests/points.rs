@@ -214,7 +214,7 @@ const POINTS: &str = "
     + a_permission_may_carry_almost_nothing_and_options_of_any_kind
 141 robust   S   several questions: questions_may_be_answered_in_any_order
     + questions_stand_in_line_and_one_that_is_put_off_stays_open
-142 robust   S   a closed question: a_dismissed_question_is_rejected_once_and_a_late_answer_does_nothing
+142 robust   S   a closed question: a_closed_question_stays_open_says_how_it_is_answered_and_a_late_answer_does_nothing
     + questions_stand_in_line_and_one_that_is_put_off_stays_open
 143 robust   S   questions without a turn: permission_may_be_asked_when_no_turn_runs
     + permission_is_asked_for_when_no_turn_runs_too

@@ -136,6 +136,9 @@ fn described(played: &Played) -> String {
     for notification in &played.notifications {
         let _ = writeln!(text, "--- {notification}\n");
     }
+    for hunk in &played.review {
+        let _ = writeln!(text, "--- to review: {hunk}\n");
+    }
     for (name, buffer) in &played.unsaved {
         let _ = writeln!(text, "--- unsaved in {name}:\n{buffer}");
     }

@@ -101,7 +101,7 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     let from = screen.find("Review:").expect("on the screen");
     insta::assert_snapshot!(screen[from..].trim_end(), @r"
     Review: 1 file · 2 hunks
-    a keep · x undo · A keep all · X undo all · c comment · s send comments · <CR> go · q close
+    a keep · x undo · A keep all · X undo all · c comment · s send comments · <CR> go · g? keys
 
     a.txt  2 hunks · +2 -1
       @@ 2  Fake: write
@@ -117,7 +117,7 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     ~
     acp://review
     ");
-    assert!(chat.nvim.groups_of("- two").contains(&"DiffDelete".to_owned()));
+    assert!(chat.nvim.groups_of("- two").contains(&"AcpDiffDelete".to_owned()));
     chat.nvim.input("]ccnot six, seven<CR>");
     chat.nvim.wait_for_screen("✎ not six, seven");
     chat.nvim.input("[ca");
@@ -132,6 +132,66 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     chat.nvim.input("q");
     chat.nvim.input(":Acp review<CR>");
     chat.nvim.wait_for_screen("nothing is left to decide");
+}
+
+#[test]
+fn what_is_made_of_added_lines_in_the_review_is_written_into_the_file_in_one_step() {
+    let mut chat = written();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ TWO");
+    chat.nvim.command("call search('TWO')");
+    chat.nvim.input("IMY <Esc>omore<Esc>");
+    chat.nvim.wait_for_screen("  + more");
+    // Whoever edits decides nothing by accident.
+    chat.nvim.input("x");
+    chat.nvim.wait_for_screen("the review has edits that are not written");
+    chat.nvim.command("call search('six') | normal! dd");
+    chat.nvim.command("write");
+    chat.nvim.wait_for_screen("(with your edits)");
+    assert_eq!(chat.project.read("a.txt"), "one\nMY TWO\nmore\nthree\nfour\nfive\n");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []), false.into());
+    chat.nvim.command("wincmd k");
+    chat.nvim.input("u");
+    assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nthree\nfour\nfive\nsix", "one step of undo");
+}
+
+#[test]
+fn an_edited_review_is_refused_where_the_file_has_changed_or_the_lines_tell_nothing() {
+    let mut chat = written();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ TWO");
+    chat.nvim.command("call search('- two') | normal! A!");
+    chat.nvim.input(":w<CR>");
+    chat.nvim.wait_for_screen("couldn't write: what is removed can't be changed (line 6)");
+    chat.nvim.input("u");
+    chat.nvim.command("call search('TWO') | normal! A!");
+    let file = chat.nvim.exec_lua("return vim.fn.bufnr('a.txt')", []).as_u64().expect("a buffer");
+    chat.nvim.exec_lua("vim.api.nvim_buf_set_lines(..., 1, 2, true, { 'TWO, mine' })", [file.into()]);
+    chat.nvim.input(":w<CR>");
+    chat.nvim.wait_for_screen("couldn't write: a.txt:2 has changed since; :edit! shows it anew");
+    assert_eq!(chat.nvim.buffer_text(file), "one\nTWO, mine\nthree\nfour\nfive\nsix");
+    chat.nvim.command("edit!");
+    chat.nvim.wait_for_screen("+ TWO, mine");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []), false.into());
+    chat.nvim.input("g?");
+    chat.nvim.wait_for_screen(" In the review (:Acp review)");
+    chat.nvim.input("q");
+}
+
+#[test]
+fn a_file_without_a_buffer_is_changed_from_the_review() {
+    let mut all = vec![prompt()];
+    all.extend(writes("b.txt", "one\nTWO\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("b.txt", "one\ntwo\n")], steps(all));
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | Acp review");
+    chat.nvim.wait_for_screen("+ TWO");
+    chat.nvim.command("call search('TWO') | normal! A!");
+    chat.nvim.command("write");
+    assert_eq!(chat.project.read("b.txt"), "one\nTWO!\n");
 }
 
 #[test]
@@ -217,12 +277,48 @@ fn an_agent_that_writes_itself_is_believed_by_its_diffs_also_before_the_file_is_
 }
 
 #[test]
+fn what_agents_did_to_files_that_nobody_opened_is_reviewed_and_undone_too() {
+    let edit = |call: &str, file: &str, old: Value, new: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": call, "title": format!("Edit {file}"),
+            "kind": "edit", "status": "completed", "content": [
+                { "type": "diff", "path": format!("$PROJECT/{file}"), "oldText": old, "newText": new },
+            ] }))
+    };
+    let mut chat = Scripted::new(
+        &[("b.txt", "uno\nDUE\ntre\n"), ("c.txt", "fresh\n")],
+        steps([
+            prompt(),
+            edit("1", "b.txt", json!("due"), "DUE"),
+            edit("2", "gone.txt", json!("old\n"), ""),
+            says("Changed."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | Acp review");
+    chat.nvim.wait_for_screen("Review: 2 files · 2 hunks");
+    let screen = chat.nvim.screen();
+    for part in ["- due", "+ DUE", "gone.txt  1 hunk · +0 -1 · deleted", "- old"] {
+        assert!(screen.contains(part), "{part:?} is missing in\n{screen}");
+    }
+    chat.nvim.input("X");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+    assert_eq!(chat.project.read("b.txt"), "uno\ndue\ntre\n");
+    let gone = chat.project.file("gone.txt");
+    chat.nvim.wait_until(|_| gone.exists(), "the deleted file to come back");
+    assert_eq!(chat.project.read("gone.txt"), "old\n");
+}
+
+#[test]
 fn what_was_undone_is_told_to_the_agent_with_the_next_prompt() {
     let mut chat = written();
     chat.nvim.input("gg]c");
     chat.nvim.command("Acp undo");
     chat.nvim.command("Acp send Go on");
     chat.wait_for("I undid these changes of yours");
+    chat.wait_for("Heard.");
     let prompt = chat.got("session/prompt")["params"]["prompt"].clone();
     assert_eq!(prompt[0]["text"], "Go on");
     assert_eq!(prompt[1]["text"], "\n\nI undid these changes of yours:\n- a.txt:2 (+1 -1): TWO");

@@ -1,12 +1,44 @@
-//! What a chat looks like in each state that it can be in, beside a turn at work: while it starts, while
-//! text streams, when a login is needed, when its agent is gone, when it was taken up again, without
-//! icons and before either background.
+//! What a chat looks like in each state that it can be in: while it starts, while it is empty, while text
+//! streams, while it waits for its user, when a login is needed, when a turn or a start has failed, when its
+//! agent is gone, when it was taken up again. Each on a small and on a big screen and without icons, and
+//! before either background.
 
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
 use serde_json::{Value, json};
-use support::script::{Scripted, opened, prompt, says, update};
+use support::script::{Scripted, asks, opened, prompt, says, update};
+
+/// What a screen is like.
+#[derive(Clone, Copy)]
+struct Shape {
+    columns: u16,
+    rows: u16,
+    icons: bool,
+}
+
+const SHAPES: [Shape; 3] = [
+    Shape { columns: 80, rows: 24, icons: true },
+    Shape { columns: 200, rows: 60, icons: true },
+    Shape { columns: 80, rows: 24, icons: false },
+];
+
+/// What no screen has on it whose user wants no icons.
+const ICONS: &str = "\u{2713}\u{2717}\u{25cf}\u{25cb}\u{25d0}\u{2298}\u{25cc}\u{25b8}\u{25be}";
+
+/// Looks at a state on each kind of screen.
+fn in_each_shape(name: &str, come_to: impl Fn(Shape) -> Scripted) {
+    for shape in SHAPES {
+        let mut chat = come_to(shape);
+        let Shape { columns, rows, icons } = shape;
+        let kind = if icons { "" } else { "-words" };
+        looks(&mut chat, &format!("{name}-{columns}x{rows}{kind}"));
+        let screen = chat.nvim.screen();
+        assert!(icons || !screen.contains(|char| ICONS.contains(char)), "{screen}");
+        // Nothing was said where it would hold the editor.
+        assert_eq!(chat.nvim.messages(), "", "{name}");
+    }
+}
 
 /// The screen without what differs from run to run.
 fn looks(chat: &mut Scripted, name: &str) {
@@ -32,8 +64,8 @@ fn looks(chat: &mut Scripted, name: &str) {
 }
 
 /// A chat that is all there is to see.
-fn alone(steps: Vec<Value>, options: &Value) -> Scripted {
-    let mut chat = Scripted::sized(&[], steps, 80, 24);
+fn alone(steps: Vec<Value>, options: &Value, shape: Shape) -> Scripted {
+    let mut chat = Scripted::sized(&[], steps, shape.columns, shape.rows);
     let file = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
     let mut all = json!({
         "agents": { "fake": {
@@ -42,6 +74,7 @@ fn alone(steps: Vec<Value>, options: &Value) -> Scripted {
         } },
         "default_agent": "fake",
         "window": { "layout": "current" },
+        "icons": shape.icons,
     });
     for (key, value) in options.as_object().expect("a table") {
         all[key] = value.clone();
@@ -78,22 +111,64 @@ fn call(id: &str, kind: &str, title: &str, status: &str) -> Value {
 fn an_agent_that_starts() {
     // A program that never says anything.
     let agents = json!({ "fake": { "command": "sleep", "args": ["600"] } });
-    let mut chat = alone(Vec::new(), &json!({ "agents": agents }));
-    chat.nvim.command("AcpChat");
-    chat.nvim.wait_for_screen("You can type already");
-    chat.nvim.wait_for_screen("starting");
-    chat.nvim.wait_for_screen("-- INSERT --");
-    looks(&mut chat, "starting");
+    in_each_shape("starting", |shape| {
+        let mut chat = alone(Vec::new(), &json!({ "agents": agents }), shape);
+        chat.nvim.command("AcpChat");
+        chat.nvim.wait_for_screen("You can type already");
+        chat.nvim.wait_for_screen("starting");
+        chat.nvim.wait_for_screen("-- INSERT --");
+        chat
+    });
+}
+
+#[test]
+fn a_chat_that_is_empty() {
+    in_each_shape("empty", |shape| {
+        let mut chat = alone(opened(), &json!({}), shape);
+        chat.chat();
+        chat.nvim.wait_for_screen("ready");
+        chat.nvim.wait_for_screen("-- INSERT --");
+        chat
+    });
 }
 
 #[test]
 fn an_answer_that_streams() {
-    let mut chat = alone(working([says("# A plan\n\nFirst I look at `lock`, then")]), &json!({}));
-    chat.chat();
-    chat.send("Fix it");
-    chat.nvim.wait_for_screen("then");
-    chat.nvim.wait_for_screen("working");
-    looks(&mut chat, "streaming");
+    in_each_shape("streaming", |shape| {
+        let mut chat = alone(working([says("# A plan\n\nFirst I look at `lock`, then")]), &json!({}), shape);
+        chat.chat();
+        chat.send("Fix it");
+        chat.nvim.wait_for_screen("then");
+        chat.nvim.wait_for_screen("working");
+        chat
+    });
+}
+
+#[test]
+fn a_turn_that_waits_for_its_user_while_prompts_wait_for_it() {
+    let question = asks(
+        "ask",
+        "session/request_permission",
+        json!({
+            "toolCall": { "toolCallId": "1", "title": "rm -rf build && make all", "kind": "execute" },
+            "options": [
+                { "optionId": "a", "name": "Allow", "kind": "allow_once" },
+                { "optionId": "r", "name": "Reject", "kind": "reject_once" },
+            ],
+        }),
+    );
+    in_each_shape("waiting", |shape| {
+        let mut chat = alone(working([says("I build it."), question.clone()]), &json!({}), shape);
+        chat.chat();
+        chat.send("Fix it");
+        chat.nvim.wait_for_screen("Allow this command?");
+        chat.nvim.wait_for_screen("waiting for you");
+        chat.send("and then test it");
+        chat.nvim.wait_for_screen("waiting: and then test it");
+        chat.send("and write it down");
+        chat.nvim.wait_for_screen("waiting: and write it down");
+        chat
+    });
 }
 
 #[test]
@@ -107,22 +182,58 @@ fn a_login_that_is_needed() {
         json!({ "expect": "session/new" }),
         json!({ "reply": "session/new", "error": { "code": -32000, "message": "Authentication required" } }),
     ]);
-    let mut chat = alone(steps, &json!({}));
-    chat.nvim.command("AcpChat");
-    chat.nvim.wait_for_screen("In the browser");
-    chat.nvim.wait_for_screen("login");
-    looks(&mut chat, "login");
+    in_each_shape("login", |shape| {
+        let mut chat = alone(steps.clone(), &json!({}), shape);
+        chat.nvim.command("AcpChat");
+        chat.nvim.wait_for_screen("In the browser");
+        chat.nvim.wait_for_screen("log in");
+        chat.nvim.wait_for_screen("-- INSERT --");
+        chat
+    });
+}
+
+#[test]
+fn a_start_that_fails() {
+    let steps = vec![
+        json!({ "expect": "initialize" }),
+        json!({ "stderr": "no key was found" }),
+        json!({ "exit": 3 }),
+    ];
+    in_each_shape("failed", |shape| {
+        let mut chat = alone(steps.clone(), &json!({}), shape);
+        chat.nvim.command("AcpChat");
+        chat.nvim.wait_for_screen("no key was found");
+        chat.nvim.wait_for_screen("R starts it again");
+        chat.nvim.wait_for_screen("-- INSERT --");
+        chat
+    });
+}
+
+#[test]
+fn a_turn_that_fails() {
+    let error = json!({ "code": -32603, "message": "429 {\"error\": {\"message\": \"Too many requests\"}}" });
+    let fails = json!({ "reply": "session/prompt", "error": error });
+    in_each_shape("turn-failed", |shape| {
+        let mut chat = alone(working([says("I look"), fails.clone()]), &json!({}), shape);
+        chat.chat();
+        chat.send("Fix it");
+        chat.nvim.wait_for_screen("The turn failed");
+        chat.nvim.wait_for_screen("ready");
+        chat
+    });
 }
 
 #[test]
 fn an_agent_that_dies_at_work() {
     let dies = [says("I look"), json!({ "stderr": "out of memory" }), json!({ "exit": 3 })];
-    let mut chat = alone(working(dies), &json!({}));
-    chat.chat();
-    chat.send("Fix it");
-    chat.nvim.wait_for_screen("out of memory");
-    chat.nvim.wait_for_screen("ended");
-    looks(&mut chat, "gone");
+    in_each_shape("gone", |shape| {
+        let mut chat = alone(working(dies.clone()), &json!({}), shape);
+        chat.chat();
+        chat.send("Fix it");
+        chat.nvim.wait_for_screen("out of memory");
+        chat.nvim.wait_for_screen("ended");
+        chat
+    });
 }
 
 #[test]
@@ -149,13 +260,15 @@ fn a_session_that_was_taken_up() {
             "status": "in_progress" } } } }),
         json!({ "reply": "session/load", "result": null }),
     ]);
-    let mut chat = alone(steps, &json!({}));
-    chat.chat();
-    chat.nvim.exec_lua("vim.ui.select = function(items, _, choose) choose(items[2], 2) end", []);
-    chat.nvim.command("Acp sessions");
-    chat.nvim.wait_for_screen("no result");
-    chat.nvim.wait_for_screen("ready");
-    looks(&mut chat, "taken-up");
+    in_each_shape("taken-up", |shape| {
+        let mut chat = alone(steps.clone(), &json!({}), shape);
+        chat.chat();
+        chat.nvim.exec_lua("vim.ui.select = function(items, _, choose) choose(items[2], 2) end", []);
+        chat.nvim.command("Acp sessions");
+        chat.nvim.wait_for_screen("no result");
+        chat.nvim.wait_for_screen("ready");
+        chat
+    });
 }
 
 fn everything() -> Vec<Value> {
@@ -178,18 +291,20 @@ fn everything() -> Vec<Value> {
 }
 
 #[test]
-fn without_icons_a_screen_says_the_same_in_words() {
-    let mut chat = alone(everything(), &json!({ "icons": false }));
-    chat.chat();
-    chat.send("Fix it");
-    chat.nvim.wait_for_screen("There it is.");
-    chat.nvim.wait_for_screen("working");
-    looks(&mut chat, "without-icons");
+fn a_turn_with_all_there_may_be_in_it() {
+    in_each_shape("working", |shape| {
+        let mut chat = alone(everything(), &json!({}), shape);
+        chat.chat();
+        chat.send("Fix it");
+        chat.nvim.wait_for_screen("There it is.");
+        chat.nvim.wait_for_screen("working");
+        chat
+    });
 }
 
 #[test]
 fn before_either_background_each_thing_has_the_same_meaning_in_colours_of_its_own() {
-    let mut chat = alone(everything(), &json!({}));
+    let mut chat = alone(everything(), &json!({}), SHAPES[0]);
     chat.chat();
     chat.send("Fix it");
     chat.nvim.wait_for_screen("There it is.");
@@ -204,4 +319,47 @@ fn before_either_background_each_thing_has_the_same_meaning_in_colours_of_its_ow
         seen.push(chat.nvim.exec_lua(colour, []));
     }
     assert_ne!(seen[0], seen[1]);
+}
+
+#[test]
+fn what_commands_print_in_colour_can_be_read_before_either_background() {
+    let coloured = update(json!({
+        "sessionUpdate": "tool_call", "toolCallId": "1", "title": "make", "kind": "execute",
+        "status": "in_progress", "content": [{ "type": "content", "content": {
+            "type": "text", "text": "\u{1b}[32mgreen\u{1b}[0m and \u{1b}[41mon red\u{1b}[0m" } }],
+    }));
+    let mut chat = alone(working([coloured]), &json!({ "terminal": { "auto_open": "never" } }), SHAPES[0]);
+    chat.chat();
+    chat.send("Fix it");
+    chat.nvim.wait_for_screen("green and on red");
+    let colours = "local group, place = ...
+                   local normal = vim.api.nvim_get_hl(0, { name = 'Normal', link = false })
+                   local function light(colour)
+                     local part = function(n) return math.floor(colour / n) % 256 end
+                     return 0.299 * part(65536) + 0.587 * part(256) + 0.114 * part(1)
+                   end
+                   local colour = vim.api.nvim_get_hl(0, { name = group, link = false })[place]
+                   local behind = normal.bg or (vim.o.background == 'light' and 0xffffff or 0)
+                   local before = normal.fg or (vim.o.background == 'light' and 0 or 0xffffff)
+                   return math.floor(math.abs(light(colour) - light(place == 'fg' and behind or before)))";
+    let mut seen = Vec::new();
+    for background in ["dark", "light", "dark"] {
+        chat.nvim.command(&format!("set background={background}"));
+        chat.nvim
+            .wait_until(|nvim| nvim.groups_of("green and").contains(&"AcpGreen".to_owned()), "its colour");
+        assert!(chat.nvim.groups_of("on red").contains(&"AcpOnRed".to_owned()), "{background}");
+        for (group, place) in [("AcpGreen", "fg"), ("AcpOnRed", "bg"), ("AcpOnGreen", "bg")] {
+            let apart = chat.nvim.exec_lua(colours, [group.into(), place.into()]).as_u64();
+            // Of 255; less than this is hard to read.
+            assert!(apart.is_some_and(|apart| apart > 60), "{group} before {background}: {apart:?}");
+        }
+        let green = "local groups = {}
+                     for _, name in ipairs({ 'AcpGreen', 'AcpOnGreen' }) do
+                       local look = vim.api.nvim_get_hl(0, { name = name, link = false })
+                       table.insert(groups, ('%s %s'):format(look.fg or '', look.bg or ''))
+                     end
+                     return table.concat(groups, ', ')";
+        seen.push(chat.nvim.exec_lua(green, []));
+    }
+    assert!(seen[0] != seen[1] && seen[0] == seen[2], "{seen:?}");
 }

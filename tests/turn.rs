@@ -202,7 +202,7 @@ fn a_permission_question_shows_every_option_and_is_answered_by_id() {
 }
 
 #[test]
-fn a_dismissed_question_is_rejected_once_and_a_late_answer_does_nothing() {
+fn a_closed_question_stays_open_says_how_it_is_answered_and_a_late_answer_does_nothing() {
     let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
     let mut chat = Scripted::new(
         &[],
@@ -212,7 +212,14 @@ fn a_dismissed_question_is_rejected_once_and_a_late_answer_does_nothing() {
     pick(&mut chat.nvim, 0);
     chat.send("go");
     chat.nvim.wait_until(|nvim| seen(nvim).contains("Edit a.txt"), "the question");
+    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
     chat.nvim.exec_lua("_G.choose(nil, nil)", []);
+    let said = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.said)", []);
+    let how = "acp: left open; 1 .. 9 on it in the chat, or :Acp answer";
+    chat.nvim.wait_until(|nvim| said(nvim).as_str() == Some(how), "to be told how to answer");
+    assert!(!chat.record().iter().any(|line| line["id"] == "p"), "closing it is no answer");
+    chat.nvim.command("Acp answer");
+    chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
     assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
     chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
     chat.wait_for("Done");
@@ -278,6 +285,167 @@ fn a_question_does_not_open_over_somebody_who_types_elsewhere() {
     chat.nvim.input(" on");
     chat.nvim.wait_for_screen("writing on");
     assert_eq!(seen(&mut chat.nvim), "{}");
+    chat.nvim.input("<Esc>");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+}
+
+/// A chat in which a question waits that no picker has shown, the cursor on it.
+fn asked(options: &str) -> Scripted {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[("a.txt", "a\nb\nc\n")],
+        steps([
+            prompt(),
+            permission("p", call),
+            json!({ "expect_reply": "p", "to": "p" }),
+            says("Heard."),
+            ends("end_turn"),
+        ]),
+    );
+    let file = |name: &str| chat.project.file(name).to_str().expect("a path").to_owned();
+    let setup = format!(
+        "local agent = {{ command = {:?}, args = {{ '--script', {:?}, '--record', {:?} }} }}
+         require('acp').setup({{
+           agents = {{ fake = agent }}, default_agent = 'fake', permission = {{ open = 'never' }}, {options}
+         }})",
+        support::demo_agent().to_str().expect("a path"),
+        file(".agent/script.json"),
+        file(".agent/record.jsonl"),
+    );
+    chat.nvim.exec_lua(&setup, []);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Allow this edit?");
+    chat.nvim.input("<Esc><C-w>kG");
+    chat
+}
+
+#[test]
+fn the_keys_on_a_waiting_call_answer_it_and_only_once() {
+    let mut chat = asked("");
+    chat.nvim.wait_for_screen("1 Allow   2 Always allow   3 Reject");
+    // A key that is on its way when the question comes is a count; this one comes later.
+    press_until_answered(&mut chat, "<Esc>2");
+    chat.nvim.input("2");
+    chat.wait_for("Heard.");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "aa");
+    assert_eq!(chat.record().iter().filter(|line| line["id"] == "p").count(), 1);
+    assert!(!chat.nvim.screen().contains("1 Allow"), "{}", chat.nvim.screen());
+}
+
+#[test]
+fn digits_elsewhere_in_the_chat_are_counts() {
+    let mut chat = asked("");
+    chat.nvim.wait_for_screen("3 Reject");
+    chat.nvim.input("gg2j");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 3.into());
+    chat.nvim.input("2G012l");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.col('.')", []), 13.into());
+    // Nor is there a fourth answer.
+    chat.nvim.input("G4k");
+    let lines = chat.transcript().lines().count() as u64;
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), (lines - 4).into());
+    assert!(!chat.record().iter().any(|line| line["id"] == "p"), "nothing was answered");
+    press_until_answered(&mut chat, "<Esc>G3");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
+}
+
+#[test]
+fn the_keys_that_answer_are_others_or_none() {
+    let mut chat = asked("keys = { answer = false }");
+    chat.nvim.wait_for_screen("Allow this edit?   :Acp allow   :Acp reject");
+    chat.nvim.input("1");
+    chat.nvim.input("k");
+    assert!(!chat.record().iter().any(|line| line["id"] == "p"), "nothing was answered");
+    let mut chat = asked("keys = { answer = { '<leader>y' } }");
+    chat.nvim.wait_for_screen("<leader>y Allow");
+    press_until_answered(&mut chat, "\\y");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+}
+
+/// Until a question has been on the screen for a moment, no key answers it.
+fn press_until_answered(chat: &mut Scripted, keys: &str) {
+    let record = chat.project.file(".agent/record.jsonl");
+    let answered = |nvim: &mut Nvim| {
+        let text = std::fs::read_to_string(&record).unwrap_or_default();
+        let answered = text.contains(r#""outcome":"selected""#);
+        if !answered {
+            nvim.input(keys);
+        }
+        answered
+    };
+    chat.nvim.wait_until(answered, "the answer");
+}
+
+#[test]
+fn a_question_that_is_not_to_open_is_announced_and_opens_when_it_is_wanted() {
+    let mut chat = asked("");
+    pick(&mut chat.nvim, 1);
+    chat.nvim.wait_for_screen("waiting for you");
+    assert_eq!(seen(&mut chat.nvim), "{}");
+    chat.nvim.input("<CR>");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+}
+
+#[test]
+fn a_question_opens_over_whoever_wants_it_to() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[("a.txt", "a\n")],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.chat();
+    chat.nvim.exec_lua("require('acp').setup({ permission = { open = 'always' } })", []);
+    pick(&mut chat.nvim, 1);
+    chat.nvim.input("<Esc><C-w>hiwriting");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+    assert_eq!(chat.nvim.mode().name, "i");
+}
+
+#[test]
+fn what_is_typed_in_the_prompt_never_reaches_a_question() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.chat();
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.nvim.input("1 more");
+    chat.wait_for("Allow this edit?");
+    chat.nvim.input(" thing");
+    chat.nvim.wait_for_screen("1 more thing");
+    assert_eq!(chat.nvim.mode().name, "i");
+    // Back in normal mode it does not come before a pause.
+    chat.nvim.input("<Esc>dd");
+    chat.nvim.wait_for_screen("3: Reject");
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_for_screen("left open; 1 .. 9");
+    assert!(!chat.record().iter().any(|line| line["id"] == "p"), "nothing was answered");
+    chat.nvim.command("Acp reject");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
+}
+
+#[test]
+fn who_types_elsewhere_is_told_that_a_question_waits() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let mut chat = Scripted::new(
+        &[("a.txt", "a\n")],
+        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+    );
+    chat.chat();
+    pick(&mut chat.nvim, 1);
+    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.input("<Esc><C-w>hiwriting");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    let said = "return table.concat(_G.said)";
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(said, []).as_str().is_some_and(|text| text.contains("when you pause")),
+        "to be told",
+    );
+    let text = chat.nvim.exec_lua("return #_G.said .. _G.said[1]", []);
+    assert_eq!(text.as_str(), Some("1acp: Fake asks: Edit a.txt (when you pause)"));
     chat.nvim.input("<Esc>");
     assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
 }
@@ -661,9 +829,10 @@ fn a_proposed_change_stands_in_the_file_and_a_made_one_until_it_is_kept() {
     chat.send("go");
     chat.nvim.wait_for_screen("+ and a half");
     assert!(chat.nvim.screen().contains("+ TWO"), "{}", chat.nvim.screen());
-    assert!(chat.nvim.groups_of("two").contains(&"DiffDelete".to_owned()));
+    assert!(chat.nvim.groups_of("two").contains(&"AcpDiffDelete".to_owned()));
     let focused = chat.nvim.exec_lua("return vim.bo.filetype", []);
     assert_eq!(focused.as_str(), Some("acp-prompt"), "the focus stays");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("Edit a.txt"), "the question");
     chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
     chat.nvim.wait_for_screen("- two");
     assert!(chat.nvim.groups_of("and a half").contains(&"DiffAdd".to_owned()));

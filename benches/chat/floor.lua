@@ -6,7 +6,7 @@ local uv, api = vim.uv, vim.api
 local FRAME_MS = 16
 
 local M = {}
-local buf, win, stdin, session
+local buf, prompt, win, stdin, session
 -- The id of the last request, and of the last that was answered.
 local asked, answered = 2, 0
 local pending = {}
@@ -179,14 +179,25 @@ end
 
 --- The same windows as the plugin's, with plain buffers in them.
 local function open_windows()
-  buf = api.nvim_create_buf(false, true)
-  vim.bo[buf].undolevels = -1
+  if not buf then
+    buf, prompt = api.nvim_create_buf(false, true), api.nvim_create_buf(false, true)
+    vim.bo[buf].undolevels = -1
+  end
   local width = math.floor(vim.o.columns / 2)
   win = api.nvim_open_win(buf, false, { split = "right", win = -1, width = width })
-  local prompt = api.nvim_create_buf(false, true)
+  api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
   local below = api.nvim_open_win(prompt, true, { split = "below", win = win, height = 5 })
   vim.wo[below].winfixheight = true
   vim.cmd.startinsert()
+end
+
+function M.toggle()
+  if #vim.fn.win_findbuf(buf) == 0 then
+    return open_windows()
+  end
+  for _, shown in ipairs({ buf, prompt }) do
+    api.nvim_win_close(vim.fn.bufwinid(shown), true)
+  end
 end
 
 function M.open(argv, way)

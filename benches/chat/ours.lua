@@ -63,6 +63,10 @@ function M.load(probe, last, ticks)
   vim.cmd("Acp sessions")
 end
 
+function M.toggle()
+  require("acp").toggle()
+end
+
 function M.prompt(text)
   require("acp").send(text)
 end

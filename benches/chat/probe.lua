@@ -42,6 +42,27 @@ function M.stamp()
   return (sec * 100000 + math.floor(usec / 10)) % 100000000
 end
 
+--- Calls back once the main thread has next to nothing to do.
+function M.when_at_rest(act)
+  local rest, before = assert(uv.new_timer()), main_ms()
+  rest:start(100, 100, function()
+    local main = main_ms()
+    -- Less than a tenth of the time, of which the ticks are a part.
+    if main - before < 10 then
+      rest:close()
+      act()
+    end
+    before = main
+  end)
+end
+
+--- Says so to the driver.
+function M.tell_at_rest()
+  M.when_at_rest(vim.schedule_wrap(function()
+    vim.rpcnotify(0, "rested")
+  end))
+end
+
 local begun, shown
 
 --- Measures from now until `last` stands in the buffer that `act` returns, or gives to its argument, and Neovim has come to rest. With
@@ -80,19 +101,6 @@ function M.run(last, ticks, act)
     end)
   end
 
-  local function report_at_rest()
-    local rest, before = assert(uv.new_timer()), main_ms()
-    rest:start(100, 100, function()
-      local main = main_ms()
-      -- Less than a tenth of the time, of which the ticks are a part.
-      if main - before < 10 then
-        rest:close()
-        report()
-      end
-      before = main
-    end)
-  end
-
   local function watch(buf)
     api.nvim_buf_attach(buf, false, {
       on_lines = function(_, _, _, first, _, stop)
@@ -101,7 +109,7 @@ function M.run(last, ticks, act)
         for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 8), stop, false)) do
           if vim.endswith(line, last) then
             found = uv.hrtime()
-            report_at_rest()
+            M.when_at_rest(report)
             return true
           end
         end
@@ -126,16 +134,36 @@ function M.answer_question()
   end
 end
 
---- Whether Neovim has come to rest: what a chat prepares once is no part of what is measured.
-local last = { wall = 0, main = 0 }
-function M.at_rest()
-  local wall, main = uv.hrtime(), main_ms()
-  if wall - last.wall < 5e7 then
-    return false
+--- The middle one of what some runs of a function cost the main thread, with what comes of it in the next ticks, in ms.
+local function cost_of(count, act)
+  local costs = {}
+  for i = 1, count do
+    local before = main_ms()
+    act()
+    vim.cmd.redraw()
+    vim.wait(30)
+    costs[i] = main_ms() - before
   end
-  local calm = main - last.main < 5
-  last = { wall = wall, main = main }
-  return calm
+  table.sort(costs)
+  return costs[math.floor((count + 1) / 2)]
+end
+
+--- What a scroll by half a window costs in the middle of a buffer that is shown.
+function M.scroll_cost(buf)
+  local win = vim.fn.bufwinid(buf)
+  api.nvim_set_current_win(win)
+  api.nvim_win_set_cursor(win, { math.floor(api.nvim_buf_line_count(buf) / 2), 0 })
+  return cost_of(20, function()
+    vim.cmd.normal({ vim.keycode("<C-d>"), bang = true })
+  end)
+end
+
+--- What it costs to show what `toggle` hides and shows.
+function M.open_cost(toggle)
+  return cost_of(10, function()
+    toggle()
+    toggle()
+  end)
 end
 
 local NS = api.nvim_create_namespace("bench")

@@ -39,6 +39,7 @@ fn goal(scenario: Scenario, value: &str) -> Option<Goal> {
         (S::Prompt, "sent p95 ms") => Most(1.0),
         (S::Tools, "wall ms") => Times(2.0),
         (S::Load, "wall ms") => Most(160.0),
+        (S::Lines, "frame growth" | "scroll growth" | "open growth") => Most(1.5),
         (S::Diff, "shown ms") => Times(1.5),
         (S::DiffLarge, "shown ms") => Most(500.0),
         (S::Reads, "read p50 ms") => Times(0.7),

@@ -2,7 +2,7 @@
 //! How each is played is for the files beside this one, what to make of the figures for `report`.
 
 use super::stage::{Clock, Measured, Stage, Subject};
-use super::{files, scripts, startup, typing};
+use super::{files, lines, scripts, startup, typing};
 
 /// The figures of one run by their names.
 pub type Values = Vec<(&'static str, f64)>;
@@ -19,6 +19,9 @@ pub struct Size {
     pub key_bursts: usize,
     tools: usize,
     loaded: usize,
+    /// Lines of chats that are long already, and chunks of an answer then.
+    held: [usize; 3],
+    chunks: usize,
     /// Bytes that a command prints.
     pub printed: usize,
     prompts: usize,
@@ -43,6 +46,8 @@ impl Size {
         key_bursts: 10,
         tools: 2000,
         loaded: 5000,
+        held: [1000, 10_000, 100_000],
+        chunks: 200,
         printed: 200 << 20,
         prompts: 20,
         starts: 20,
@@ -65,6 +70,8 @@ impl Size {
         key_bursts: 2,
         tools: 30,
         loaded: 40,
+        held: [90, 180, 360],
+        chunks: 10,
         printed: 200 << 10,
         prompts: 2,
         starts: 1,
@@ -88,6 +95,7 @@ pub enum Scenario {
     Prompt,
     Tools,
     Load,
+    Lines,
     Diff,
     DiffLarge,
     Reads,
@@ -100,7 +108,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Burst,
         Self::KeysBurst,
         Self::Paced,
@@ -110,6 +118,7 @@ impl Scenario {
         Self::Prompt,
         Self::Tools,
         Self::Load,
+        Self::Lines,
         Self::Diff,
         Self::DiffLarge,
         Self::Reads,
@@ -136,6 +145,7 @@ impl Scenario {
             Self::Prompt => "prompt",
             Self::Tools => "tools",
             Self::Load => "load",
+            Self::Lines => "lines",
             Self::Diff => "diff",
             Self::DiffLarge => "diff-large",
             Self::Reads => "reads",
@@ -159,6 +169,7 @@ impl Scenario {
             Self::Prompt => "from sending a prompt until the agent has it",
             Self::Tools => "2,000 thoughts, tool calls and their updates as fast as the agent can",
             Self::Load => "an earlier session of 5,000 messages",
+            Self::Lines => "an answer, scrolls and openings in chats of 1,000, 10,000 and 100,000 lines",
             Self::Diff => "a question about a change of 5,000 lines in 100 hunks",
             Self::DiffLarge => "a question about a change of 50,000 lines in 500 hunks",
             Self::Reads => "1,000 reads of 2,000 lines that are not saved",
@@ -216,6 +227,7 @@ impl Scenario {
             }
             Self::Tools => scripts::tools(subject, size.tools),
             Self::Load => scripts::load(subject, size.loaded),
+            Self::Lines => lines::lines(subject, size.held, size.chunks),
             Self::Diff => scripts::diff(subject, size.diff / 10, (size.diff / 500).min(100)),
             Self::DiffLarge => scripts::diff(subject, size.diff, size.diff / 100),
             Self::Reads => files::reads(subject, 2000, size.reads),

@@ -2,7 +2,11 @@
 //! scripts' steps are the demo agent's; the times are the stage's.
 
 use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::Instant;
 
+use acp_nvim::core::diff::place;
+use acp_nvim::core::message::FileDiff;
 use serde_json::{Value, json};
 
 use super::scenarios::{Values, at_once};
@@ -44,11 +48,35 @@ pub fn tools(subject: Subject, count: usize) -> Values {
 
 /// An earlier session of so many messages, half of them the user's.
 pub fn load(subject: Subject, count: usize) -> Values {
-    let said = |kind: &str, words: &str| {
-        let mut update = update(json!({ "sessionUpdate": kind, "content": text(words) }));
-        update["send"]["params"]["sessionId"] = "old".into();
-        update
-    };
+    let project = TempProject::new(&[]);
+    at_once(&with_script(subject, &project, earlier(subject, count)).load_and_rest(Clock::Ticking))
+}
+
+/// An agent that has such a session, and then answers one prompt with so many chunks, 20 ms apart.
+pub fn earlier_and_more(subject: Subject, project: &TempProject, count: usize, chunks: usize) -> Stage {
+    let mut steps = earlier(subject, count);
+    // The end of the earlier one is not that of the answer.
+    steps.insert(steps.len() - 1, said("agent_message_chunk", "\n\nAnd that was it."));
+    let words = "some words of an answer ${i}, ";
+    let chunk = [said("agent_message_chunk", words), json!({ "delay_ms": 20 })];
+    let line =
+        [json!({ "repeat": 10, "steps": chunk }), said("agent_message_chunk", "with a *last* one.\n\n")];
+    steps.extend([
+        json!({ "expect": "session/prompt", "timeout_ms": 60_000 }),
+        json!({ "repeat": chunks.div_ceil(10), "steps": line }),
+        said("agent_message_chunk", "END-OF-FLOOD"),
+        ends("end_turn"),
+    ]);
+    with_script(subject, project, steps)
+}
+
+fn said(kind: &str, words: &str) -> Value {
+    let mut update = update(json!({ "sessionUpdate": kind, "content": text(words) }));
+    update["send"]["params"]["sessionId"] = "old".into();
+    update
+}
+
+fn earlier(subject: Subject, count: usize) -> Vec<Value> {
     let answer = "It is a *matter* of `taste`, says number ${i}:\n\n- one thing\n- and another\n";
     let mut steps = opened();
     steps[1]["result"]["agentCapabilities"] =
@@ -65,8 +93,7 @@ pub fn load(subject: Subject, count: usize) -> Values {
     ] }));
     steps.push(said("agent_message_chunk", "\nEND-OF-FLOOD"));
     steps.push(json!({ "reply": "session/load", "result": null }));
-    let project = TempProject::new(&[]);
-    at_once(&with_script(subject, &project, steps).load_and_rest(Clock::Ticking))
+    steps
 }
 
 /// Places in files that no buffer holds at first, by turns not followed and followed.
@@ -150,8 +177,20 @@ pub fn diff(subject: Subject, lines: usize, hunks: usize) -> Values {
     let measured = stage.prompt_and_rest(Clock::Ticking);
     vec![
         ("shown ms", measured.shown_ms),
+        ("background ms", background(&path, old, new)),
         ("stall ms", measured.stall_ms),
         ("CPU s", measured.cpu_s),
         ("memory MB", measured.memory_mb),
     ]
+}
+
+/// What of it the plugin's background computes: where the change belongs.
+fn background(path: &std::path::Path, old: String, new: String) -> f64 {
+    let text = old.trim_end().to_owned();
+    let diff = FileDiff { path: path.to_owned(), old_text: Some(old.into()), new_text: new.into() };
+    let began = Instant::now();
+    let placed = black_box(place(black_box(&text), &[diff]));
+    let took = began.elapsed();
+    assert!(placed.iter().any(|placed| !placed.hunks.is_empty()), "the change has a place");
+    took.as_secs_f64() * 1000.0
 }

@@ -120,11 +120,10 @@ impl Stage {
         );
         let mut stage = Self { nvim };
         stage.wait_idle();
-        stage.nvim.wait_within(
-            LIMIT,
-            |nvim| nvim.exec_lua("return probe.at_rest()", []) == true.into(),
-            "Neovim to come to rest",
-        );
+        // What is prepared once a chat is open, such as parsers, is no part of what is measured next.
+        stage.nvim.exec_lua("probe.tell_at_rest()", []);
+        let rested = |nvim: &mut Nvim| nvim.take_notification("rested").is_some();
+        stage.nvim.wait_within(LIMIT, rested, "Neovim to be at rest");
         stage
     }
 
@@ -171,6 +170,17 @@ impl Stage {
     /// Shows a file beside the chat, with unsaved edits and with marks.
     pub fn edit(&mut self, path: &Path) {
         self.nvim.exec_lua("probe.edit(...)", [path.to_str().expect("a path in UTF-8").into()]);
+    }
+
+    /// Milliseconds of the main thread for a scroll through the chat by half a window.
+    pub fn scroll_cost(&mut self) -> f64 {
+        self.nvim.input("<C-\\><C-n>");
+        self.nvim.exec_lua("return probe.scroll_cost(bench.buffer())", []).as_f64().expect("a number")
+    }
+
+    /// Milliseconds of the main thread for showing the chat's windows again.
+    pub fn open_cost(&mut self) -> f64 {
+        self.nvim.exec_lua("return probe.open_cost(bench.toggle)", []).as_f64().expect("a number")
     }
 
     /// How many of the file's marks are not where they were.

@@ -72,7 +72,7 @@ M.subcommands = {
     takes = "[which]",
     words = { "hunk", "file", "turn", "session", "all" },
   },
-  { name = "checkpoints", about = "Put files back to how they were before a turn" },
+  { name = "checkpoints", about = "Put files back to how they were before a turn or a tool call" },
   { name = "settle", about = "Decide what becomes of a file that collides with yours, or is gone" },
   { name = "blame", about = "Show which agent wrote the line at the cursor, and what for" },
   {
@@ -81,6 +81,12 @@ M.subcommands = {
     takes = "[what]",
     words = { "turn", "session", "file", "all", "quickfix" },
     bang = true,
+  },
+  {
+    name = "diff",
+    about = "Show a changed file beside what it was, or put that away",
+    takes = "[open|close|next|previous]",
+    words = { "open", "close", "next", "previous" },
   },
   { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
   { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },

@@ -11,6 +11,7 @@
 ---@field follow? boolean|acp.FollowOptions
 ---@field timestamps? boolean
 ---@field follow? boolean
+---@field permission? acp.PermissionOptions
 ---@field keys? acp.KeyOptions
 ---@field chat? acp.ChatOptions
 ---@field terminal? acp.TerminalOptions
@@ -66,6 +67,7 @@
 ---@field next_change? acp.Key
 ---@field previous_change? acp.Key
 ---@field go_to? acp.Key
+---@field answer? acp.Key
 ---@field toggle? acp.Key
 ---@field click? acp.Key
 ---@field details? acp.Key
@@ -83,9 +85,17 @@
 ---@field review_next? acp.Key
 ---@field review_previous? acp.Key
 ---@field review_close? acp.Key
+---@field review_help? acp.Key
 ---@field older_prompt? acp.Key
 ---@field newer_prompt? acp.Key
 ---@field take_back? acp.Key
+---@field queue? acp.Key
+---@field queue_edit? acp.Key
+---@field queue_remove? acp.Key
+---@field queue_up? acp.Key
+---@field queue_down? acp.Key
+---@field queue_send? acp.Key
+---@field queue_close? acp.Key
 ---@field next_mode? acp.Key
 ---@field follow? acp.Key
 ---@field locations? acp.Key
@@ -107,6 +117,9 @@
 ---@field call? string the tool call's id
 ---@field session integer
 ---@field agent string the agent's name in the options
+
+---@class acp.PermissionOptions
+---@field open? "auto"|"always"|"never"
 
 ---@class acp.ChatOptions
 ---@field images? "auto"|"link"
@@ -135,7 +148,7 @@
 ---@field write? string[]
 
 ---@class acp.DiffOptions
----@field style? "inline"|"off"
+---@field style? "inline"|"split"|"off"
 ---@field stay? "decided"|"prompt"|"turn"
 ---@field tell_undone? boolean
 

@@ -17,7 +17,7 @@ use super::shelf::wait_lock;
 use crate::core::blame::{self, Step};
 use crate::core::checkpoint::{
     Fact, Fetched, Head, Held, Last, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey,
-    Wish, before_diffs, counts, edits,
+    Wish, before_diffs, counts, edits, hunks,
 };
 use crate::core::message::{Event, JobId, Severity};
 use crate::mailbox::Mailbox;
@@ -397,7 +397,13 @@ fn fetch(texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
         _ => Vec::new(),
     };
     let expected = text_of(texts, &planned.expected).ok();
-    Fetched { path: planned.path.clone(), target, expected, disk: on_disk(&planned.path), edits }
+    let disk = on_disk(&planned.path);
+    let hunks = match (loaded, &target) {
+        (Some(loaded), Ok(target)) => hunks(&Held::Text(format!("{}\n", loaded.text).into()), target),
+        (None, Ok(target)) => hunks(&disk, target),
+        (_, Err(_)) => Vec::new(),
+    };
+    Fetched { path: planned.path.clone(), target, expected, disk, edits, hunks }
 }
 
 fn text_of(texts: &Path, stored: &Stored) -> Result<Held, String> {

@@ -61,6 +61,7 @@ fn keys() -> String {
             [Pane::Prompt] => "prompt",
             [Pane::Transcript] => "transcript",
             [Pane::File] => "file",
+            [Pane::Queue] => "queue",
             [Pane::Review] => "review",
             _ => "both",
         };
@@ -69,7 +70,7 @@ fn keys() -> String {
         } else {
             ""
         };
-        let head = format!("{:<15} {pane}{mode}", key.default.join(" "));
+        let head = format!("{:<15} {pane}{mode}", shown(key.default));
         format!("{}{}", tagged(&head, &format!("acp-key-{}", key.name)), filled(key.about))
     };
     KEYS.iter().map(one).collect::<Vec<_>>().join("\n")

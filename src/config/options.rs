@@ -32,6 +32,8 @@ pub enum Pane {
     Prompt,
     File,
     Review,
+    /// The list of the prompts that wait.
+    Queue,
 }
 
 pub const KEYS: &[KeySpec] = &[
@@ -119,6 +121,14 @@ pub const KEYS: &[KeySpec] = &[
         default: &["gd", "<CR>"],
         about: "Go to what is under the cursor: the question that waits, the line of a change, a file named \
                 in the text, else the file or the terminal that the entry is about.",
+    },
+    KeySpec {
+        name: "answer",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
+        about: "On a tool call that asks for permission: give the first, second, .. of the answers that \
+                stand there. Elsewhere, and where there are fewer answers, a digit is a count.",
     },
     KeySpec {
         name: "toggle",
@@ -241,6 +251,13 @@ pub const KEYS: &[KeySpec] = &[
         about: "Close the review. What is left to decide stays.",
     },
     KeySpec {
+        name: "review_help",
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show the review's keys.",
+    },
+    KeySpec {
         name: "older_prompt",
         panes: &[Pane::Prompt],
         modes: &["n", "i"],
@@ -261,6 +278,56 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n", "i"],
         default: &["<Up>"],
         about: "In an empty prompt: take back the last prompt that waits. Else: one line up.",
+    },
+    KeySpec {
+        name: "queue",
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n", "i"],
+        default: &["<C-q>"],
+        about: "Go to the prompts that wait, where each can be edited, moved and removed; see |acp-queue|.",
+    },
+    KeySpec {
+        name: "queue_edit",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Take the waiting prompt at the cursor back into the prompt.",
+    },
+    KeySpec {
+        name: "queue_remove",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["dd", "x"],
+        about: "Remove the waiting prompt at the cursor; the history keeps it.",
+    },
+    KeySpec {
+        name: "queue_up",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["K"],
+        about: "Have the waiting prompt at the cursor sent earlier.",
+    },
+    KeySpec {
+        name: "queue_down",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["J"],
+        about: "Have the waiting prompt at the cursor sent later.",
+    },
+    KeySpec {
+        name: "queue_send",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["s"],
+        about: "Send the waiting prompt at the cursor now: into the turn where the agent can be steered, else \
+                the turn is stopped for it.",
+    },
+    KeySpec {
+        name: "queue_close",
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["q", "<Esc>"],
+        about: "Go back to the prompt.",
     },
     KeySpec {
         name: "next_mode",
@@ -454,6 +521,14 @@ pub const OPTIONS: &[OptionSpec] = &[
                 window to show it in, `false` not to show it, or nothing.",
     },
     OptionSpec {
+        key: "permission.open",
+        takes: "\"auto\", \"always\" or \"never\"",
+        default: "\"auto\"",
+        about: "When an agent's question opens by itself: `\"auto\"` not while you type, `\"always\"` at once \
+                wherever you are, `\"never\"` not at all; see |acp-permission|. In any case the chat and a \
+                notification tell of it.",
+    },
+    OptionSpec {
         key: "keys",
         takes: "table",
         default: "{}",
@@ -520,10 +595,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "diff.style",
-        takes: "\"inline\" or \"off\"",
+        takes: "\"inline\", \"split\" or \"off\"",
         default: "\"inline\"",
-        about: "How changes show in the files themselves: removed lines as virtual text above the new ones, \
-                or not at all.",
+        about: "How changes show in the files themselves: removed lines as virtual text above the new ones; \
+                what is proposed in a window of its own beside the file, in diff mode; or not at all. See \
+                |acp-diff| and |:Acp-diff|.",
     },
     OptionSpec {
         key: "diff.stay",

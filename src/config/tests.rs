@@ -80,6 +80,7 @@ mod reading {
             "icons": false,
             "timestamps": true,
             "follow": { "enabled": true, "resume_after": 2 },
+            "permission": { "open": "never" },
             "keys": { "hide": "Q" },
             "chat": { "images": "link" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
@@ -172,7 +173,7 @@ mod reading {
         keys.next: unknown key, see :help acp-config
         notify: expected true or false, got "yes"
         icon: unknown key, did you mean "icons"?
-        permissions: unknown key, see :help acp-config
+        permissions: unknown key, did you mean "permission"?
         "#);
     }
 
@@ -310,6 +311,7 @@ mod sizes_and_keys {
             ("older_prompt", "<C-p>"),
             ("newer_prompt", "<C-n>"),
             ("take_back", "<Up>"),
+            ("queue", "<C-q>"),
             ("next_mode", "<S-Tab>"),
             ("help", "g?"),
         ];

@@ -138,6 +138,11 @@ impl FileReview {
         self.review.base()
     }
 
+    /// The text without what agents did to it, line by line.
+    pub fn base_lines(&self) -> &[String] {
+        self.review.base_lines()
+    }
+
     /// The number of lines that are there now.
     pub fn line_count(&self) -> usize {
         self.review.line_count()

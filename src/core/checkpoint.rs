@@ -2,15 +2,16 @@
 //! shape, and what follows from it: what a turn did to each file, and what to write to be back before
 //! it. Where journal and texts are kept is left to `acp::checkpoints`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::blame::Author;
 use crate::core::changes::{self, TextEdit};
 use crate::core::changeset::without;
-use crate::core::diff::place;
+use crate::core::diff::{Hunk, place};
 use crate::core::message::{FileDiff, JobId};
+use crate::core::review::Review;
 use crate::core::text::{Text, one_line};
 
 /// Characters of a prompt that are kept.
@@ -157,6 +158,8 @@ pub struct Fetched {
     pub disk: Held,
     /// What makes the buffer's text the target's.
     pub edits: Vec<TextEdit>,
+    /// The same by the hunk: in rows of what is there now, what goes and what comes back.
+    pub hunks: Vec<Hunk>,
 }
 
 /// What the editor wants of the checkpoints.
@@ -255,6 +258,12 @@ impl Turn {
         }
     }
 
+    /// Where the turn's tool calls begin among its steps, the first one excepted, and what each was about.
+    pub fn later_calls(&self) -> impl Iterator<Item = (usize, u64, &str)> {
+        let begins = self.steps.windows(2).zip(1..).filter(|(pair, _)| pair[0].call != pair[1].call);
+        begins.filter_map(|(pair, at)| Some((at, pair[1].at, pair[1].call.as_deref()?)))
+    }
+
     /// The texts that the record names.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let of_files = self.files.iter().flat_map(|file| [&file.before, &file.after]);
@@ -276,24 +285,21 @@ impl Turn {
     }
 }
 
-/// What to write to have a session's files as they were before one of its turns: what that turn and all
-/// later ones of the session did is taken back, in one file or in all.
-pub fn plan(turns: &[Turn], chosen: &str, only: Option<&Path>) -> Vec<Planned> {
+/// What to write to have a session's files as they were before one of its turns, or before one of the
+/// changes in it: that one, the later ones of the turn and all later turns of the session are taken back.
+pub fn plan(turns: &[Turn], chosen: &str, from: usize) -> Vec<Planned> {
     let Some(of) = turns.iter().find(|turn| turn.id == chosen) else { return Vec::new() };
     let mut later: Vec<&Turn> =
-        turns.iter().filter(|turn| turn.id.as_str() >= chosen && turn.head.is_of_session(&of.head)).collect();
+        turns.iter().filter(|turn| turn.id.as_str() > chosen && turn.head.is_of_session(&of.head)).collect();
     later.sort_by(|a, b| a.id.cmp(&b.id));
     let mut planned: Vec<Planned> = Vec::new();
-    for touched in later.iter().flat_map(|turn| &turn.files) {
-        if only.is_some_and(|only| only != touched.path) {
-            continue;
-        }
-        match planned.iter_mut().find(|known| known.path == touched.path) {
-            Some(known) => known.expected = touched.after.clone(),
+    for step in of.steps.iter().skip(from).chain(later.iter().flat_map(|turn| &turn.steps)) {
+        match planned.iter_mut().find(|known| known.path == step.path) {
+            Some(known) => known.expected = step.after.clone(),
             None => planned.push(Planned {
-                path: touched.path.clone(),
-                target: touched.before.clone(),
-                expected: touched.after.clone(),
+                path: step.path.clone(),
+                target: step.before.clone(),
+                expected: step.after.clone(),
             }),
         }
     }
@@ -316,6 +322,47 @@ pub fn counts(before: &Held, after: &Held) -> (usize, usize) {
         similar::ChangeTag::Delete => (added, removed + 1),
         similar::ChangeTag::Equal => (added, removed),
     })
+}
+
+/// What a restore would change, as [`Fetched::hunks`] has it. Texts are as files have them.
+pub fn hunks(now: &Held, target: &Held) -> Vec<Hunk> {
+    let text = |held: &Held| match held {
+        Held::Text(text) => {
+            let text = unmarked(text);
+            Some(in_buffer(text, is_dos(text)).0)
+        }
+        Held::Absent => Some(String::new()),
+        Held::Unknown => None,
+    };
+    let (Some(now), Some(target)) = (text(now), text(target)) else { return Vec::new() };
+    let turned = |hunk: Hunk| Hunk { removed: hunk.added, added: hunk.removed, ..hunk };
+    Review::new(&target, &now).hunks().into_iter().map(turned).collect()
+}
+
+/// A file's text with one of the hunks of a restore, byte for byte as it was elsewhere. Nothing where the
+/// hunk is not that of this text.
+pub fn with_hunk(now: &str, hunk: &Hunk) -> Option<String> {
+    let mark = &now[..now.len() - unmarked(now).len()];
+    let dos = is_dos(now);
+    let (text, ends) = in_buffer(unmarked(now), dos);
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let rows = hunk.row..hunk.row + hunk.removed.len();
+    if lines.get(rows.clone())? != hunk.removed.as_slice() {
+        return None;
+    }
+    lines.splice(rows, hunk.added.iter().map(String::as_str));
+    let mut text = lines.join("\n");
+    if ends && !lines.is_empty() {
+        text.push('\n');
+    }
+    let text = if dos { text.replace('\n', "\r\n") } else { text };
+    Some(format!("{mark}{text}"))
+}
+
+/// Whether all of a text's lines end as in DOS.
+fn is_dos(text: &str) -> bool {
+    let lines = text.matches('\n').count();
+    lines > 0 && text.matches("\r\n").count() == lines
 }
 
 /// What a file held before a call's diffs that are in it now; `None` if that can't be told.
@@ -385,8 +432,9 @@ mod tests {
     }
 
     fn turn(id: &str, session: &str, files: &[(&str, &str, &str)]) -> Turn {
-        let files = files.iter().map(|(path, before, after)| touched(path, before, after)).collect();
-        Turn { id: id.into(), at: 1, head: head(session), files, steps: Vec::new() }
+        let mut turn = Turn { id: id.into(), at: 1, head: head(session), files: vec![], steps: vec![] };
+        files.iter().for_each(|(path, before, after)| turn.touched(1, touched(path, before, after)));
+        turn
     }
 
     fn journal(facts: Vec<Fact>) -> String {
@@ -456,19 +504,34 @@ mod tests {
             turn("2", "s2", &[("/other", "1", "2")]),
             turn("1", "s1", &[("/a", "0", "1"), ("/early", "1", "2")]),
         ];
-        let plan_of = |chosen: &str, only: Option<&str>| -> Vec<String> {
-            let planned = plan(&turns, chosen, only.map(Path::new));
+        let plan_of = |chosen: &str, from: usize| -> Vec<String> {
+            let planned = plan(&turns, chosen, from);
             planned
                 .into_iter()
                 .map(|file| format!("{} {:?} {:?}", file.path.display(), file.expected, file.target))
                 .collect()
         };
         assert_eq!(
-            plan_of("2", None),
+            plan_of("2", 0),
             [r#"/a Text("3") Text("1")"#, r#"/b Absent Text("x")"#, r#"/c Text("new") Absent"#,]
         );
-        assert_eq!(plan_of("2", Some("/b")), [r#"/b Absent Text("x")"#]);
-        assert_eq!(plan_of("9", None), [""; 0]);
+        assert_eq!(
+            plan_of("2", 1),
+            [r#"/b Absent Text("x")"#, r#"/a Text("3") Text("2")"#, r#"/c Text("new") Absent"#],
+            "before the second of its changes"
+        );
+        assert_eq!(plan_of("9", 0), [""; 0]);
+    }
+
+    #[test]
+    fn the_calls_of_a_turn_are_told_by_what_they_were_about() {
+        let mut turn = turn("1", "s1", &[]);
+        for (number, call) in [Some("Edit a"), Some("Edit a"), Some("Edit b"), None].into_iter().enumerate() {
+            let mut change = touched("/a", "0", "1");
+            change.last.call = call.map(str::to_owned);
+            turn.touched(number as u64, change);
+        }
+        assert_eq!(turn.later_calls().collect::<Vec<_>>(), [(2, 2, "Edit b")]);
     }
 
     #[test]
@@ -487,6 +550,21 @@ mod tests {
     }
 
     #[test]
+    fn a_restore_is_told_and_done_by_the_hunk() {
+        let text = |text: &str| Held::Text(text.into());
+        let now = "\u{feff}a\r\nB\r\nc\r\nd\r\n";
+        let all = hunks(&text(now), &text("a\r\nb\r\nc\r\n"));
+        let shown: Vec<String> =
+            all.iter().map(|hunk| format!("{} {:?} {:?}", hunk.row, hunk.removed, hunk.added)).collect();
+        assert_eq!(shown, [r#"1 ["B"] ["b"]"#, r#"3 ["d"] []"#]);
+        assert_eq!(with_hunk(now, &all[0]).as_deref(), Some("\u{feff}a\r\nb\r\nc\r\nd\r\n"));
+        assert_eq!(with_hunk(now, &all[1]).as_deref(), Some("\u{feff}a\r\nB\r\nc\r\n"));
+        assert_eq!(with_hunk("a\nb\n", &all[0]), None);
+        assert_eq!(hunks(&Held::Absent, &text("x\ny\n")).len(), 1);
+        assert_eq!(hunks(&Held::Unknown, &text("x\n")), []);
+    }
+
+    #[test]
     fn a_text_is_taken_as_a_buffer_holds_it() {
         assert_eq!(in_buffer(unmarked("\u{feff}a\r\nb\r\n"), true), ("a\nb".to_owned(), true));
         assert_eq!(in_buffer("a\r\nb", false), ("a\r\nb".to_owned(), false));
@@ -494,28 +572,26 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the turns did, to write the plan's targets gives the texts of before.
+        /// Whatever the turns did, to write the plan's targets gives the texts of before the change chosen.
         #[test]
         fn the_plan_leads_back(steps in prop::collection::vec((0..3usize, 0..4u8, any::<bool>()), 1..20), at in 0..20usize) {
             let mut files = [0u8; 3];
-            let mut states = Vec::new();
-            let mut turns = Vec::new();
-            for (number, (file, text, foreign)) in steps.into_iter().enumerate() {
-                if foreign {
-                    continue;
+            let mut turns: Vec<Turn> = Vec::new();
+            // The turn and the step of each change, and what the files held before it.
+            let mut points = Vec::new();
+            for (number, (file, text, same_turn)) in steps.into_iter().enumerate() {
+                if !same_turn || turns.is_empty() {
+                    turns.push(turn(&format!("{number:03}"), "s", &[]));
                 }
-                states.push(files);
-                let (before, path) = (files[file], format!("/{file}"));
+                let shown = |text: u8| if text == 0 { String::new() } else { text.to_string() };
+                let (before, last) = (files[file], turns.len() - 1);
+                points.push((last, turns[last].steps.len(), files));
                 files[file] = text;
-                let text = |text: u8| if text == 0 { String::new() } else { text.to_string() };
-                let change = touched(&path, &text(before), &text(files[file]));
-                let (id, files) = (format!("{number:03}"), vec![change]);
-                turns.push(Turn { id, at: 1, head: head("s"), files, steps: Vec::new() });
+                turns[last].touched(1, touched(&format!("/{file}"), &shown(before), &shown(text)));
             }
-            prop_assume!(!turns.is_empty());
-            let at = at % turns.len();
+            let (chosen, from, state) = points[at % points.len()];
             let mut restored = files;
-            for planned in plan(&turns, &turns[at].id, None) {
+            for planned in plan(&turns, &turns[chosen].id, from) {
                 let file: usize = planned.path.to_str().unwrap_or_default()[1..].parse().expect("a number");
                 let value = |stored: &Stored| match stored {
                     Stored::Text(text) => text.parse().expect("a number"),
@@ -524,7 +600,7 @@ mod tests {
                 prop_assert_eq!(value(&planned.expected), files[file]);
                 restored[file] = value(&planned.target);
             }
-            prop_assert_eq!(restored, states[at]);
+            prop_assert_eq!(restored, state);
         }
     }
 }

@@ -122,6 +122,8 @@ pub struct Elicitation {
     pub message: String,
     pub subject: Subject,
     pub verdict: Verdict,
+    /// What the user may answer to a question for permission, while it waits.
+    pub choices: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

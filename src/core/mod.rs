@@ -10,6 +10,7 @@ pub mod checkpoint;
 pub mod context;
 pub mod diff;
 pub mod earlier;
+pub mod edited;
 pub mod encoding;
 pub mod entry;
 pub mod export;

@@ -61,6 +61,11 @@ impl Review {
         self.base.join("\n")
     }
 
+    /// The lines of the text with every hunk undone.
+    pub fn base_lines(&self) -> &[String] {
+        &self.base
+    }
+
     /// The text with every hunk kept.
     pub fn current(&self) -> String {
         self.current.join("\n")

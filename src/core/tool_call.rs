@@ -99,6 +99,8 @@ pub struct ToolCall {
     pub locations: Vec<Location>,
     pub raw_input: Option<Value>,
     pub raw_output: Option<Value>,
+    /// What the user may answer, while they are asked.
+    pub choices: Vec<String>,
     pub started: Moment,
     pub ended: Option<Moment>,
 }
@@ -122,6 +124,7 @@ impl ToolCall {
             locations: Vec::new(),
             raw_input: None,
             raw_output: None,
+            choices: Vec::new(),
             started: now,
             ended: None,
         }

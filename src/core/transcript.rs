@@ -3,6 +3,7 @@
 //! with icons off: words come first.
 
 mod call;
+mod choices;
 mod coloured;
 pub mod details;
 mod elicitation;

@@ -134,7 +134,7 @@ fn an_opened_call_shows_its_diff() {
     let drawing = draw(before.as_ref(), &entry, &style(true), &|_| None);
     assert_snapshot!(drawing.lines.join("\n"), @r"
     ● Edit src/auth.rs
-        Allow this edit?   :Acp allow   :Acp reject
+        Allow this edit?   1 Yes
         /p/src/auth.rs
           a
         - b

@@ -12,7 +12,10 @@ mod export;
 mod follow;
 mod keys_page;
 mod panel;
+mod panel_edits;
+pub mod preview;
 mod prompts;
+pub mod queue;
 mod reading;
 mod review;
 mod sessions;
@@ -236,6 +239,7 @@ impl App {
             "settle" => self.settle_file(),
             "checkpoints" => self.choose_checkpoint(),
             "review" => self.open_review(&args),
+            "diff" => self.diff_command(args.first()),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -245,6 +249,9 @@ impl App {
     pub fn key(&mut self, name: &str) -> Result<()> {
         if let "next_hunk" | "previous_hunk" = name {
             return self.step_hunk(name == "next_hunk");
+        }
+        if let Some(done) = self.queue_key(name) {
+            return done;
         }
         if let Some(done) = self.panel_key(name) {
             return done;
@@ -276,6 +283,7 @@ impl App {
             "older_prompt" => self.browse(key, true),
             "newer_prompt" => self.browse(key, false),
             "take_back" => self.take_back_or_up(key),
+            "queue" => self.open_queue(),
             "restart" => {
                 let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {

@@ -22,6 +22,7 @@ mod reviews;
 mod sending;
 mod sessions;
 mod signals;
+mod splits;
 mod tally;
 mod terminals;
 mod tools;
@@ -48,6 +49,8 @@ use crate::core::session::{Moment, Phase, Session};
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::earlier::Gathering;
+use crate::nvim::actions::preview::Preview;
+use crate::nvim::actions::queue::QueueList;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
@@ -82,6 +85,7 @@ pub struct App {
     pub terminals: Terminals,
     pub asking: Asking,
     pub plan: Option<Pinned>,
+    pub queue_list: Option<QueueList>,
     pub signals: signals::Signals,
     /// The session that the call under way is about, where it says so.
     pub meant: Option<SessionKey>,
@@ -116,6 +120,8 @@ pub struct App {
     mentions: mentions::Mentions,
     review: Proposals,
     pub reviews: Reviews,
+    /// What a restore would change.
+    pub preview: Option<Preview>,
     watching: Watching,
     pub checkpoints: checkpoints::Checkpoints,
     pub highlight: Highlight,
@@ -215,6 +221,7 @@ impl App {
             terminals: Terminals::default(),
             asking: Asking::default(),
             plan: None,
+            queue_list: None,
             signals: signals::Signals::default(),
             meant: None,
             effects: VecDeque::new(),
@@ -244,6 +251,7 @@ impl App {
             checkpoints: checkpoints::Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             review: Proposals::default(),
             reviews: Reviews::default(),
+            preview: None,
             jobs: HashMap::new(),
             frames,
             tick,

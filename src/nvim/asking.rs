@@ -2,24 +2,51 @@
 //! somebody who is typing. One that was put off waits in the chat until the user takes it up. How a
 //! question is asked is left to `permission` and `elicit`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use mlua::Result;
 
+use crate::config::OpenQuestions;
 use crate::core::message::{AskId, SessionKey};
 use crate::core::session::Wanted;
+use crate::core::transcript::cut_end;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Level};
-use crate::nvim::{on_mode_change, picker, run};
+use crate::nvim::keys::{Given, quiet_for};
+use crate::nvim::{later, on_mode_change, picker, run};
+
+/// A question does not come before the user has been quiet for so long: what they are typing is not meant
+/// for it. Shorter where one waits for the agent.
+const QUIET: Duration = Duration::from_millis(700);
+const QUIET_IN_CHAT: Duration = Duration::from_millis(300);
 
 /// Which question is on the screen, and which the user put off.
 #[derive(Default)]
 pub struct Asking {
     shown: Option<Shown>,
     put_off: BTreeSet<AskId>,
+    /// Since when each has waited.
+    since: BTreeMap<AskId, Instant>,
+    /// The user, who was busy, has been told of these.
+    told: BTreeSet<AskId>,
     count: u64,
+    /// When a key answered the last time.
+    answered: Option<Instant>,
     /// A question came or went: see whether one can be shown.
     pub retry: bool,
+    /// It will be looked at again when the user has been quiet for long enough.
+    pausing: bool,
+}
+
+/// Whether a question may take the screen and the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ready {
+    Now,
+    /// When no key comes for so long.
+    After(Duration),
+    /// Not where the user is now.
+    Not,
 }
 
 /// One picker, for one question. Only the newest is listened to.
@@ -56,10 +83,15 @@ impl Asking {
     pub fn was_put_off(&self, ask: AskId) -> bool {
         self.put_off.contains(&ask)
     }
+
+    /// Whether a question has waited for so long that a key may be meant for it.
+    fn has_been_seen(&self, ask: AskId) -> bool {
+        self.since.get(&ask).is_some_and(|since| since.elapsed() >= QUIET_IN_CHAT)
+    }
 }
 
 impl App {
-    /// Puts the next question on the screen, if there is one and the user is not typing.
+    /// Puts the next question on the screen, if there is one and the user is not busy.
     pub fn ask_next(&mut self) {
         self.asking.retry = false;
         let waiting: Vec<(SessionKey, AskId)> = self
@@ -72,6 +104,11 @@ impl App {
         // One that is over without its picker; whatever that says later is about nothing.
         self.asking.shown = self.asking.shown.filter(|shown| waits(shown.ask));
         self.asking.put_off.retain(|ask| waits(*ask));
+        self.asking.told.retain(|ask| waits(*ask));
+        self.asking.since.retain(|ask, _| waits(*ask));
+        for (_, ask) in &waiting {
+            self.asking.since.entry(*ask).or_insert_with(Instant::now);
+        }
         if self.asking.shown.is_some() {
             return;
         }
@@ -82,14 +119,94 @@ impl App {
             // The change is seen before it is judged.
             return;
         }
-        if self.is_typing() {
-            let wait = on_mode_change(&self.editor);
-            if let Err(error) = wait {
-                self.editor.notify(&error.to_string(), Level::Error);
+        let wait = match self.ready() {
+            Ready::Now => return self.put_up(key, ask),
+            Ready::After(_) if self.asking.pausing => return,
+            Ready::After(rest) => {
+                self.asking.pausing = true;
+                later(&self.editor.lua, rest, |app| {
+                    app.asking.pausing = false;
+                    app.asking.retry = true;
+                    Ok(())
+                })
             }
+            Ready::Not => {
+                self.tell_busy(key, ask);
+                match self.config.permission.open {
+                    OpenQuestions::Never => Ok(()),
+                    _ => on_mode_change(&self.editor),
+                }
+            }
+        };
+        if let Err(error) = wait {
+            self.editor.notify(&error.to_string(), Level::Error);
+        }
+    }
+
+    /// Somebody who does not see the chat's last lines, or types elsewhere, is told once that a question
+    /// waits. Whom `announce` has told is not told again.
+    fn tell_busy(&mut self, key: SessionKey, ask: AskId) {
+        let (mode, blocking) = self.editor.mode();
+        let Some(chat) = self.chats.get(&key) else { return };
+        let here = self.editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript);
+        let hidden = chat.window(&self.editor).is_none();
+        // A message would stand over the command line that is being typed.
+        if here || hidden || self.signals.away || blocking || mode.starts_with('c') || !self.config.notify {
             return;
         }
-        self.put_up(key, ask);
+        let Some(prompt) = self.permission_prompt(key, ask) else { return };
+        if !self.asking.told.insert(ask) {
+            return;
+        }
+        let how = match self.config.permission.open {
+            OpenQuestions::Never => ":Acp answer",
+            _ => "when you pause",
+        };
+        // A message that is longer than the line would have Neovim wait for a key.
+        let room = usize::from(self.editor.size().0).saturating_sub(how.len() + 24).max(20);
+        let text = format!("{} ({how})", cut_end(&prompt, room));
+        self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+    }
+
+    /// The answer that the key of this number gives in the chat, to the question under the cursor.
+    pub fn answer_here(&self, number: usize) -> Option<Given> {
+        let buf = self.editor.current_buf().ok()?;
+        let session = self.chats.values().find(|chat| chat.transcript == buf)?.session;
+        let entry = self.entry_under_cursor(session).ok()??;
+        let open = self.sessions.get(&session)?.permission_of(entry)?;
+        // A key that was on its way when the question came is not meant for it.
+        let option =
+            open.options().get(number.checked_sub(1)?).filter(|_| self.asking.has_been_seen(open.ask))?;
+        Some(Given { session, ask: open.ask, option: option.id.clone() })
+    }
+
+    /// Says how a question is answered that was closed and stays open.
+    pub fn left_open(&mut self, ask: AskId) {
+        self.asking.put_off(ask);
+        let keys = self.config.keys.shown("answer");
+        let keys = if keys.is_empty() { String::new() } else { format!("{keys} on it in the chat, or ") };
+        let text = format!("left open; {keys}:Acp answer");
+        // Not right below what a picker wrote on the screen, or Neovim would wait for a key.
+        let soon = later(&self.editor.lua, Duration::from_millis(10), move |app| {
+            // Or what is drawn for that screen next, such as the mode, would wipe the message out.
+            app.editor.command("redraw")?;
+            app.editor.notify(&text, Level::Info);
+            Ok(())
+        });
+        if let Err(error) = soon {
+            self.editor.notify(&error.to_string(), Level::Error);
+        }
+    }
+
+    /// A key in the chat answers.
+    pub fn answer_by_key(&mut self, given: &Given) -> Result<()> {
+        self.asking.answered = Some(Instant::now());
+        self.answer(given.session, given.ask, &given.option)
+    }
+
+    /// Whether a key has just answered: another one like it was meant for the same question.
+    pub fn has_just_answered(&self) -> bool {
+        self.asking.answered.is_some_and(|at| at.elapsed() < QUIET)
     }
 
     /// Asks a question, also one that was put off.
@@ -165,20 +282,38 @@ impl App {
     }
 
     /// Whether a picker would take the keys of somebody who is writing.
-    fn is_typing(&self) -> bool {
+    fn ready(&self) -> Ready {
         let (mode, blocking) = self.editor.mode();
         if blocking {
-            return true;
+            return Ready::Not;
         }
-        if mode == "n" {
-            return false;
+        match self.config.permission.open {
+            OpenQuestions::Always => return Ready::Now,
+            OpenQuestions::Never => return Ready::Not,
+            OpenQuestions::Auto => {}
         }
-        // An empty prompt is where one waits for the agent.
-        let waits_in_prompt = || -> Result<bool> {
+        let look = || -> Result<Option<Duration>> {
             let buf = self.editor.current_buf()?;
-            let Some(chat) = self.chats.values().find(|chat| chat.prompt == buf) else { return Ok(false) };
-            Ok(chat.prompt_text(&self.editor)?.trim().is_empty())
+            let chat = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf);
+            let quiet = if chat.is_some() { QUIET_IN_CHAT } else { QUIET };
+            // An empty prompt is where one waits for the agent.
+            let waits = match chat.filter(|chat| chat.prompt == buf) {
+                Some(chat) => mode.starts_with('i') && chat.prompt_text(&self.editor)?.trim().is_empty(),
+                None => false,
+            };
+            // In a floating window somebody else's picker may be open, and in the command-line window no
+            // other window can be gone to.
+            let elsewhere = chat.is_none() && self.editor.is_floating(self.editor.current_win()?)
+                || !self.editor.func::<String>("getcmdwintype", ())?.is_empty();
+            Ok((waits || mode == "n" && !elsewhere).then_some(quiet))
         };
-        !(mode.starts_with('i') && waits_in_prompt().unwrap_or(false))
+        match look() {
+            Ok(Some(quiet)) => match quiet.checked_sub(quiet_for()) {
+                Some(rest) if !rest.is_zero() => Ready::After(rest),
+                _ => Ready::Now,
+            },
+            // Where the user is cannot be told: they are left alone.
+            Ok(None) | Err(_) => Ready::Not,
+        }
     }
 }

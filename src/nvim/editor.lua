@@ -236,6 +236,133 @@ return {
     vim.cmd("startinsert")
   end,
 
+  -- A scratch buffer that looks like another one, with other lines in it. Nothing that belongs to the file type
+  -- is started for it: only its colours.
+  twin = function(buf, name, lines)
+    local stale = vim.fn.bufnr("^" .. vim.fn.escape(name, "\\^$.*~[]{},?") .. "$")
+    if stale > 0 then
+      pcall(api.nvim_buf_delete, stale, { force = true })
+    end
+    local twin = api.nvim_create_buf(false, true)
+    pcall(api.nvim_buf_set_name, twin, name)
+    vim.bo[twin].bufhidden = "wipe"
+    vim.bo[twin].undolevels = -1
+    api.nvim_buf_set_lines(twin, 0, -1, false, lines)
+    vim.bo[twin].modifiable = false
+    for _, option in ipairs({ "tabstop", "shiftwidth", "expandtab" }) do
+      vim.bo[twin][option] = vim.bo[buf][option]
+    end
+    local kind = vim.bo[buf].filetype
+    api.nvim_buf_call(twin, function()
+      vim.cmd("noautocmd setlocal filetype=" .. kind)
+    end)
+    local active = vim.treesitter.highlighter.active[buf]
+    local started = active and pcall(vim.treesitter.start, twin, active.tree:lang())
+    if not started then
+      vim.bo[twin].syntax = vim.bo[buf].syntax
+    end
+    return twin
+  end,
+
+  -- Has a window be one of a diff's two. What it had is given back to `end_diff`. Folds made by hand would not
+  -- survive another 'foldmethod': such a window stays unfolded.
+  begin_diff = function(win, bar)
+    local before = { folds = false }
+    for _, name in ipairs({ "foldmethod", "foldcolumn", "foldenable", "foldlevel", "wrap", "winbar" }) do
+      before[name] = api.nvim_get_option_value(name, { scope = "local", win = win })
+    end
+    local set = function(name, value)
+      api.nvim_set_option_value(name, value, { scope = "local", win = win })
+    end
+    api.nvim_win_call(win, function()
+      if before.foldmethod == "manual" then
+        local view = vim.fn.winsaveview()
+        vim.cmd("keepjumps normal! gg")
+        before.folds = vim.fn.foldlevel(1) > 0
+          or pcall(vim.cmd, "keepjumps normal! zj") and vim.fn.line(".") > 1
+        vim.fn.winrestview(view)
+      end
+    end)
+    set("diff", true)
+    set("scrollbind", true)
+    set("cursorbind", true)
+    if not vim.o.diffopt:find("followwrap") then
+      set("wrap", false)
+    end
+    if before.folds then
+      set("foldenable", false)
+    else
+      set("foldmethod", "diff")
+      set("foldenable", true)
+      set("foldlevel", 0)
+    end
+    set("winbar", bar)
+    return before
+  end,
+
+  end_diff = function(win, before)
+    local set = function(name, value)
+      api.nvim_set_option_value(name, value, { scope = "local", win = win })
+    end
+    for _, name in ipairs({ "diff", "scrollbind", "cursorbind" }) do
+      set(name, false)
+    end
+    local folded = api.nvim_get_option_value("foldmethod", { win = win }) == "diff"
+    for name, value in pairs(before) do
+      if name ~= "folds" then
+        set(name, value)
+      end
+    end
+    if folded and before.foldmethod == "manual" then
+      api.nvim_win_call(win, function()
+        pcall(vim.cmd, "normal! zE")
+      end)
+      set("foldenable", before.foldenable)
+    end
+  end,
+
+  -- Calls a function when the user has changed a buffer; without one, no more.
+  when_typed = function(buf, callback)
+    local group = api.nvim_create_augroup("acp.split." .. buf, { clear = true })
+    if callback and api.nvim_buf_is_valid(buf) then
+      api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+        group = group,
+        buffer = buf,
+        callback = function()
+          callback()
+        end,
+      })
+    end
+  end,
+
+  -- Runs an Ex command in a window without going there.
+  in_window = function(win, command)
+    api.nvim_win_call(win, function()
+      vim.cmd(command)
+    end)
+  end,
+
+  -- A page whose lines that begin with + may be edited: what writing it and reading it again do.
+  edit_page = function(buf, written, read)
+    vim.bo[buf].comments = ":+"
+    vim.bo[buf].formatoptions = "ro"
+    vim.bo[buf].autoindent = true
+    -- The beginning of such a line is behind its sign.
+    vim.keymap.set("n", "I", function()
+      return api.nvim_get_current_line():find("^  %+ ") and "4|a" or "I"
+    end, { buffer = buf, expr = true, desc = "acp: insert at the beginning of the line" })
+    local group = api.nvim_create_augroup("acp.page." .. buf, { clear = true })
+    for event, callback in pairs({ BufWriteCmd = written, BufReadCmd = read }) do
+      api.nvim_create_autocmd(event, {
+        group = group,
+        buffer = buf,
+        callback = function()
+          callback()
+        end,
+      })
+    end
+  end,
+
   -- Runs an Ex command with `buf` as the current buffer.
   in_buffer = function(buf, command)
     api.nvim_buf_call(buf, function()

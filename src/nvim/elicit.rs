@@ -94,7 +94,8 @@ impl App {
         let conclude = match word {
             None => {
                 let oldest = |session: &Session| Some((session.key, session.asks().first()?.ask));
-                let Some((key, ask)) = sessions.find_map(oldest) else {
+                let conflict = self.conflicts.waiting().next();
+                let Some((key, ask)) = sessions.find_map(oldest).or(conflict) else {
                     return fail("nothing waits for you");
                 };
                 self.put_up(key, ask);

@@ -14,7 +14,7 @@ use mlua::{Function, Result, Value};
 use self::marks::Marks;
 pub use self::marks::Tag;
 pub use self::open::{entered, list, load};
-pub use self::window::code_window;
+pub use self::window::{code_window, is_code};
 use crate::core::entry::EntryId;
 use crate::core::locations::pace::Pace;
 use crate::core::locations::{Lines, Visit};

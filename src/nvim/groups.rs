@@ -24,7 +24,6 @@ pub fn define(editor: &Editor) -> Result<()> {
         ("AcpMentionMissing", "DiagnosticUnderlineWarn"),
         ("AcpError", "DiagnosticError"),
         ("AcpDiffAdd", "DiffAdd"),
-        ("AcpDiffDelete", "DiffDelete"),
         ("AcpDiffAddWord", "DiffText"),
         ("AcpDiffDeleteWord", "DiffText"),
         ("AcpConflict", "DiffChange"),
@@ -40,7 +39,35 @@ pub fn define(editor: &Editor) -> Result<()> {
         let options = editor.table([("link", editor.string(link)?), ("default", Value::Boolean(true))])?;
         editor.api::<()>("nvim_set_hl", (0, group, options))?;
     }
+    define_removed(editor)?;
     define_colours(editor)
+}
+
+/// Lines that are gone are told by their background: their letters have the colours of their language. Where
+/// the colour scheme's group has none, as Neovim's own, they get one.
+fn define_removed(editor: &Editor) -> Result<()> {
+    let name = editor.table([("name", editor.string("DiffDelete")?), ("link", Value::Boolean(false))])?;
+    let scheme: Table = editor.api("nvim_get_hl", (0, name))?;
+    let own = editor.table([("name", editor.string("AcpDiffDelete")?)])?;
+    let own: Table = editor.api("nvim_get_hl", (0, own))?;
+    let number_of = |name: &str| editor.api::<i64>("nvim_get_color_by_name", name).unwrap_or(-1);
+    let (dark, light) = ("NvimDarkRed", "NvimLightRed");
+    // What was set for the other background is ours, though it looks like a user's own by now.
+    let is_ours =
+        own.get::<Option<i64>>("bg")?.is_some_and(|colour| [dark, light].map(number_of).contains(&colour));
+    if scheme.contains_key("bg")? || scheme.contains_key("reverse")? {
+        let options =
+            editor.table([("link", editor.string("DiffDelete")?), ("default", Value::Boolean(!is_ours))])?;
+        return editor.api("nvim_set_hl", (0, "AcpDiffDelete", options));
+    }
+    let options: Table = editor.module("o")?;
+    let is_light = options.get::<String>("background").is_ok_and(|background| background == "light");
+    let options = editor.table([
+        ("bg", editor.string(if is_light { light } else { dark })?),
+        ("ctermbg", Value::Integer(1)),
+        ("default", Value::Boolean(!is_ours)),
+    ])?;
+    editor.api("nvim_set_hl", (0, "AcpDiffDelete", options))
 }
 
 /// Neovim's own names for a colour that can be read before a dark, and before a light background.

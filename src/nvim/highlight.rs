@@ -1,26 +1,45 @@
 //! The colours of the transcript's Markdown. The work is done by `lua/acp/highlight.lua`, since
-//! treesitter lives in Lua; this file hands over which rows are what. Colour is a courtesy: when it
-//! fails, the text stays plain and the chat goes on.
+//! treesitter lives in Lua; this file hands over which rows are what. It loads that file when there is
+//! something to colour, or a moment after a chat was opened, since with treesitter it takes as long as all
+//! else of the opening. Colour is a courtesy: when it fails, the text stays plain and the chat goes on.
 
-use mlua::{Function, IntoLuaMulti, Table};
+use std::cell::{OnceCell, RefCell};
+
+use mlua::{Function, IntoLuaMulti, Lua, Table};
 
 use crate::nvim::editor::{Buf, Editor};
 
 pub struct Highlight {
-    module: Option<Table>,
+    lua: Lua,
+    module: OnceCell<Option<Table>>,
+    /// Transcripts that are to be coloured once the module is there.
+    early: RefCell<Vec<Buf>>,
 }
 
 impl Highlight {
     pub fn new(editor: &Editor) -> Self {
-        let load = || -> mlua::Result<Table> {
-            let require: Function = editor.lua.globals().get("require")?;
-            require.call("acp.highlight")
-        };
-        Self { module: load().ok() }
+        Self { lua: editor.lua.clone(), module: OnceCell::new(), early: RefCell::default() }
     }
 
-    pub fn attach(&self, buf: Buf) {
-        self.call("attach", buf);
+    /// Says that a buffer is a transcript. Gives whether somebody has to see to it that what colours it
+    /// is loaded.
+    pub fn attach(&self, buf: Buf) -> bool {
+        self.early.borrow_mut().push(buf);
+        if self.module.get().is_some() {
+            self.load();
+            return false;
+        }
+        true
+    }
+
+    pub fn load(&self) {
+        self.module.get_or_init(|| {
+            let require: mlua::Result<Function> = self.lua.globals().get("require");
+            require.and_then(|require| require.call("acp.highlight")).ok()
+        });
+        for buf in self.early.take() {
+            self.call("attach", buf);
+        }
     }
 
     /// A Markdown region begins at a 0-based row.
@@ -49,7 +68,10 @@ impl Highlight {
     }
 
     fn call(&self, name: &str, args: impl IntoLuaMulti) {
-        let Some(module) = &self.module else { return };
+        if !self.early.borrow().is_empty() {
+            self.load();
+        }
+        let Some(Some(module)) = self.module.get() else { return };
         let function: mlua::Result<Function> = module.get(name);
         // Plain text is what remains when colouring fails.
         let _ = function.and_then(|function| function.call::<()>(args));

@@ -3,30 +3,37 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mlua::{Function, LuaString, Result, Table, Value};
 
 use crate::config::{KEYS, Keys, Pane};
+use crate::core::message::{AskId, SessionKey};
 use crate::core::session::Session;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor};
 
+/// The keys of this name answer by their place in the list.
+const ANSWER: &str = "answer";
+
 /// `<C-c>` as Neovim reads it.
 const INTERRUPT: &[u8] = b"\x03";
+
+/// How keys begin that nobody types (`K_SPECIAL`, `KS_EXTRA`).
+const INTERNAL: &[u8] = b"\x80\xfd";
 
 pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Result<()> {
     let keymap: Table = editor.module("keymap")?;
     let set: Function = keymap.get("set")?;
     for (pane, buf) in [(Pane::Transcript, transcript), (Pane::Prompt, prompt)] {
         // For whoever would rather map what the keys do than name keys in the options.
-        for key in KEYS.iter().filter(|key| key.panes.contains(&pane)) {
+        for key in KEYS.iter().filter(|key| key.panes.contains(&pane) && key.name != ANSWER) {
             let action = crate::nvim::key_action(&editor.lua, key.name)?;
             let options = editor.table([("buffer", mlua::Value::Integer(buf.0))])?;
             let plug = format!("<Plug>(acp-{})", key.name.replace('_', "-"));
             set.call::<()>((key.modes.to_vec(), plug, action, options))?;
         }
-        for (key, lhs) in keys.of(pane) {
+        for (key, lhs) in keys.of(pane).filter(|(key, _)| key.name != ANSWER) {
             let action = crate::nvim::key_action(&editor.lua, key.name)?;
             let options = editor.table([
                 ("buffer", mlua::Value::Integer(buf.0)),
@@ -36,7 +43,58 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
             set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
         }
     }
+    bind_answers(editor, &set, keys, transcript)
+}
+
+/// The keys that answer what waits under the cursor. Where nothing does, a digit stays a count: so they
+/// are expressions, which do not end a count that is being typed.
+fn bind_answers(editor: &Editor, set: &Function, keys: &Keys, transcript: Buf) -> Result<()> {
+    let plugs = (1..=9).map(|number| (number, format!("<Plug>(acp-answer-{number})")));
+    let bound = keys.get(ANSWER).iter().cloned().enumerate().map(|(at, lhs)| (at + 1, lhs));
+    for (number, lhs) in plugs.chain(bound) {
+        let digit = lhs.parse::<u8>().is_ok().then(|| lhs.clone());
+        let give = editor.lua.create_function(move |lua, ()| {
+            let Some(meant) = super::look(|app| app.answer_here(number)).flatten() else {
+                if digit.is_none() {
+                    super::later(lua, Duration::ZERO, |_| {
+                        Err(mlua::Error::runtime("nothing under the cursor waits for such an answer"))
+                    })?;
+                }
+                let is_late = super::look(App::has_just_answered).unwrap_or(false);
+                return Ok(digit.clone().filter(|_| !is_late).unwrap_or_default());
+            };
+            // Nothing may be changed while an expression is evaluated.
+            super::later(lua, Duration::ZERO, move |app| app.answer_by_key(&meant))?;
+            // A count that was begun is given up.
+            let vim: Table = lua.globals().get("vim")?;
+            let count: i64 = vim.get::<Table>("v")?.get("count")?;
+            Ok(if count > 0 { "\u{1b}".to_owned() } else { String::new() })
+        })?;
+        let options = editor.table([
+            ("buffer", Value::Integer(transcript.0)),
+            ("nowait", Value::Boolean(true)),
+            ("expr", Value::Boolean(true)),
+            ("desc", editor.string(format!("acp: answer {number}"))?),
+        ])?;
+        set.call::<()>(("n", lhs, give, options))?;
+    }
     Ok(())
+}
+
+/// An answer that a key gives.
+pub struct Given {
+    pub session: SessionKey,
+    pub ask: AskId,
+    pub option: String,
+}
+
+thread_local! {
+    static LAST_KEY: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// For how long no key has been typed.
+pub fn quiet_for() -> Duration {
+    LAST_KEY.get().map_or(Duration::MAX, |at| at.elapsed())
 }
 
 /// Has `<C-c>` do in a chat what it is mapped to, also when it comes while Neovim is busy. It is an
@@ -49,6 +107,10 @@ pub fn catch_interrupts(editor: &Editor) -> Result<()> {
     // Whoever fails in here is never called again. To swallow the key would have Neovim hand it out
     // anew for ever.
     let hear = editor.lua.create_function(move |lua, key: LuaString| {
+        // What Neovim tells itself comes as keys, too.
+        if !key.as_bytes().starts_with(INTERNAL) {
+            LAST_KEY.set(Some(Instant::now()));
+        }
         if key.as_bytes() != INTERRUPT || heard.get() {
             return Ok(());
         }

@@ -176,7 +176,23 @@ fn watch(editor: &Editor) -> Result<()> {
     })?;
     on(&["QuitPre"], |app, _| app.quitting())?;
     on_window_closed(editor, group)?;
-    on(&["ColorScheme"], |app, _| groups::define(&app.editor))
+    on_look(editor, group)?;
+    on(&["ColorScheme"], |app, _| groups::define(&app.editor))?;
+    on_background_set(editor, group)
+}
+
+/// Without a colour scheme another 'background' comes without the event of one.
+fn on_background_set(editor: &Editor, group: i64) -> Result<()> {
+    let callback = editor.lua.create_function(|_, _: mlua::Value| {
+        run(|app| groups::define(&app.editor));
+        Ok(())
+    })?;
+    let options = editor.table([
+        ("group", mlua::Value::Integer(group)),
+        ("pattern", editor.string("background")?),
+        ("callback", mlua::Value::Function(callback)),
+    ])?;
+    editor.api::<mlua::Value>("nvim_create_autocmd", ("OptionSet", options)).map(drop)
 }
 
 /// Tells of a window that is about to be closed; an autocommand's `match` is its id then.
@@ -191,6 +207,29 @@ fn on_window_closed(editor: &Editor, group: i64) -> Result<()> {
     let options = editor
         .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
     editor.api::<mlua::Value>("nvim_create_autocmd", ("WinClosed", options)).map(drop)
+}
+
+/// Tells that lines may look otherwise in a buffer: that they have other tabs, or wrap now.
+fn on_look(editor: &Editor, group: i64) -> Result<()> {
+    let callback = editor.lua.create_function(|_, _: mlua::Value| {
+        run(|app| {
+            app.looks_changed();
+            Ok(())
+        });
+        Ok(())
+    })?;
+    let options = editor.table([
+        ("group", mlua::Value::Integer(group)),
+        (
+            "pattern",
+            editor
+                .lua
+                .create_sequence_from(["tabstop", "list", "listchars", "wrap", "number"])
+                .map(mlua::Value::Table)?,
+        ),
+        ("callback", mlua::Value::Function(callback)),
+    ])?;
+    editor.api::<mlua::Value>("nvim_create_autocmd", ("OptionSet", options)).map(drop)
 }
 
 /// Has the app told of what the user does, once there is somebody to follow.
@@ -223,15 +262,15 @@ fn drain() -> Result<()> {
         OVERDUE.set(true);
         return Ok(());
     }
-    let until = Instant::now() + BUDGET;
+    let began = Instant::now();
     while let Some(event) = mailbox.take() {
         guarded(|| enter(|app| app.handle(event)));
-        if Instant::now() >= until {
+        if began.elapsed() >= BUDGET {
             mailbox.rouse();
             break;
         }
     }
-    guarded(|| enter(App::frame_due));
+    guarded(|| enter(|app| app.frame_due_after(began.elapsed())));
     Ok(())
 }
 
@@ -400,7 +439,7 @@ fn later(lua: &Lua, after: Duration, work: impl FnOnce(&mut App) -> Result<()> +
     defer.call::<mlua::Value>((callback, after.as_millis() as u64)).map(drop)
 }
 
-/// Tries to ask again once the user has stopped typing.
+/// Tries to ask again once the user may have stopped typing.
 fn on_mode_change(editor: &Editor) -> Result<()> {
     let group: i64 = editor
         .api("nvim_create_augroup", ("acp.ask", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
@@ -416,5 +455,6 @@ fn on_mode_change(editor: &Editor) -> Result<()> {
         ("once", mlua::Value::Boolean(true)),
         ("callback", mlua::Value::Function(callback)),
     ])?;
-    editor.api::<mlua::Value>("nvim_create_autocmd", ("ModeChanged", options)).map(drop)
+    let events = vec!["ModeChanged", "WinEnter", "CmdwinLeave"];
+    editor.api::<mlua::Value>("nvim_create_autocmd", (events, options)).map(drop)
 }

@@ -2,17 +2,36 @@
 
 use std::collections::BTreeSet;
 
-use mlua::Result;
-
-use crate::core::message::{AskId, FileDiff, PermissionKind, SessionKey};
+use crate::core::message::{AskId, FileDiff, SessionKey};
 use crate::core::review::Review;
 use crate::core::tool_call::count_lines;
 use crate::nvim::app::App;
 
 impl App {
     pub fn put_up_permission(&mut self, key: SessionKey, ask: AskId) {
-        let Some(session) = self.sessions.get(&key) else { return };
-        let Some(open) = session.open_ask(ask) else { return };
+        let Some(prompt) = self.permission_prompt(key, ask) else { return };
+        let Some(open) = self.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
+        let ids: Vec<String> = open.options().iter().map(|option| option.id.clone()).collect();
+        let items = open.options().iter().map(|option| option.name.clone()).collect();
+        self.ask_to_choose(ask, "acp_permission", prompt, items, move |app, index| {
+            match index.and_then(|index| ids.get(index)) {
+                Some(option) => app.answer(key, ask, option),
+                // Closing a picker is no answer.
+                None => {
+                    app.left_open(ask);
+                    Ok(())
+                }
+            }
+        });
+    }
+
+    /// Who asks for what, in a line.
+    pub fn permission_prompt(&self, key: SessionKey, ask: AskId) -> Option<String> {
+        let session = self.sessions.get(&key)?;
+        let open = session.open_ask(ask).filter(|open| open.is_permission())?;
+        if let Some(prompt) = App::outside_prompt(session, ask) {
+            return Some(prompt);
+        }
         let call = session.entry(open.entry).and_then(|entry| entry.tool());
         let title = call.map(|call| call.headline()).unwrap_or_default();
         let counts = call.map(|call| {
@@ -27,31 +46,7 @@ impl App {
                 _ => format!(" ({files} files, +{added} -{removed}{hunks})"),
             }
         });
-        let prompt = App::outside_prompt(session, ask)
-            .unwrap_or_else(|| format!("{} asks: {title}{}", session.name(), counts.unwrap_or_default()));
-        let ids: Vec<String> = open.options().iter().map(|option| option.id.clone()).collect();
-        let items = open.options().iter().map(|option| option.name.clone()).collect();
-        self.ask_to_choose(ask, "acp_permission", prompt, items, move |app, index| {
-            let chosen = index.and_then(|index| ids.get(index).cloned());
-            app.permission_picked(key, ask, chosen)
-        });
-    }
-
-    /// The picker closed. Without a choice the question is rejected once where the agent offers that,
-    /// and else stays open; it is never allowed.
-    fn permission_picked(&mut self, key: SessionKey, ask: AskId, chosen: Option<String>) -> Result<()> {
-        let fallback = || {
-            let open = self.sessions.get(&key)?.open_ask(ask)?;
-            let reject = open.options().iter().find(|option| option.kind == PermissionKind::RejectOnce)?;
-            Some(reject.id.clone())
-        };
-        match chosen.or_else(fallback) {
-            Some(option) => self.answer(key, ask, &option),
-            None => {
-                self.asking.put_off(ask);
-                Ok(())
-            }
-        }
+        Some(format!("{} asks: {title}{}", session.name(), counts.unwrap_or_default()))
     }
 }
 

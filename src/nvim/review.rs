@@ -3,9 +3,12 @@
 //! background, which then has the review for a while; what comes in between waits for it here.
 
 pub mod hunks;
+pub mod look;
 pub mod marks;
+pub mod page;
 pub mod panel;
 pub mod proposals;
+pub mod split;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -14,6 +17,7 @@ use mlua::Result;
 
 use self::hunks::Drawn;
 use self::panel::{Comment, Panel};
+use self::split::Split;
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::EntryId;
 use crate::core::message::{FileDiff, SessionKey};
@@ -53,6 +57,10 @@ pub struct Reviews {
     /// A redraw is on its way.
     pub drawing: bool,
     pub panel: Option<Panel>,
+    /// What waits until it is known what agents did to files that were opened for it.
+    pub when_known: Vec<Then>,
+    /// What stands side by side.
+    pub split: Option<Split>,
     pub comments: Vec<Comment>,
     /// What was undone since each session's agent was last told, as it will read it.
     pub undone: HashMap<SessionKey, Vec<String>>,
@@ -94,7 +102,7 @@ pub enum Input {
     Then(Then),
 }
 
-type Then = Box<dyn FnOnce(&mut App) -> Result<()>>;
+pub type Then = Box<dyn FnOnce(&mut App) -> Result<()>>;
 
 impl Reviewed {
     /// Nothing is being read that comes before all else.
@@ -182,6 +190,11 @@ impl Reviews {
         if self.told.len() > TOLD {
             self.told.pop_front();
         }
+    }
+
+    /// The files that something was told of.
+    pub fn told(&self) -> BTreeSet<PathBuf> {
+        self.told.iter().map(|(path, ..)| path.clone()).collect()
     }
 
     /// What was told of a file; it is told once.

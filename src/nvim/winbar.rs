@@ -90,7 +90,11 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
     let mut parts = Vec::new();
     match session.queue().len() {
         0 => {}
-        waiting => parts.push(format!("%#AcpToolWaiting#{waiting} waiting%#AcpMeta#")),
+        waiting => {
+            let all = keys.get("queue").first();
+            let all = all.map_or_else(String::new, |lhs| format!(" ({})", escape(lhs)));
+            parts.push(format!("%#AcpToolWaiting#{waiting} waiting%#AcpMeta#{all}"));
+        }
     }
     if session.steering() > 0 {
         parts.push("%#AcpToolRunning#steering …%#AcpMeta#".to_owned());
@@ -102,7 +106,10 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
         }
     };
     let send = ["send_insert", "send"];
-    if session.is_working() {
+    if session.phase == Phase::Gone {
+        // Nobody is there to send it to; what is typed stays.
+        parts.push(":Acp restart".to_owned());
+    } else if session.is_working() {
         key(&["cancel"], "stop");
         key(&send, "send next");
         if session.can_be_steered() {
@@ -111,7 +118,9 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
     } else {
         key(&send, "send");
     }
-    key(&["help"], "keys");
+    if let Some(lhs) = keys.get("help").first() {
+        parts.push(format!("{} keys", escape(lhs)));
+    }
     // Where it is too narrow, the last parts are those to miss.
     format!("%#AcpMeta# {}%<", parts.join(" · "))
 }

@@ -283,7 +283,12 @@ fn each_kind_of_update_arrives_in_order() {
             message(
                 Role::Agent,
                 None,
-                Content::Image { data: "@@not base64@@".into(), mime: "image/png".into(), uri: None }
+                Content::Picture(Box::new(Picture {
+                    format: "PNG".into(),
+                    size: None,
+                    bytes: Some(9),
+                    place: PicturePlace::Nowhere("it is not valid Base64".into()),
+                }))
             ),
             Update::ToolCall(Box::new(call)),
             Update::ToolCall(Box::new(cancelled)),

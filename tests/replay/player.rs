@@ -26,6 +26,8 @@ pub struct Played {
     pub files: BTreeMap<String, String>,
     /// Those of them that have unsaved edits, as they are in their buffers.
     pub unsaved: BTreeMap<String, String>,
+    /// What is left to decide of what the agent changed: the file, the lines, how many came and went.
+    pub review: Vec<String>,
     /// The agent's exit code.
     pub exit: String,
     /// What the replaying agent missed or did not expect.
@@ -103,6 +105,23 @@ const UNSAVED: &str = r"
       end
     end
     return vim.json.encode(texts)";
+
+const REVIEW: &str = r"
+    local notify, win, none = vim.notify, vim.api.nvim_get_current_win(), false
+    vim.notify = function() none = true end
+    require('acp').call('review', { args = {}, bang = true })
+    vim.wait(5000, function()
+      return none or vim.fn.getqflist({ title = 1 }).title == 'acp: changes'
+    end, 5)
+    vim.notify = notify
+    local lines = {}
+    for _, item in ipairs(none and {} or vim.fn.getqflist()) do
+      local name = vim.api.nvim_buf_get_name(item.bufnr)
+      lines[#lines + 1] = ('%s:%d-%d %s'):format(name, item.lnum, item.end_lnum, item.text)
+    end
+    vim.cmd('cclose')
+    vim.api.nvim_set_current_win(win)
+    return vim.json.encode(lines)";
 
 const LISTED: &str = r"
     local names = {}
@@ -305,6 +324,8 @@ impl<'a> Player<'a> {
         let listed = self.nvim.exec_lua(LISTED, []);
         let listed = texts(&serde_json::from_str(listed.as_str().expect("a text")).expect("JSON"));
         let (files, unsaved) = (self.files(), self.unsaved());
+        let review = self.nvim.exec_lua(REVIEW, []);
+        let review = texts(&serde_json::from_str(review.as_str().expect("a text")).expect("JSON"));
         let status = self.nvim.quit();
         assert!(status.success(), "neovim ended with {status}");
         wait_for(|| self.nvim.processes().is_empty(), "every process to be gone");
@@ -316,6 +337,7 @@ impl<'a> Player<'a> {
             messages,
             files,
             unsaved,
+            review: review.iter().map(|text| self.scrub(text)).collect(),
             exit: fs::read_to_string(exit).expect("just read").trim().to_owned(),
             complaints,
             differences,

@@ -20,6 +20,8 @@ M.pace_by_cost = 10
 local AT_ONCE = 1200
 --- When there are more bytes than this and lines do not tell what is closed among them, a parser does.
 local BACKLOG = 4096
+--- So many rows that have been seen are worth the search for where they end.
+local PASSED = 4
 --- Rows of a long block that are painted in one go.
 local ROWS = 24
 --- Milliseconds to the next step of what is not done.
@@ -134,17 +136,23 @@ local function pass(chat, region, base)
   return seen ~= nil
 end
 
---- Cuts off what is closed of a great deal of text.
+--- Cuts off what is closed of a great deal of text. What of it has been seen is not read again.
+---@param seen acp.highlight.Seen? before the text grew
 ---@return boolean progress
-local function catch_up(chat, region, base)
+local function catch_up(chat, region, base, seen)
   local bytes = api.nvim_buf_get_offset(chat.buf, base + region.rows)
     - api.nvim_buf_get_offset(chat.buf, base + region.cut)
-  if bytes <= AT_ONCE or bytes <= 2 * region.uncut then
+  local passed = seen ~= nil and seen.row > region.cut + PASSED
+  if not passed and bytes <= AT_ONCE or bytes <= 2 * region.uncut then
     return false
   end
+  local n = #region.pieces
   local progress = cut.by_seams(chat.buf, region, base)
     or bytes > BACKLOG and cut.step(chat.buf, region, base)
   region.uncut = progress and 0 or bytes
+  settle_from(chat, region, n + 1, function(_, to)
+    return not seen or to > seen.row
+  end)
   return progress
 end
 
@@ -153,6 +161,7 @@ end
 local function step(chat, region, base, stop)
   if not region.look then
     region.grown = false
+    local seen = region.seen
     if pass(chat, region, base) then
       return true
     end
@@ -169,7 +178,7 @@ local function step(chat, region, base, stop)
         return false
       end
     end
-    if catch_up(chat, region, base) then
+    if catch_up(chat, region, base, seen) then
       region.grown = true
       return false
     end

@@ -12,6 +12,7 @@ use crate::core::message::{
     Answer, AskId, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch,
 };
 use crate::core::outside::Choice;
+use crate::core::text::one_line;
 use crate::core::tool_call::Cause;
 
 /// A question that waits for the user.
@@ -89,6 +90,7 @@ impl Session {
         }
         self.advance(entry, &Cause::Asked, now);
         self.asks.push(OpenAsk { ask, entry, wanted: Wanted::Permission(options) });
+        self.show_choices(entry);
         self.status_touched = true;
         Vec::new()
     }
@@ -143,7 +145,8 @@ impl Session {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
         self.turn.answered = true;
-        let elicitation = Elicitation { asker: self.name(), message, subject, verdict: Verdict::Open };
+        let verdict = Verdict::Open;
+        let elicitation = Elicitation { asker: self.name(), message, subject, verdict, choices: Vec::new() };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         self.asks.push(OpenAsk { ask, entry, wanted });
         self.status_touched = true;
@@ -205,6 +208,7 @@ impl Session {
         self.status_touched |= !asks.is_empty();
         for open in &asks {
             self.judge(open.entry, verdict.clone());
+            self.show_choices(open.entry);
         }
         asks.into_iter().map(|open| open.ask).collect()
     }
@@ -212,7 +216,27 @@ impl Session {
     fn close(&mut self, ask: AskId) -> Option<OpenAsk> {
         let index = self.asks.iter().position(|open| open.ask == ask)?;
         self.status_touched = true;
-        Some(self.asks.remove(index))
+        let open = self.asks.remove(index);
+        self.show_choices(open.entry);
+        Some(open)
+    }
+
+    /// The question for permission that an entry shows, which is its oldest one.
+    pub fn permission_of(&self, entry: EntryId) -> Option<&OpenAsk> {
+        self.asks.iter().find(|open| open.entry == entry && open.is_permission())
+    }
+
+    /// Has an entry show what may be answered to its question.
+    pub(super) fn show_choices(&mut self, entry: EntryId) {
+        let open = self.permission_of(entry);
+        let names = |open: &OpenAsk| open.options().iter().map(|option| one_line(&option.name)).collect();
+        let choices = open.map(names).unwrap_or_default();
+        match self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
+            Some(Body::Tool(call)) => call.choices = choices,
+            Some(Body::Elicitation(asked)) => asked.choices = choices,
+            _ => return,
+        }
+        self.touched.insert(entry);
     }
 
     fn judge(&mut self, entry: EntryId, verdict: Verdict) {

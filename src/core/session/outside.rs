@@ -27,10 +27,12 @@ impl Session {
             message: path.display().to_string(),
             subject: Subject::Outside { access, folders },
             verdict: Verdict::Open,
+            choices: Vec::new(),
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         let wanted = Wanted::Permission(outside::options(path, target, access));
         self.asks.push(OpenAsk { ask, entry, wanted });
+        self.show_choices(entry);
         self.status_touched = true;
         Vec::new()
     }

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use super::patch::{ADDED, Patch, REMOVED};
-use super::{Drawing, Mark, Style, Tail, Target, clean_lines, coloured, cut_middle, seconds, status_mark};
+use super::{
+    Drawing, Mark, Style, Tail, Target, choices, clean_lines, coloured, cut_middle, seconds, status_mark,
+};
 use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent, ToolKind};
 use crate::core::screen::Screen;
 use crate::core::session::as_markdown;
@@ -38,7 +40,7 @@ pub fn draw(
     if let Some(right) = facts {
         drawing.right.push((row, right));
     }
-    if call.status == Status::Waiting {
+    if call.status == Status::Waiting || !call.choices.is_empty() {
         if title != whole {
             // Nobody should allow what they cannot read to its end.
             drawing.line(format!("    {whole}"), None);
@@ -49,13 +51,7 @@ pub fn draw(
             ToolKind::Delete => "Allow this deletion?",
             _ => "Allow this?",
         };
-        let keys = ":Acp allow   :Acp reject";
-        if what.len() + keys.len() + 9 > style.width {
-            drawing.line(format!("    {what}"), Some("AcpToolWaiting"));
-            drawing.line(format!("    {keys}"), Some("AcpToolWaiting"));
-        } else {
-            drawing.line(format!("    {what}   {keys}"), Some("AcpToolWaiting"));
-        }
+        choices::draw(drawing, what, &call.choices, ":Acp allow   :Acp reject", style);
     }
     let failed = call.status == Status::Failed;
     // Agents that run commands without a terminal show what they put out as the call's text.
@@ -125,12 +121,35 @@ fn draw_output(drawing: &mut Drawing, text: &str, open: bool, style: &Style) {
     let whole = text.trim_end().trim_start_matches(['\r', '\n']);
     let text = without_fence(whole);
     let (limit, more) = if open { (SHOWN, style.hints.all_of_it()) } else { (5, style.hints.open()) };
+    if text.contains('\u{1b}') {
+        return draw_coloured(drawing, text, limit, &more);
+    }
     let mut patch = Patch::default();
     if text.len() < whole.len() {
         // Its first line may say that it is a diff.
         let _ = patch.group(whole.lines().next().unwrap_or_default());
     }
     draw_lines(drawing, text, limit, &more, patch);
+}
+
+/// The most of a text whose colours are looked for.
+const COLOURED: usize = 64 << 10;
+
+/// The beginning of a text that a command has put out in colours.
+fn draw_coloured(drawing: &mut Drawing, text: &str, limit: usize, more: &str) {
+    let end = (0..=COLOURED.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let mut screen = Screen::new(SHOWN);
+    screen.feed(text[..end].replace('\n', "\r\n").as_bytes());
+    let lines = screen.tail(SHOWN);
+    let count = clean_lines(text).count().max(lines.len());
+    let limit = if count == limit + 1 { count } else { limit };
+    for line in lines.iter().take(limit) {
+        coloured::draw(drawing, &line.text, &line.spans);
+    }
+    let shown = lines.len().min(limit);
+    if count > shown {
+        drawing.line(format!("    ({} more lines{more})", count - shown), Some("AcpMeta"));
+    }
 }
 
 fn draw_lines(drawing: &mut Drawing, text: &str, limit: usize, more: &str, mut patch: Patch) {

@@ -1,7 +1,7 @@
 //! How a form or a page that the agent asks about looks: loud and with all there is to know while it
 //! waits, a line or two afterwards. The values of a form are never part of it.
 
-use super::{Drawing, Mark, Style, clean_lines, cut_end, cut_middle, one_line, status_mark};
+use super::{Drawing, Mark, Style, choices, clean_lines, cut_end, cut_middle, one_line, status_mark};
 use crate::core::address::Address;
 use crate::core::entry::{Elicitation, Subject, Verdict};
 use crate::core::form::{Control, Field};
@@ -33,7 +33,7 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
     match &asked.verdict {
         Verdict::Open if matches!(asked.subject, Subject::Outside { .. }) => {
             let how = ":Acp allow [once|session|always]   :Acp reject [no|never]";
-            drawing.line(format!("    Allow this?   {how}"), Some("AcpToolWaiting"));
+            choices::draw(drawing, "Allow this?", &asked.choices, how, style);
         }
         Verdict::Open => {
             let what = match &asked.subject {

@@ -67,7 +67,9 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             drawing.line(capitalized(&text), Some("AcpError"));
             draw_stderr(drawing, stderr);
             drawing.line(
-                format!("{restart} starts it again · :Acp log shows the messages · :checkhealth acp looks for causes"),
+                format!(
+                    "{restart} starts it again · :Acp log shows the messages · :checkhealth acp finds causes"
+                ),
                 Some("AcpMeta"),
             );
         }

@@ -11,13 +11,16 @@ pub struct Hints {
     pub toggle: String,
     pub details: String,
     pub go_to: String,
+    /// For the first, second, .. answer to a question for permission.
+    pub answers: Vec<String>,
 }
 
 impl Default for Hints {
     fn default() -> Self {
         let [send, cancel, help, restart, toggle, details, go_to] =
             ["<C-s>", "<C-c>", "g?", "R", "<Tab>", "K", "<CR>"].map(str::to_owned);
-        Self { send, cancel, help, restart, toggle, details, go_to }
+        let answers = (1..=9).map(|digit| digit.to_string()).collect();
+        Self { send, cancel, help, restart, toggle, details, go_to, answers }
     }
 }
 

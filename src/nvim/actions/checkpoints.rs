@@ -1,16 +1,13 @@
-//! The line of time of a project: which turns changed files, and choosing what to put back to how it
-//! was before one of them.
-
-use std::path::PathBuf;
+//! The line of time of a project: which turns changed files, and choosing the one before which files are to
+//! be as they were. What that would change is shown by `preview`.
 
 use mlua::Result;
 
 use super::fail;
-use crate::core::checkpoint::{Kind, Planned, Reply, Stored, Turn, Wish, plan};
+use crate::core::checkpoint::{Reply, Turn, Wish, plan};
 use crate::nvim::app::App;
 use crate::nvim::app::checkpoints::Restore;
 use crate::nvim::editor::Level;
-use crate::nvim::files::canonical;
 
 /// At most this many cells of a prompt are shown.
 const WIDEST: usize = 48;
@@ -53,12 +50,13 @@ impl App {
         if shown.is_empty() {
             return fail("there is no checkpoint yet: no agent has changed a file of this project");
         }
-        let mut items = Vec::new();
+        let (mut items, mut points) = (Vec::new(), Vec::new());
         let today: String = self.editor.func("strftime", "%Y-%m-%d")?;
         for turn in &shown {
             let day: String = self.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
             let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-            let time: String = self.editor.func("strftime", (format, turn.at / 1000))?;
+            let time_of = |at: u64| self.editor.func::<String>("strftime", (format, at / 1000));
+            let time = time_of(turn.at)?;
             let (files, (added, removed)) = (turn.changed().count(), turn.counts());
             let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
             let of = match mine(turn) {
@@ -69,43 +67,27 @@ impl App {
                 },
             };
             items.push(format!("{time} · {} · {files} +{added} -{removed}{of}", cut(&label(turn))));
+            points.push((turn.id.clone(), 0));
+            for (from, at, call) in turn.later_calls() {
+                items.push(format!("{} · in it: {}", time_of(at)?, cut(call)));
+                points.push((turn.id.clone(), from));
+            }
         }
-        let ids: Vec<String> = shown.iter().map(|turn| turn.id.clone()).collect();
         self.offer("Put files back to how they were before", "acp_checkpoint", items, move |app, index| {
-            app.offer_files(&turns, &ids[index])
+            let (id, from) = &points[index];
+            app.look_before(&turns, id, *from)
         })
     }
 
-    fn offer_files(&mut self, turns: &[Turn], id: &str) -> Result<()> {
+    /// What putting files back would change is shown before it is done.
+    fn look_before(&mut self, turns: &[Turn], id: &str, from: usize) -> Result<()> {
         let Some(turn) = turns.iter().find(|turn| turn.id == id) else { return Ok(()) };
-        let head = turn.head.clone();
-        let root = canonical(&head.cwd);
-        let planned: Vec<Planned> = plan(turns, id, None);
-        let name = |path: &PathBuf| path.strip_prefix(&root).unwrap_or(path).display().to_string();
-        let mut items = Vec::new();
-        for file in &planned {
-            let what = match (&file.target, &file.expected) {
-                (Stored::Absent, _) => " (was not there: is removed)",
-                (Stored::Unknown, _) => " (is not known)",
-                (Stored::Text(_), Stored::Absent) => " (comes back)",
-                _ => "",
-            };
-            items.push(format!("{}{what}", name(&file.path)));
+        let mut head = turn.head.clone();
+        if let Some((_, _, call)) = turn.later_calls().find(|(at, ..)| *at == from) {
+            // It is called by what is taken back.
+            head.prompt = call.to_owned();
         }
-        if planned.len() > 1 {
-            items.insert(0, format!("All {} files", planned.len()));
-        }
-        let prompt = match turn.head.kind {
-            Kind::Turn => format!("Before \"{}\"", cut(&turn.head.prompt)),
-            Kind::Restore => format!("Undo \"{}\"", cut(&turn.head.prompt)),
-        };
-        self.offer(&prompt, "acp_checkpoint_file", items, move |app, index| {
-            let files = match (planned.len(), index) {
-                (1, _) | (_, 0) => planned,
-                (_, index) => vec![planned[index - 1].clone()],
-            };
-            app.restore(Restore { head, files })
-        })
+        self.preview(Restore { head, files: plan(turns, id, from), hunk: None })
     }
 }
 

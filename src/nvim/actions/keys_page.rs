@@ -24,8 +24,13 @@ const SECTIONS: &[Section] = &[
     },
     Section {
         title: "Ask again",
-        words: &[("", "While the agent works, what you send waits in line, and stands above the prompt.")],
-        keys: &["take_back", "older_prompt", "newer_prompt"],
+        words: &[("", "While the agent works, what you send waits in line, and stands under the prompt.")],
+        keys: &["take_back", "queue", "older_prompt", "newer_prompt"],
+    },
+    Section {
+        title: "In the list of what waits",
+        words: &[],
+        keys: &["queue_edit", "queue_remove", "queue_up", "queue_down", "queue_send", "queue_close"],
     },
     Section {
         title: "Read",
@@ -45,12 +50,17 @@ const SECTIONS: &[Section] = &[
             "yank_code",
         ],
     },
+    Section {
+        title: "Answer",
+        words: &[("", "<CR> on a question opens it again; so does :Acp answer, from wherever you are.")],
+        keys: &["answer"],
+    },
     Section { title: "Go along with the agent", words: &[], keys: &["follow", "locations"] },
     Section { title: "The chat", words: &[], keys: &["prompt", "hide", "restart", "help"] },
     Section { title: "In a file that the agent changed", words: &[], keys: &["next_hunk", "previous_hunk"] },
     Section {
         title: "In the review (:Acp review)",
-        words: &[],
+        words: &[(":w", "Write what you made of the lines with + into the files; :e! drops it.")],
         keys: &[
             "review_keep",
             "review_undo",
@@ -62,6 +72,7 @@ const SECTIONS: &[Section] = &[
             "review_next",
             "review_previous",
             "review_close",
+            "review_help",
         ],
     },
 ];
@@ -79,9 +90,12 @@ pub struct Page {
 }
 
 /// Lines of at most `width` characters.
-pub fn page(keys: &Keys, width: usize) -> Page {
+pub fn page(keys: &Keys, width: usize, in_review: bool) -> Page {
     let mut page = Page::default();
-    for section in SECTIONS {
+    // Where one is comes first.
+    let review = |section: &&Section| section.keys.contains(&"review_keep");
+    let first = SECTIONS.iter().filter(|section| in_review && review(section));
+    for section in first.chain(SECTIONS.iter().filter(|section| !(in_review && review(section)))) {
         if !page.lines.is_empty() {
             page.lines.push(String::new());
         }
@@ -91,7 +105,7 @@ pub fn page(keys: &Keys, width: usize) -> Page {
             page.row(word, about, width);
         }
         for name in section.keys {
-            let lhs = keys.get(name).join(" ");
+            let lhs = keys.shown(name);
             let known = KEYS.iter().find(|key| key.name == *name);
             if let Some(key) = known.filter(|_| !lhs.is_empty()) {
                 page.row(&lhs, &plain(key.about), width);
@@ -158,7 +172,7 @@ mod tests {
     #[test]
     fn nothing_is_wider_than_the_window() {
         for width in [40, 76, 200] {
-            let page = page(&Keys::default(), width);
+            let page = page(&Keys::default(), width, false);
             for line in &page.lines {
                 assert!(line.chars().count() <= width.max(52), "{line:?}");
             }

@@ -11,9 +11,12 @@ use crate::config::Pane;
 use crate::core::diff::{Hunk, counts};
 use crate::core::message::{Content, SessionKey};
 use crate::nvim::app::App;
-use crate::nvim::editor::{Buf, Level};
-use crate::nvim::review::panel::{About, Comment, Panel};
+use crate::nvim::editor::{Buf, Level, Win};
+use crate::nvim::review::page::{About, visible};
+use crate::nvim::review::panel::{Comment, Panel};
 use crate::nvim::{picker, run};
+
+const EDITED: &str = "the review has edits that are not written: :write applies them, :edit! drops them";
 
 const NOTHING: &str = "nothing is left to decide; agents' changes are all kept or undone";
 
@@ -26,12 +29,14 @@ impl App {
             return fail(format!("review takes turn, session, file, all or quickfix, not {word:?}"));
         }
         let scope = self.scope(&Args { words: vec![word.to_owned()], ..Args::default() })?;
-        let any =
-            self.reviews.open().any(|(path, _, file)| !self.reviews.meant(&scope, path, file).is_empty());
-        if !any {
-            return fail(NOTHING);
-        }
-        if quickfix { self.review_quickfix(&scope) } else { self.open_panel(scope) }
+        self.when_told_is_known(move |app| {
+            let any =
+                app.reviews.open().any(|(path, _, file)| !app.reviews.meant(&scope, path, file).is_empty());
+            if !any {
+                return fail(NOTHING);
+            }
+            if quickfix { app.review_quickfix(&scope) } else { app.open_panel(scope) }
+        })
     }
 
     fn review_quickfix(&mut self, scope: &Scope) -> Result<()> {
@@ -40,7 +45,8 @@ impl App {
             let all = file.hunks();
             for at in self.reviews.meant(scope, path, file) {
                 let hunk = &all[at];
-                let (added, removed) = counts(std::slice::from_ref(hunk));
+                let shown = visible(hunk, (file.was_there, file.is_there));
+                let (added, removed) = counts(std::slice::from_ref(&shown));
                 let origin = file.origins(at).iter().next_back().and_then(|origin| self.reviews.of(*origin));
                 let by =
                     origin.map(|origin| format!(" {}: {}", origin.agent, origin.title)).unwrap_or_default();
@@ -64,33 +70,16 @@ impl App {
 
     fn open_panel(&mut self, scope: Scope) -> Result<()> {
         let editor = self.editor.clone();
-        let known = self.reviews.panel.take().map(|panel| panel.buf).filter(|buf| editor.buf_is_valid(*buf));
-        let shown = known.and_then(|buf| editor.wins_of(buf).first().copied());
+        let known = self.reviews.panel.as_ref().map(|panel| panel.buf);
+        let known = known.filter(|buf| editor.buf_is_valid(*buf));
         let buf = match known {
             Some(buf) => buf,
             None => self.panel_buf()?,
         };
-        match shown {
-            Some(win) => editor.set_current_win(win)?,
-            None => {
-                let (_, rows) = editor.size();
-                editor.command(&format!("botright {}split", (rows / 2).max(5)))?;
-                let win = editor.current_win()?;
-                editor.set_win_buf(win, buf)?;
-                for (option, value) in
-                    [("wrap", false), ("number", false), ("relativenumber", false), ("spell", false)]
-                {
-                    editor.set_win_option(win, option, value)?;
-                }
-                editor.set_win_option(win, "signcolumn", "no")?;
-                editor.set_win_option(win, "foldmethod", "expr")?;
-                editor.set_win_option(win, "foldexpr", "get(get(b:,'acp_folds',[]),v:lnum-1,0)")?;
-                editor.set_win_option(win, "foldlevel", 9)?;
-            }
+        self.show_page(buf)?;
+        if editor.buf_option::<bool>(buf, "modified")? {
+            return fail(EDITED);
         }
-        // Kept lines stay where they are, so that opening it again does not move the cursor.
-        editor.set_buf_option(buf, "modifiable", true)?;
-        editor.set_lines(buf, 0..editor.line_count(buf)?, &[""])?;
         self.reviews.decided = (0, 0);
         self.reviews.panel = Some(Panel::new(buf, scope, editor.cwd()));
         self.draw_panel()?;
@@ -98,17 +87,49 @@ impl App {
             .reviews
             .panel
             .as_ref()
-            .and_then(|panel| panel.rows.iter().position(|row| matches!(row, About::Hunk { .. })));
+            .and_then(|panel| panel.page.rows.iter().position(|row| matches!(row, About::Hunk { .. })));
         let win = editor.current_win()?;
         editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
     }
 
+    /// Goes to a window with a page, which is made if there is none.
+    pub(super) fn show_page(&mut self, buf: Buf) -> Result<Win> {
+        let editor = self.editor.clone();
+        if let Some(win) = editor.wins_of(buf).first().copied() {
+            editor.set_current_win(win)?;
+            return Ok(win);
+        }
+        let (_, rows) = editor.size();
+        editor.command(&format!("botright {}split", (rows / 2).max(5)))?;
+        let win = editor.current_win()?;
+        editor.set_win_buf(win, buf)?;
+        for (option, value) in
+            [("wrap", false), ("number", false), ("relativenumber", false), ("spell", false), ("list", false)]
+        {
+            editor.set_win_option(win, option, value)?;
+        }
+        editor.set_win_option(win, "signcolumn", "no")?;
+        editor.set_win_option(win, "foldmethod", "expr")?;
+        editor.set_win_option(win, "foldexpr", "get(get(b:,'acp_folds',[]),v:lnum-1,0)")?;
+        editor.set_win_option(win, "foldlevel", 9)?;
+        Ok(win)
+    }
+
     fn panel_buf(&mut self) -> Result<Buf> {
+        let buf = self.page_buf("acp://review")?;
+        // Its lines may be edited, and written into the files.
+        self.editor.set_buf_option(buf, "buftype", "acwrite")?;
+        self.editor.helper::<()>("edit_page", (buf, self.page_written(buf)?, self.page_read()?))?;
+        Ok(buf)
+    }
+
+    /// A buffer for a page, with the review's keys.
+    pub(super) fn page_buf(&mut self, name: &str) -> Result<Buf> {
         let editor = self.editor.clone();
         let buf = editor.create_buf(false, true)?;
-        editor.set_buf_name(buf, "acp://review")?;
+        editor.set_buf_name(buf, name)?;
         editor.set_buf_option(buf, "bufhidden", "hide")?;
-        editor.set_buf_option(buf, "undolevels", -1)?;
+        editor.set_buf_option(buf, "swapfile", false)?;
         editor.set_buf_option(buf, "filetype", "acp-review")?;
         let keymap: Table = editor.module("keymap")?;
         let set: Function = keymap.get("set")?;
@@ -137,6 +158,11 @@ impl App {
 
     /// A key of the review's; says whether it is one.
     pub(super) fn panel_key(&mut self, name: &str) -> Option<Result<()>> {
+        if name.starts_with("review_")
+            && let Some(done) = self.preview_key(name)
+        {
+            return Some(done);
+        }
         Some(match name {
             "review_keep" => self.panel_decide(Verdict::Keep),
             "review_undo" => self.panel_decide(Verdict::Undo),
@@ -146,6 +172,7 @@ impl App {
             "review_comment" => self.panel_comment(),
             "review_send" => self.panel_send(),
             "review_close" => self.editor.command("close"),
+            "review_help" => self.show_keys(),
             "review_next" => self.panel_step(true),
             "review_previous" => self.panel_step(false),
             _ => return None,
@@ -155,10 +182,19 @@ impl App {
     fn panel_about(&self) -> Result<About> {
         let Some(panel) = &self.reviews.panel else { return Ok(About::Nothing) };
         let row = self.editor.cursor(self.editor.current_win()?)?.0 - 1;
-        Ok(panel.rows.get(row).cloned().unwrap_or(About::Nothing))
+        Ok(panel.page.rows.get(row).cloned().unwrap_or(About::Nothing))
+    }
+
+    /// What a line is about cannot be told while lines are being edited.
+    fn refuse_edited(&self) -> Result<()> {
+        match self.reviews.panel.as_ref().is_some_and(|panel| panel.is_edited(&self.editor)) {
+            true => fail(EDITED),
+            false => Ok(()),
+        }
     }
 
     fn panel_decide(&mut self, verdict: Verdict) -> Result<()> {
+        self.refuse_edited()?;
         match self.panel_about()? {
             About::Hunk { path, hunk, .. } => self.decide_scope(verdict, Scope::Hunk(path, hunk)),
             About::File(path) => self.decide_scope(verdict, Scope::File(path)),
@@ -167,6 +203,7 @@ impl App {
     }
 
     fn panel_decide_all(&mut self, verdict: Verdict) -> Result<()> {
+        self.refuse_edited()?;
         match self.reviews.panel.as_ref().map(|panel| panel.scope.clone()) {
             Some(scope) => self.decide_scope(verdict, scope),
             None => Ok(()),
@@ -182,15 +219,20 @@ impl App {
     }
 
     fn panel_step(&mut self, forward: bool) -> Result<()> {
-        let Some(panel) = &self.reviews.panel else { return Ok(()) };
+        let rows = self.reviews.panel.as_ref().map(|panel| panel.page.rows.clone()).unwrap_or_default();
+        self.step_in_page(&rows, forward)
+    }
+
+    /// To the next or previous hunk of a page.
+    pub(super) fn step_in_page(&mut self, rows: &[About], forward: bool) -> Result<()> {
         let win = self.editor.current_win()?;
         let row = self.editor.cursor(win)?.0 - 1;
-        let hunk_at = |row: usize| match panel.rows.get(row) {
+        let hunk_at = |row: usize| match rows.get(row) {
             Some(About::Hunk { path, hunk, .. }) => Some((path, hunk)),
             _ => None,
         };
         let begins = |at: &usize| hunk_at(*at).is_some() && (*at == 0 || hunk_at(*at - 1) != hunk_at(*at));
-        let mut starts = (0..panel.rows.len()).filter(begins);
+        let mut starts = (0..rows.len()).filter(begins);
         let target = if forward { starts.find(|at| *at > row) } else { starts.rfind(|at| *at < row) };
         match target {
             Some(target) => self.editor.set_cursor(win, target + 1, 0),
@@ -199,6 +241,7 @@ impl App {
     }
 
     fn panel_comment(&mut self) -> Result<()> {
+        self.refuse_edited()?;
         let About::Hunk { path, hunk, .. } = self.panel_about()? else {
             return fail("the cursor is on no hunk; a comment is about one");
         };

@@ -122,7 +122,13 @@ impl App {
     pub fn decide_scope(&mut self, verdict: Verdict, scope: Scope) -> Result<()> {
         let paths: Vec<PathBuf> = match &scope {
             Scope::Rows(path, _) | Scope::Hunk(path, _) | Scope::File(path) => vec![path.clone()],
-            _ => self.reviews.files.keys().cloned().collect(),
+            // What agents did to files that nobody has opened yet is among it.
+            _ => {
+                return self.when_told_is_known(move |app| {
+                    let paths = app.reviews.files.keys().cloned().collect();
+                    app.decide_next(verdict, scope, paths, Vec::new())
+                });
+            }
         };
         self.decide_next(verdict, scope, paths, Vec::new())
     }
@@ -306,7 +312,9 @@ impl App {
         let count: usize = self.editor.module("v")?.get("count1")?;
         let key = if forward { "]c" } else { "[c" };
         if diff {
-            return self.editor.command(&format!("normal! {count}{key}"));
+            let before = self.editor.cursor(win)?;
+            self.editor.command(&format!("normal! {count}{key}"))?;
+            return if self.editor.cursor(win)? == before { self.step_past_split(forward) } else { Ok(()) };
         }
         let row = self.editor.cursor(win)?.0 - 1;
         let here = self.reviews.path_of(buf).map(Path::to_owned);

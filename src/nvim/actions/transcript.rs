@@ -14,7 +14,7 @@ use crate::nvim::editor::Level;
 use crate::nvim::follow;
 
 impl App {
-    pub(super) fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
+    pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
         let Some(chat) = self.chats.get(&key) else { return Ok(None) };
         let Some(win) = chat.window(&self.editor) else { return Ok(None) };
         let (line, _) = self.editor.cursor(win)?;

@@ -24,7 +24,9 @@ impl App {
 
     pub(super) fn show_keys(&mut self) -> Result<()> {
         let (columns, _) = self.editor.size();
-        let page = page(&self.config.keys, usize::from(columns.saturating_sub(6)).min(90));
+        let here = self.editor.current_buf()?;
+        let in_review = self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == here);
+        let page = page(&self.config.keys, usize::from(columns.saturating_sub(6)).min(90), in_review);
         let win = float(&self.editor, &page.lines)?;
         let buf = self.editor.win_buf(win)?;
         let list = self.editor.lua.create_table()?;

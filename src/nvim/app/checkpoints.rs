@@ -12,10 +12,12 @@ use super::App;
 use super::changed::{Change, plain_lines};
 use crate::core::changes::TextEdit;
 use crate::core::checkpoint::{
-    Fetched, Head, Held, Kind, Limits, Loaded, Planned, Reply, TurnKey, Wish, unmarked,
+    Fetched, Head, Held, Kind, Limits, Loaded, Planned, Reply, TurnKey, Wish, unmarked, with_hunk,
 };
+use crate::core::diff::Hunk;
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, Content, JobId, SessionKey};
+use crate::core::review::Splice;
 use crate::core::text::Text;
 use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Level};
@@ -26,6 +28,9 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 
 /// How often files are fetched again because the user typed meanwhile.
 const TRIES: u32 = 3;
+
+/// Each with its tick, and what is to be told of it.
+type ForFetching = (Vec<Option<(Buf, u64)>>, Vec<(Planned, Option<Loaded>)>);
 
 type WithReply = Box<dyn FnOnce(&mut App, Reply) -> Result<()>>;
 
@@ -43,6 +48,8 @@ pub struct Restore {
     /// Of the turn.
     pub head: Head,
     pub files: Vec<Planned>,
+    /// Of the one file, only this is to be put back.
+    pub hunk: Option<Hunk>,
 }
 
 /// A file to be put back, looked at.
@@ -188,6 +195,36 @@ impl App {
     }
 
     fn restore_again(&mut self, restore: Restore, tries: u32) -> Result<()> {
+        let (bufs, files) = self.for_fetching(&restore)?;
+        let cwd = restore.head.cwd.clone();
+        self.ask_checkpoints(
+            |job| Wish::Fetch { job, cwd, files },
+            move |app, reply| match reply {
+                Reply::Fetched(fetched) => app.fetched(restore, bufs, fetched, tries),
+                _ => Ok(()),
+            },
+        )
+    }
+
+    /// Finds out what a restore would change, and changes nothing.
+    pub fn fetch_restore(
+        &mut self,
+        restore: Restore,
+        then: impl FnOnce(&mut App, Restore, Vec<Fetched>) -> Result<()> + 'static,
+    ) -> Result<()> {
+        let (_, files) = self.for_fetching(&restore)?;
+        let cwd = restore.head.cwd.clone();
+        self.ask_checkpoints(
+            |job| Wish::Fetch { job, cwd, files },
+            move |app, reply| match reply {
+                Reply::Fetched(fetched) => then(app, restore, fetched),
+                _ => Ok(()),
+            },
+        )
+    }
+
+    /// The files of a restore as buffers hold them.
+    fn for_fetching(&self, restore: &Restore) -> Result<ForFetching> {
         let mut bufs = Vec::new();
         let mut files = Vec::new();
         for planned in &restore.files {
@@ -209,14 +246,7 @@ impl App {
             bufs.push(buf);
             files.push((planned.clone(), loaded));
         }
-        let cwd = restore.head.cwd.clone();
-        self.ask_checkpoints(
-            |job| Wish::Fetch { job, cwd, files },
-            move |app, reply| match reply {
-                Reply::Fetched(fetched) => app.fetched(restore, bufs, fetched, tries),
-                _ => Ok(()),
-            },
-        )
+        Ok((bufs, files))
     }
 
     /// Whether buffers hold the files as they did.
@@ -238,7 +268,7 @@ impl App {
         let mut ready = Vec::new();
         let mut failed = Vec::new();
         for (fetched, buf) in fetched.into_iter().zip(bufs) {
-            let Fetched { path, target, expected, disk, edits } = fetched;
+            let Fetched { path, mut target, expected, disk, mut edits, hunks: _ } = fetched;
             let name = self.name_below(&restore, &path);
             let now = match buf {
                 Some((buf, tick)) if tick > 0 && self.editor.buf_is_loaded(buf) => {
@@ -247,6 +277,14 @@ impl App {
                 Some(_) => Held::Unknown,
                 None => disk.clone(),
             };
+            if let (Some(hunk), Held::Text(text), Ok(Held::Text(_))) = (&restore.hunk, &now, &target) {
+                target = match with_hunk(text, hunk) {
+                    Some(text) => Ok(Held::Text(text.into())),
+                    None => Err("that place has changed since it was shown".to_owned()),
+                };
+                let rows = hunk.row..hunk.row + hunk.removed.len();
+                edits = vec![TextEdit::from(Splice { rows, lines: hunk.added.clone() })];
+            }
             match target {
                 Err(why) => failed.push(format!("{name}: {why}")),
                 Ok(target) if target == now => {}
@@ -469,7 +507,8 @@ impl App {
         if !failed.is_empty() {
             self.say(format!("couldn't restore {failed}"), Level::Error);
         }
-        self.draw_reviews()
+        self.draw_reviews()?;
+        self.refresh_preview()
     }
 
     fn name_below(&self, restore: &Restore, path: &Path) -> String {

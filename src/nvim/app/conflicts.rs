@@ -145,7 +145,11 @@ impl App {
                     app.put_up_clash(ask, Vec::new());
                     Ok(())
                 }
-                Some(Choice::Leave) | None => app.drop_conflict(ask),
+                Some(Choice::Leave) => app.drop_conflict(ask),
+                None => {
+                    app.conflict_left_open(ask);
+                    Ok(())
+                }
             }
         });
     }
@@ -169,7 +173,10 @@ impl App {
         ];
         self.ask_to_choose(ask, "acp_conflict", prompt, items, move |app, index| {
             let all = [Pick::Theirs, Pick::Ours, Pick::Markers];
-            let Some(pick) = index.and_then(|index| all.get(index)) else { return app.drop_conflict(ask) };
+            let Some(pick) = index.and_then(|index| all.get(index)) else {
+                app.conflict_left_open(ask);
+                return Ok(());
+            };
             let picks: Vec<Pick> = picks.into_iter().chain([*pick]).collect();
             if picks.len() == count {
                 return app.settle_conflict(ask, picks, None);
@@ -177,6 +184,11 @@ impl App {
             app.put_up_clash(ask, picks);
             Ok(())
         });
+    }
+
+    fn conflict_left_open(&mut self, ask: AskId) {
+        self.asking.put_off(ask);
+        self.advise("left open; :Acp answer asks again".to_owned(), Level::Info);
     }
 
     /// The user has decided; the text is merged anew, since the user may have typed meanwhile.

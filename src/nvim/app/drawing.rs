@@ -17,6 +17,11 @@ use crate::nvim::winbar;
 /// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
 
+/// What came in and what is drawn of it hold the editor for this long together, but for what has to be
+/// drawn so that it goes on at all.
+const SLICE: Duration = Duration::from_millis(6);
+const LEAST: Duration = Duration::from_millis(2);
+
 /// How often the time of a running turn moves on.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -42,6 +47,8 @@ impl App {
             for entry in over {
                 self.review.clear(&self.editor, (key, entry))?;
             }
+            self.settle_split(key)?;
+            let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
             if let Some(chat) = self.chats.get_mut(&key) {
                 let terminals = &self.terminals;
                 let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
@@ -58,7 +65,7 @@ impl App {
     }
 
     pub(super) fn settle(&mut self, key: SessionKey) -> Result<()> {
-        self.draw(BUDGET)?;
+        self.draw(LEAST)?;
         match self.chats.get_mut(&key) {
             Some(chat) if !chat.has_waiting() => chat.settle(&self.editor, &self.highlight),
             _ => Ok(()),
@@ -67,17 +74,22 @@ impl App {
 
     /// Draws now when a frame is due, else sees to it that it comes.
     pub fn frame_due(&mut self) -> Result<()> {
+        self.frame_due_after(Duration::ZERO)
+    }
+
+    /// The same when the editor has been held for a while already.
+    pub fn frame_due_after(&mut self, held: Duration) -> Result<()> {
         if !self.chats.values().any(Chat::has_waiting) {
             return Ok(());
         }
         if !self.frames.is_due() {
             return self.frames.wait();
         }
-        self.draw(BUDGET)?;
+        self.draw(SLICE.saturating_sub(held).clamp(LEAST, BUDGET))?;
         self.editor.flush();
         let waits = |chat: &&Chat| chat.has_waiting();
         let Some(chat) = self.chats.values().find(waits) else { return Ok(()) };
-        if self.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
+        if chat.is_far_behind() || self.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
             // Nobody reads along: what is left is drawn as soon as keys and the screen had their turn.
             self.frames.drawn_in_part(Duration::ZERO)?;
             self.mailbox.rouse();
@@ -125,6 +137,7 @@ impl App {
             toggle: self.config.keys.get("toggle").first().cloned().unwrap_or_default(),
             details: key(&["details"]),
             go_to: key(&["go_to"]),
+            answers: self.config.keys.get("answer").to_vec(),
         })
     }
 

@@ -229,13 +229,17 @@ impl App {
                 if self.editor.changedtick(buf)? != tick {
                     return self.place_diffs(session, call, buf, diffs);
                 }
+                if self.split_proposal(session, call, buf, &placed)? {
+                    return self.review.clear(&self.editor, (session, call));
+                }
                 let made_shown = self.reviews.path_of(buf).is_some();
                 self.review.begin(&self.editor, (session, call), (buf, tick), placed, made_shown)?;
                 self.draw_proposals()
             }
             (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
             (Some(Job::Recall { path, buf, origin, text }), Outcome::Before(before)) => {
-                self.reconstructed(&path, buf, origin, text, before)
+                self.reconstructed(&path, buf, origin, text, before)?;
+                self.all_known()
             }
             (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
             (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {

@@ -130,9 +130,10 @@ impl App {
                 let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
                 self.file_visited(key, &path, None, verb)?;
                 if access == Access::Wrote {
+                    let call = self.call_about(key, &resolved);
                     self.changed(Change {
                         session: key,
-                        call: None,
+                        call,
                         path: resolved,
                         buf: None,
                         held: (

@@ -14,6 +14,7 @@ const SHOWN: usize = 3;
 impl App {
     /// Draws the waiting prompts as quiet lines under the prompt's text.
     pub(super) fn show_queue(&mut self, key: SessionKey) -> Result<()> {
+        self.draw_queue(key)?;
         let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
             return Ok(());
         };
@@ -36,7 +37,8 @@ impl App {
             .map(|queued| format!("waiting: {}", cut_middle(&one_line(&queued.text()), width)))
             .collect();
         if queue.len() > SHOWN {
-            lines.push(format!("and {} more; :Acp queue shows them", queue.len() - SHOWN));
+            let all = self.config.keys.get("queue").first().map_or(":Acp queue", String::as_str);
+            lines.push(format!("and {} more; {all} shows them", queue.len() - SHOWN));
         }
         let virtual_lines = self.editor.lua.create_table()?;
         for line in lines {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mlua::{Result, Value};
 
-use super::changed::Change;
+use super::changed::{Change, plain_lines};
 use super::{App, Job};
 use crate::config::{DiffStyle, Stay};
 use crate::core::changeset::{FileReview, OriginId, Written};
@@ -24,10 +24,13 @@ use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::canonical;
 use crate::nvim::files::reading::Snapshot;
 use crate::nvim::review::{Input, Origin};
-use crate::nvim::{later, note, run};
+use crate::nvim::{follow, later, note, run};
 
 /// Larger texts, in bytes, are compared in the background.
 const LARGE: usize = 128 << 10;
+
+/// At most so many files are opened at once for what was told of them.
+const OPENED: usize = 100;
 
 /// Hunks are drawn for this long, then the editor has its turn.
 pub(super) const BUDGET: Duration = Duration::from_millis(3);
@@ -129,6 +132,11 @@ impl App {
         for path in paths {
             let Some(origin) = self.origin(key, Some(entry), &path) else { continue };
             let of_file = || diffs.iter().filter(|(of, _)| *of == path).map(|(_, diff)| diff.clone());
+            if let Some(before) = deleted(&path, &mut of_file()) {
+                // What a buffer still shows of it is the user's to write or to drop.
+                self.review_written(&path, None, Some(before), None, origin)?;
+                continue;
+            }
             let known = self.reviews.files.contains_key(&path);
             match self.files.buf_of(&self.editor, &path) {
                 Some(buf) if known => {
@@ -169,6 +177,25 @@ impl App {
         }
         self.review_written(path, Some(buf), Some(before), Some(text), origin)?;
         self.review_stale(buf)
+    }
+
+    /// Has what was told of files that nobody has opened yet looked into, and goes on when that is known.
+    pub fn when_told_is_known(&mut self, then: impl FnOnce(&mut App) -> Result<()> + 'static) -> Result<()> {
+        for path in self.reviews.told().into_iter().filter(|path| path.is_file()).take(OPENED) {
+            let buf = follow::load(&self.editor, &path)?;
+            self.buffer_loaded(buf)?;
+        }
+        self.reviews.when_known.push(Box::new(then));
+        self.all_known()
+    }
+
+    /// Goes on with what waited until nothing is to be found out any more.
+    pub(super) fn all_known(&mut self) -> Result<()> {
+        if self.jobs.values().any(|job| matches!(job, Job::Recall { .. })) {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.reviews.when_known);
+        waiting.into_iter().try_for_each(|then| then(self))
     }
 
     /// A buffer holds the file from now on.
@@ -258,7 +285,7 @@ impl App {
     }
 
     /// The buffer may hold another text than its review says: what is new is the user's.
-    pub(super) fn review_stale(&mut self, buf: Buf) -> Result<()> {
+    pub fn review_stale(&mut self, buf: Buf) -> Result<()> {
         if !self.editor.buf_is_loaded(buf) {
             return Ok(());
         }
@@ -453,11 +480,27 @@ impl App {
         }
     }
 
+    /// Buffers may look otherwise now, in windows of other sizes or with other options: so do lines that are
+    /// gone.
+    pub fn looks_changed(&mut self) {
+        let mut any = false;
+        for reviewed in self.reviews.files.values_mut().filter(|reviewed| reviewed.buf.is_some()) {
+            reviewed.touched = true;
+            any = true;
+        }
+        if any {
+            self.draw_reviews_soon(PAUSE);
+        }
+    }
+
     /// Draws the hunks of files whose reviews have changed, as far as the time goes.
     pub fn draw_reviews(&mut self) -> Result<()> {
         let until = Instant::now() + BUDGET;
         let editor = self.editor.clone();
         let off = self.config.diff.style == DiffStyle::Off;
+        // Lines that are no text would have the two windows of a diff stand askew.
+        let beside = self.reviews.split.as_ref().map(|split| split.buf);
+        self.update_split()?;
         let mut left = false;
         for reviewed in self.reviews.files.values_mut() {
             let (Some(file), Some(buf), true) = (&reviewed.file, reviewed.buf, reviewed.touched) else {
@@ -466,7 +509,7 @@ impl App {
             if !editor.buf_is_loaded(buf) {
                 continue;
             }
-            if off {
+            if off || beside == Some(buf) {
                 reviewed.drawn.clear(&editor, buf)?;
                 reviewed.touched = false;
                 continue;
@@ -480,4 +523,11 @@ impl App {
         }
         self.draw_panel()
     }
+}
+
+/// What a file held that a call says it has taken away, and that is gone.
+fn deleted(path: &Path, diffs: &mut dyn Iterator<Item = FileDiff>) -> Option<Text> {
+    let (diff, more) = (diffs.next()?, diffs.next());
+    let old = diff.old_text.filter(|_| diff.new_text.is_empty() && more.is_none())?;
+    (!path.exists()).then(|| plain_lines(&old))
 }

@@ -19,6 +19,9 @@ use crate::nvim::editor::Level;
 /// At most this many stored sessions are asked for.
 const MOST_LISTED: usize = 500;
 
+/// When what nobody waits for is done: the chat is on the screen then, and agents that are quick are ready.
+const UNHURRIED: Duration = Duration::from_millis(50);
+
 impl App {
     /// Opens a chat at once; the agent comes up behind it. An agent that runs already, started in the
     /// same way, takes the session on.
@@ -77,7 +80,12 @@ impl App {
 
     fn make_chat(&mut self, key: SessionKey, title: &str) -> Result<()> {
         let chat = Chat::new(&self.editor, key, title)?;
-        self.highlight.attach(chat.transcript);
+        if self.highlight.attach(chat.transcript) {
+            crate::nvim::later(&self.editor.lua, UNHURRIED, |app| {
+                app.highlight.load();
+                Ok(())
+            })?;
+        }
         self.chats.insert(key, chat);
         self.redraw_all(key);
         let (transcript, prompt) = {

@@ -143,6 +143,7 @@ impl App {
     }
 
     pub fn resized(&mut self) -> Result<()> {
+        self.looks_changed();
         self.update_terminal_bars()?;
         for ((session, terminal), rows, columns) in self.terminals.resized(&self.editor) {
             self.send(Command::Resize { session, terminal, rows, columns })?;
@@ -155,6 +156,7 @@ impl App {
 
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
         self.terminals.has_new_window(buf);
+        self.check_split(None)?;
         self.feed_terminals()?;
         if let Some(key) = self.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session) {
             self.current = Some(key);

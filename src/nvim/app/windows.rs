@@ -15,6 +15,7 @@ use crate::nvim::windows::Left;
 impl App {
     /// A window is about to be closed.
     pub fn window_closing(&mut self, win: Win) -> Result<()> {
+        self.check_split(Some(win))?;
         let chats: Vec<&Chat> = self.chats.values().collect();
         match self.windows.closing(&self.editor, win, &chats) {
             // Not now: Neovim is in the middle of it.

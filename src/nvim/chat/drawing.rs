@@ -16,6 +16,7 @@ use super::Chat;
 use crate::core::entry::{Body, Entry, EntryId};
 use crate::core::message::{Picture, TerminalId};
 use crate::core::session::Session;
+use crate::core::transcript::Hints;
 use crate::core::transcript::groups::{Groups, Place, role};
 use crate::core::transcript::{
     Drawing, Standing, Style, Tail, Tally, Target, clean_lines, draw, draw_standing,
@@ -27,6 +28,9 @@ use crate::nvim::images;
 /// At most this much of an entry's new text is appended in one edit, so that a burst is drawn in
 /// pieces that fit into a frame.
 const PIECE: usize = 16 << 10;
+
+/// Entries; a window shows fewer.
+const FAR_BEHIND: usize = 100;
 
 /// What stands in the buffer, entry by entry.
 pub struct Canvas {
@@ -40,8 +44,9 @@ pub struct Canvas {
     counted: Option<(Range<usize>, Tally)>,
     /// Touched entries that no frame had time for yet.
     waiting: BTreeSet<EntryId>,
-    /// The width that was drawn for.
+    /// The width that was drawn for, and the keys that answer.
     width: Option<usize>,
+    hints: Rc<Hints>,
 }
 
 /// What stands in the buffer for one entry.
@@ -79,6 +84,7 @@ impl Canvas {
             counted: None,
             waiting: BTreeSet::new(),
             width: None,
+            hints: Rc::default(),
         })
     }
 
@@ -98,6 +104,11 @@ impl Canvas {
 impl Chat {
     pub fn has_waiting(&self) -> bool {
         !self.canvas.waiting.is_empty()
+    }
+
+    /// More waits than anybody reads as it comes.
+    pub fn is_far_behind(&self) -> bool {
+        self.canvas.waiting.len() > FAR_BEHIND
     }
 
     /// Notes what to draw at the next frame.
@@ -151,6 +162,7 @@ impl Chat {
         };
         let width = unlocked.width.unwrap_or(80).into();
         self.canvas.width = Some(width);
+        self.canvas.hints = style.hints.clone();
         let style = Style { width, ..style.clone() };
         let drawn = self.draw_waiting(editor, highlight, session, &style, tails, until);
         let locked = editor.lock(self.transcript, unlocked);
@@ -211,6 +223,7 @@ impl Chat {
         let row = if self.canvas.shown.is_empty() { 0 } else { editor.line_count(self.transcript)? };
         let mut arrivals = Arrivals::at(self.transcript, row);
         let mut regions = Vec::new();
+        let mut framed = Vec::new();
         let entries = session.entries();
         for (index, entry) in entries.iter().enumerate().skip(first) {
             // What may go on growing is coloured as it does.
@@ -221,6 +234,9 @@ impl Chat {
             self.canvas.count(session, EntryId(index));
             let drawing = self.look(session, EntryId(index), entry, style, tails);
             arrivals.add(index, &drawing);
+            if !drawing.pictures.is_empty() {
+                framed.push((EntryId(index), drawing.lines.len(), drawing.pictures));
+            }
             regions.push(match entry.stream() {
                 Some(text) => Region { streamed: ready(text).len(), ..Region::empty() },
                 None => Region { lines: drawing.lines, ..Region::empty() },
@@ -248,6 +264,10 @@ impl Chat {
         for (index, start) in starts {
             self.canvas.drawn[index].start = Some(start);
             self.canvas.shown.push(index);
+        }
+        for (id, rows, pictures) in framed {
+            let start = self.start_row(editor, id)?;
+            self.picture(editor, id, start..start + rows, &pictures);
         }
         Ok(())
     }
@@ -320,16 +340,16 @@ impl Chat {
     ) -> Result<()> {
         let row = self.make_room(editor, id, &drawing.lines)?;
         self.colour(editor, highlight, id.0, row, &drawing)?;
-        self.picture(editor, id, row, &drawing);
+        self.picture(editor, id, row..row + drawing.lines.len(), &drawing.pictures);
         self.canvas.drawn[id.0].lines = std::mem::take(&mut drawing.lines);
         Ok(())
     }
 
     /// Has the images of an entry drawn in place, if something can do that.
-    fn picture(&mut self, editor: &Editor, id: EntryId, start: usize, drawing: &Drawing) {
-        let had = std::mem::replace(&mut self.canvas.drawn[id.0].pictures, !drawing.pictures.is_empty());
-        if had || !drawing.pictures.is_empty() {
-            images::place(editor, self.transcript, start..start + drawing.lines.len(), &drawing.pictures);
+    fn picture(&mut self, editor: &Editor, id: EntryId, rows: Range<usize>, pictures: &[(usize, Picture)]) {
+        let had = std::mem::replace(&mut self.canvas.drawn[id.0].pictures, !pictures.is_empty());
+        if had || !pictures.is_empty() {
+            images::place(editor, self.transcript, rows, pictures);
         }
     }
 
@@ -434,7 +454,7 @@ impl Chat {
         let (from, to) = (start as i64, (start + new.len()) as i64);
         editor.clear_namespace(self.transcript, self.canvas.marks, from, to)?;
         self.colour(editor, highlight, id.0, start, &drawing)?;
-        self.picture(editor, id, start, &drawing);
+        self.picture(editor, id, start..start + drawing.lines.len(), &drawing.pictures);
         self.canvas.drawn[id.0].lines = drawing.lines;
         Ok(())
     }
@@ -556,8 +576,8 @@ impl Chat {
     ) -> Result<Option<Target>> {
         let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
         let Some(entry) = session.entry(id).filter(|entry| entry.tool().is_some()) else { return Ok(None) };
-        let style =
-            Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints: Rc::default() };
+        let hints = self.canvas.hints.clone();
+        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints };
         let row = row - self.start_row(editor, id)?;
         let drawing = self.look(session, id, entry, &style, tails);
         Ok(drawing.targets.into_iter().find(|target| target.row == row))

@@ -3,10 +3,11 @@
 //! the visible ones first.
 
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mlua::Result;
 
+use super::look::{Look, Shape};
 use super::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 use crate::core::changeset::FileReview;
 use crate::core::diff::Hunk;
@@ -17,7 +18,14 @@ use crate::nvim::editor::{Buf, Editor};
 pub struct Drawn {
     hunks: Vec<DrawnHunk>,
     next_id: i64,
+    /// What the colours of code have cost.
+    spent: Duration,
+    /// What the buffer looked like.
+    shape: Option<Shape>,
 }
+
+/// What the colours of one file may cost in all; beyond, lines that are gone are plain.
+const COLOURS: Duration = Duration::from_millis(200);
 
 struct DrawnHunk {
     hunk: Hunk,
@@ -63,6 +71,30 @@ impl Drawn {
         let ns = namespace(editor)?;
         let lines = editor.line_count(buf)?;
         let seen = seen(editor, buf);
+        let before = COLOURS.saturating_sub(self.spent);
+        let look = Look::of(editor, buf, before);
+        if self.shape.as_ref() != Some(&look.shape) {
+            for hunk in &mut self.hunks {
+                remove(editor, buf, ns, hunk.marks.take())?;
+            }
+            self.shape = Some(look.shape.clone());
+        }
+        let drawn = self.draw_waiting(editor, buf, ns, lines, &seen, &look, until);
+        self.spent += before.saturating_sub(look.left());
+        drawn
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a draw has found out once")]
+    fn draw_waiting(
+        &mut self,
+        editor: &Editor,
+        buf: Buf,
+        ns: i64,
+        lines: usize,
+        seen: &[Range<usize>],
+        look: &Look,
+        until: Instant,
+    ) -> Result<bool> {
         let visible = |hunk: &Hunk| {
             seen.iter().any(|rows| hunk.row < rows.end && rows.start <= hunk.row + hunk.added.len())
         };
@@ -75,13 +107,21 @@ impl Drawn {
                 if Instant::now() >= until {
                     return Ok(false);
                 }
-                self.draw_one(editor, buf, ns, at, lines)?;
+                self.draw_one(editor, buf, ns, at, lines, look)?;
             }
         }
         Ok(true)
     }
 
-    fn draw_one(&mut self, editor: &Editor, buf: Buf, ns: i64, at: usize, lines: usize) -> Result<()> {
+    fn draw_one(
+        &mut self,
+        editor: &Editor,
+        buf: Buf,
+        ns: i64,
+        at: usize,
+        lines: usize,
+        look: &Look,
+    ) -> Result<()> {
         let DrawnHunk { hunk, mixed, .. } = &self.hunks[at];
         let words = Words::of(hunk);
         let marks = editor.lua.create_table()?;
@@ -94,7 +134,7 @@ impl Drawn {
         // A new file begins with an empty line that was never there.
         let is_new = hunk.removed.len() == 1 && hunk.removed[0].is_empty() && hunk.added.len() >= lines;
         if !hunk.removed.is_empty() && !is_new {
-            let options = virtual_lines(editor, &hunk.removed, '-', &|at| words.removed(at), above)?;
+            let options = virtual_lines(editor, look, &hunk.removed, '-', &|at| words.removed(at), above)?;
             if hunk.added.is_empty() {
                 options.raw_set("sign_text", if *mixed { "~" } else { "-" })?;
                 options.raw_set("sign_hl_group", "AcpDiffDelete")?;
@@ -118,6 +158,7 @@ impl Drawn {
     /// Takes all of it away.
     pub fn clear(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
         self.hunks.clear();
+        self.spent = Duration::ZERO;
         if editor.buf_is_valid(buf) {
             editor.clear_namespace(buf, namespace(editor)?, 0, -1)?;
         }

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use mlua::{Result, Table, Value};
 
+use super::look::{Coloured, Look, cells};
 use crate::core::diff::{self, Hunk};
 use crate::nvim::editor::{Buf, Editor};
 
@@ -79,6 +80,7 @@ pub fn words_in(
 /// Lines that are not in the buffer, each after a sign; `words` gives the changed words of each.
 pub fn virtual_lines<'a>(
     editor: &Editor,
+    look: &Look,
     lines: &[String],
     sign: char,
     words: &dyn Fn(usize) -> &'a [Range<usize>],
@@ -89,46 +91,120 @@ pub fn virtual_lines<'a>(
         '-' => ("AcpDiffDelete", "AcpDiffDeleteWord"),
         _ => ("AcpMeta", "AcpMeta"),
     };
+    let shown = &lines[..lines.len().min(SHOWN)];
+    let colours = if sign == '?' { Vec::new() } else { look.colours(editor, shown) };
     let all = editor.lua.create_table()?;
-    for (at, text) in lines.iter().take(SHOWN).enumerate() {
-        let chunks = editor.lua.create_table()?;
-        let mut column = 2;
-        let mut done = 0;
-        chunks.raw_push(chunk(editor, &format!("{sign} "), group)?)?;
-        for word in words(at) {
-            chunks.raw_push(chunk(editor, &spaced(&text[done..word.start], &mut column), group)?)?;
-            chunks.raw_push(chunk(editor, &spaced(&text[word.clone()], &mut column), strong)?)?;
-            done = word.end;
+    for (at, text) in shown.iter().enumerate() {
+        let colours = colours.get(at).map_or(&[][..], Vec::as_slice);
+        let trails = text.trim_end_matches(' ').len();
+        let mut column = 0;
+        let mut shown: Vec<(String, Vec<Group>)> = Vec::new();
+        for (piece, is_strong, colour) in pieces(text, words(at), colours) {
+            let mut groups = vec![Group::Named(group)];
+            groups.extend(is_strong.then_some(Group::Named(strong)));
+            groups.extend(colour.map(Group::Numbered));
+            let trails = trails.saturating_sub(piece.start);
+            shown.push((look.shown(editor, &text[piece], &mut column, trails), groups));
         }
-        let rest = spaced(&text[done..], &mut column);
-        // Padded, so that the colour reaches across the window.
-        let padding = " ".repeat(WIDTH.saturating_sub(column));
-        chunks.raw_push(chunk(editor, &(rest + &padding), group)?)?;
-        all.raw_push(chunks)?;
+        // Neovim does not wrap lines that are none.
+        let room = look.room().map(|room| room.saturating_sub(2)).filter(|room| *room > 0 && column > *room);
+        let rows = match room {
+            Some(room) => wrapped(editor, shown, room),
+            None => vec![shown],
+        };
+        for (number, row) in rows.into_iter().enumerate() {
+            let chunks = editor.lua.create_table()?;
+            let begin = if number == 0 { format!("{sign} ") } else { "  ".to_owned() };
+            chunks.raw_push(chunk(editor, &begin, &[Group::Named(group)])?)?;
+            for (text, groups) in &row {
+                chunks.raw_push(chunk(editor, text, groups)?)?;
+            }
+            // Padded, so that the colour reaches across the window.
+            chunks.raw_push(chunk(
+                editor,
+                &" ".repeat(WIDTH.saturating_sub(column)),
+                &[Group::Named(group)],
+            )?)?;
+            all.raw_push(chunks)?;
+        }
     }
     if lines.len() > SHOWN {
         let text = format!("{sign} … {} more lines", lines.len() - SHOWN);
-        all.raw_push(editor.lua.create_sequence_from([chunk(editor, &text, "AcpMeta")?])?)?;
+        let more = chunk(editor, &text, &[Group::Named("AcpMeta")])?;
+        all.raw_push(editor.lua.create_sequence_from([more])?)?;
     }
     editor.table([("virt_lines", Value::Table(all)), ("virt_lines_above", Value::Boolean(above))])
 }
 
-fn chunk(editor: &Editor, text: &str, group: &str) -> Result<Table> {
-    editor.lua.create_sequence_from([editor.lua.create_string(text)?, editor.lua.create_string(group)?])
+/// Pieces of a line, each with what colours it, in rows of so many cells.
+fn wrapped(
+    editor: &Editor,
+    pieces: Vec<(String, Vec<Group>)>,
+    room: usize,
+) -> Vec<Vec<(String, Vec<Group>)>> {
+    let mut rows = vec![Vec::new()];
+    let mut column = 0;
+    for (text, groups) in pieces {
+        let mut piece = String::new();
+        for char in text.chars() {
+            let wide = if char.is_ascii() { 1 } else { cells(editor, char.encode_utf8(&mut [0; 4])) };
+            if column + wide > room {
+                if let Some(row) = rows.last_mut() {
+                    row.push((std::mem::take(&mut piece), groups.clone()));
+                }
+                rows.push(Vec::new());
+                column = 0;
+            }
+            column += wide;
+            piece.push(char);
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push((piece, groups));
+        }
+    }
+    rows
 }
 
-/// A text in which tabs are spaces and nothing else moves the cursor. `column` goes along.
-fn spaced(text: &str, column: &mut usize) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '\t' => out.push_str("    "),
-            char if char.is_control() => out.push('\u{fffd}'),
-            char => out.push(char),
+/// A line in pieces that look the same throughout: which bytes, whether they are changed words, and what
+/// colours them.
+fn pieces(
+    text: &str,
+    words: &[Range<usize>],
+    colours: &[Coloured],
+) -> Vec<(Range<usize>, bool, Option<i64>)> {
+    let edges = words.iter().flat_map(|word| [word.start, word.end]);
+    let edges = edges.chain(colours.iter().flat_map(|(range, _)| [range.start, range.end]));
+    let mut edges: Vec<usize> =
+        edges.filter(|at| text.is_char_boundary(*at)).chain([0, text.len()]).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let within = |range: &Range<usize>, at: usize| range.contains(&at);
+    edges
+        .windows(2)
+        .map(|edge| {
+            let strong = words.iter().any(|word| within(word, edge[0]));
+            let colour = colours.iter().find(|(range, _)| within(range, edge[0])).map(|(_, group)| *group);
+            (edge[0]..edge[1], strong, colour)
+        })
+        .collect()
+}
+
+#[derive(Clone, Copy)]
+enum Group {
+    Named(&'static str),
+    Numbered(i64),
+}
+
+/// A text in the colours of groups, later ones over earlier ones.
+fn chunk(editor: &Editor, text: &str, groups: &[Group]) -> Result<Table> {
+    let all = editor.lua.create_table()?;
+    for group in groups {
+        match group {
+            Group::Named(name) => all.raw_push(*name)?,
+            Group::Numbered(id) => all.raw_push(*id)?,
         }
-        *column += if char == '\t' { 4 } else { 1 };
     }
-    out
+    editor.lua.create_sequence_from([editor.string(text)?, Value::Table(all)])
 }
 
 /// Neovim does not show virtual lines above the first line until the window is told to make room
@@ -161,4 +237,28 @@ pub fn seen(editor: &Editor, buf: Buf) -> Vec<Range<usize>> {
         Ok(first.saturating_sub(1)..last)
     };
     editor.wins_of(buf).into_iter().filter_map(|win| rows(win).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_falls_into_pieces_where_its_look_changes() {
+        let word = 4..5;
+        let found = pieces("let x = 1;", std::slice::from_ref(&word), &[(0..3, 7), (4..9, 8)]);
+        assert_eq!(
+            found,
+            [
+                (0..3, false, Some(7)),
+                (3..4, false, None),
+                (4..5, true, Some(8)),
+                (5..9, false, Some(8)),
+                (9..10, false, None)
+            ]
+        );
+        assert_eq!(pieces("", &[], &[]), []);
+        // What a parser says of another text does no harm.
+        assert_eq!(pieces("\u{e9}", &[], &[(1..9, 7)]), [(0..2, false, None)]);
+    }
 }

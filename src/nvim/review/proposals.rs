@@ -3,10 +3,11 @@
 //! belong is worked out in the background (`core::diff`).
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mlua::{Result, Table};
 
+use super::look::Look;
 use super::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 use crate::core::diff::{Hunk, Placed, PlacedState};
 use crate::core::entry::EntryId;
@@ -32,6 +33,8 @@ struct Waiting {
     tick: u64,
     /// The next one is the last.
     hunks: Vec<(PlacedState, Hunk)>,
+    /// What is left for the colours of code.
+    colours: Duration,
 }
 
 impl Proposals {
@@ -63,7 +66,7 @@ impl Proposals {
         };
         hunks.sort_by_cached_key(|(_, hunk)| (is_seen(hunk), std::cmp::Reverse(hunk.row)));
         self.forget(call, buf);
-        self.waiting.push(Waiting { call, buf, tick, hunks });
+        self.waiting.push(Waiting { call, buf, tick, hunks, colours: COLOURS });
         let bufs = self.drawn.entry(call).or_default();
         if !bufs.contains(&buf) {
             bufs.push(buf);
@@ -84,9 +87,11 @@ impl Proposals {
                 continue;
             }
             let (ns, lines) = (namespace(editor, waiting.call)?, editor.line_count(waiting.buf)?);
+            let look = Look::of(editor, waiting.buf, waiting.colours);
             while let Some((state, hunk)) = waiting.hunks.pop() {
-                draw_one(editor, waiting.buf, ns, lines, state, &hunk)?;
+                draw_one(editor, &look, (waiting.buf, ns), lines, state, &hunk)?;
                 if Instant::now() >= until && !waiting.hunks.is_empty() {
+                    waiting.colours = look.left();
                     self.waiting.push(waiting);
                     return Ok(moved);
                 }
@@ -124,16 +129,26 @@ impl Proposals {
     }
 }
 
+/// What the colours of one call's changes in a file may cost.
+const COLOURS: Duration = Duration::from_millis(30);
+
 fn namespace(editor: &Editor, call: Call) -> Result<i64> {
     editor.namespace(&format!("acp.diff.{}.{}", call.0.0, call.1.0))
 }
 
-fn draw_one(editor: &Editor, buf: Buf, ns: i64, lines: usize, state: PlacedState, hunk: &Hunk) -> Result<()> {
+fn draw_one(
+    editor: &Editor,
+    look: &Look,
+    (buf, ns): (Buf, i64),
+    lines: usize,
+    state: PlacedState,
+    hunk: &Hunk,
+) -> Result<()> {
     let marks = editor.lua.create_table()?;
     match state {
-        PlacedState::Proposed => proposed(editor, &marks, hunk, lines)?,
-        PlacedState::Applied => applied(editor, &marks, hunk, lines)?,
-        PlacedState::Adrift => adrift(editor, &marks, hunk, lines)?,
+        PlacedState::Proposed => proposed(editor, look, &marks, hunk, lines)?,
+        PlacedState::Applied => applied(editor, look, &marks, hunk, lines)?,
+        PlacedState::Adrift => adrift(editor, look, &marks, hunk, lines)?,
     }
     editor.paint(buf, ns, marks)?;
     if hunk.row == 0 {
@@ -143,7 +158,7 @@ fn draw_one(editor: &Editor, buf: Buf, ns: i64, lines: usize, state: PlacedState
 }
 
 /// The buffer holds the old lines: they are marked as going, the new ones stand below them.
-fn proposed(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn proposed(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
     let words = Words::of(hunk);
     for (at, row) in (hunk.row..(hunk.row + hunk.removed.len()).min(lines)).enumerate() {
         push(marks, row, 0, line(editor, "AcpDiffDelete", "-")?)?;
@@ -154,11 +169,11 @@ fn proposed(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result
     }
     let after = hunk.row + hunk.removed.len();
     let (row, above) = if after == 0 { (0, true) } else { ((after - 1).min(lines - 1), false) };
-    push(marks, row, 0, virtual_lines(editor, &hunk.added, '+', &|at| words.added(at), above)?)
+    push(marks, row, 0, virtual_lines(editor, look, &hunk.added, '+', &|at| words.added(at), above)?)
 }
 
 /// The buffer holds the new lines: they are marked, the old ones stand above them.
-fn applied(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn applied(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
     let words = Words::of(hunk);
     for (at, row) in (hunk.row..(hunk.row + hunk.added.len()).min(lines)).enumerate() {
         push(marks, row, 0, line(editor, "AcpDiffAdd", "+")?)?;
@@ -168,20 +183,20 @@ fn applied(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<
         return Ok(());
     }
     let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
-    push(marks, row, 0, virtual_lines(editor, &hunk.removed, '-', &|at| words.removed(at), above)?)
+    push(marks, row, 0, virtual_lines(editor, look, &hunk.removed, '-', &|at| words.removed(at), above)?)
 }
 
 /// The text has moved on: the agent's own view of it, above the best guess of a line.
-fn adrift(editor: &Editor, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn adrift(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
     let row = hunk.row.min(lines - 1);
     let words = Words::of(hunk);
     let note = ["the file has changed since the agent read it; its own view of the change:".to_owned()];
-    push(marks, row, 0, virtual_lines(editor, &note, '?', &|_| &[], true)?)?;
+    push(marks, row, 0, virtual_lines(editor, look, &note, '?', &|_| &[], true)?)?;
     if !hunk.removed.is_empty() {
-        push(marks, row, 0, virtual_lines(editor, &hunk.removed, '-', &|at| words.removed(at), true)?)?;
+        push(marks, row, 0, virtual_lines(editor, look, &hunk.removed, '-', &|at| words.removed(at), true)?)?;
     }
     if !hunk.added.is_empty() {
-        push(marks, row, 0, virtual_lines(editor, &hunk.added, '+', &|at| words.added(at), true)?)?;
+        push(marks, row, 0, virtual_lines(editor, look, &hunk.added, '+', &|at| words.added(at), true)?)?;
     }
     Ok(())
 }

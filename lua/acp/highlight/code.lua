@@ -1,0 +1,127 @@
+--- The colours of code that is in no buffer, such as lines that are gone: read as a text of their own, since
+--- what stood around them is gone as well. What is too much to be read at once stays plain; how it is shown
+--- and what is remembered is up to the caller.
+
+local ts = vim.treesitter
+local spans = require("acp.highlight.spans")
+
+local M = {}
+
+--- Bytes that are read in one go, and bytes of a line that are coloured.
+local MOST, LONGEST = 16000, 1000
+
+--- How many pieces of code are remembered.
+local REMEMBERED = 500
+
+---@type table<string, integer[][]|false> by file type and text
+local remembered = {}
+local count = 0
+
+--- The language of a file type, if its colours can be had.
+---@param filetype string
+---@return string?
+local function language(filetype)
+  local lang = filetype ~= "" and ts.language.get_lang(filetype) or nil
+  if not lang or (lang ~= filetype and not pcall(ts.language.add, lang)) then
+    lang = filetype
+  end
+  -- Up to 0.10 a missing parser is an error, later it is nil.
+  local ok, found = pcall(ts.language.add, lang)
+  if not ok or (vim.fn.has("nvim-0.11") == 1 and not found) then
+    return nil
+  end
+  return lang
+end
+
+--- One run of bytes after the other, each with the group that wins there.
+---@param segments acp.highlight.Segment[]
+---@param length integer
+---@return integer[] flat start, end, group, ...
+local function flattened(segments, length)
+  local best = {}
+  for _, segment in ipairs(segments) do
+    if segment[3] > 0 then
+      for at = segment[1], math.min(segment[2], length) - 1 do
+        local other = best[at]
+        if not other or segment[4] >= other[4] then
+          best[at] = segment
+        end
+      end
+    end
+  end
+  local flat, at = {}, 0
+  while at < length do
+    local group, from = best[at] and best[at][3], at
+    repeat
+      at = at + 1
+    until at >= length or (best[at] and best[at][3]) ~= group
+    if group then
+      vim.list_extend(flat, { from, at, group })
+    end
+  end
+  return flat
+end
+
+---@type table<string, string> by path
+local filetypes = {}
+
+--- What Neovim takes a file of this name for, without looking into it.
+---@param path string
+---@return string?
+function M.filetype(path)
+  local known = filetypes[path]
+  if known == nil then
+    known = vim.filetype.match({ filename = path }) or ""
+    filetypes[path] = known
+  end
+  return known ~= "" and known or nil
+end
+
+--- Reads code.
+---@param text string
+---@param lines string[]
+---@param filetype string
+---@return integer[][]?
+local function read(text, lines, filetype)
+  local lang = language(filetype)
+  if not lang then
+    return nil
+  end
+  local ok, parser = pcall(ts.get_string_parser, text .. "\n", lang)
+  if not ok or not parser then
+    return nil
+  end
+  local parsed, err = pcall(parser.parse, parser)
+  if not parsed then
+    spans.report(err)
+    return nil
+  end
+  local rows = {}
+  spans.captures(rows, 0, parser, text .. "\n", 0, lines, 0, #lines)
+  local colours = {}
+  for at, line in ipairs(lines) do
+    colours[at] = flattened(rows[at - 1] or {}, math.min(#line, LONGEST))
+  end
+  return colours
+end
+
+--- The colours of lines of a file type: for each, `start, end, group, ...`. Nothing when they can't be had.
+---@param lines string[]
+---@param filetype string
+---@return integer[][]?
+function M.colours(lines, filetype)
+  local text = table.concat(lines, "\n")
+  if #text > MOST then
+    return nil
+  end
+  local key = filetype .. "\n" .. text
+  if remembered[key] == nil then
+    if count >= REMEMBERED then
+      remembered, count = {}, 0
+    end
+    remembered[key], count = read(text, lines, filetype) or false, count + 1
+  end
+  return remembered[key] or nil
+end
+
+return M

@@ -1,0 +1,110 @@
+//! A changed file side by side with what it was, or with what it is to become: two windows in Neovim's own
+//! diff mode. The file's window is the user's, and gets back what it had; the other one and its buffer are
+//! ours. Which file is shown, and when, is left to `app::splits`.
+
+use std::path::PathBuf;
+
+use mlua::{Result, Table, Value};
+
+use crate::core::entry::EntryId;
+use crate::core::message::SessionKey;
+use crate::nvim::editor::{Buf, Editor, Win};
+
+/// Narrower windows stand one above the other.
+const NARROWEST: u16 = 40;
+
+/// What stands beside the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// The text without what agents did to it.
+    Before,
+    /// What an open call wants to make of it.
+    Proposed(SessionKey, EntryId),
+}
+
+pub struct Split {
+    pub path: PathBuf,
+    pub beside: Beside,
+    pub win: Win,
+    pub buf: Buf,
+    pub other: Win,
+    scratch: Buf,
+    lines: Vec<String>,
+    /// What the file's window had.
+    before: Table,
+}
+
+impl Split {
+    /// Opens it without moving the cursor. `name` is what the file is called.
+    pub fn open(
+        editor: &Editor,
+        (path, name): (PathBuf, &str),
+        beside: Beside,
+        (win, buf): (Win, Buf),
+        lines: Vec<String>,
+        title: &str,
+    ) -> Result<Self> {
+        let old = beside == Beside::Before;
+        let (columns, _) = editor.win_size(win)?;
+        let split = match (columns > 2 * NARROWEST, old) {
+            (true, true) => "left",
+            (true, false) => "right",
+            (false, true) => "above",
+            (false, false) => "below",
+        };
+        let kind = if old { "before" } else { "proposed" };
+        let scratch: Buf = editor.helper("twin", (buf, format!("acp://{kind}/{name}"), lines.clone()))?;
+        let config = editor.table([("split", editor.string(split)?), ("win", Value::Integer(win.0))])?;
+        let other = editor.open_win(scratch, false, config)?;
+        editor.helper::<Table>("begin_diff", (other, bar(title)))?;
+        let before: Table = editor.helper("begin_diff", (win, bar(&format!("{name}: as it is"))))?;
+        Ok(Self { path, beside, win, buf, other, scratch, lines, before })
+    }
+
+    /// What stands beside the file is another text now.
+    pub fn update(&mut self, editor: &Editor, lines: &[String]) -> Result<()> {
+        if self.lines == lines || !editor.buf_is_loaded(self.scratch) {
+            return Ok(());
+        }
+        let first = self.lines.iter().zip(lines).take_while(|(old, new)| old == new).count();
+        let most = self.lines.len().min(lines.len()) - first;
+        let both = self.lines.iter().rev().zip(lines.iter().rev());
+        let last = both.take(most).take_while(|(old, new)| old == new).count();
+        editor.set_buf_option(self.scratch, "modifiable", true)?;
+        editor.set_lines(self.scratch, first..self.lines.len() - last, &lines[first..lines.len() - last])?;
+        editor.set_buf_option(self.scratch, "modifiable", false)?;
+        self.lines = lines.to_vec();
+        editor.helper("in_window", (self.other, "diffupdate"))
+    }
+
+    /// Whether both windows are still there and show what they did.
+    pub fn is_whole(&self, editor: &Editor) -> bool {
+        let shows =
+            |win, buf| editor.win_is_valid(win) && editor.win_buf(win).is_ok_and(|shown| shown == buf);
+        shows(self.win, self.buf) && shows(self.other, self.scratch)
+    }
+
+    pub fn scratch(&self) -> Buf {
+        self.scratch
+    }
+
+    /// Puts the window that is ours away, and has the file's be as it was.
+    pub fn close(self, editor: &Editor) -> Result<()> {
+        if editor.win_is_valid(self.win) {
+            editor.helper::<()>("end_diff", (self.win, self.before))?;
+        }
+        if editor.win_is_valid(self.other) && editor.win_buf(self.other)? == self.scratch {
+            let alone = editor.normal_wins_beside(self.other)?.is_empty();
+            match alone && editor.api::<Table>("nvim_list_tabpages", ())?.raw_len() == 1 {
+                // The last window of all can't be closed.
+                true => editor.set_win_buf(self.other, self.buf)?,
+                false => editor.close_win(self.other)?,
+            }
+        }
+        if editor.buf_is_valid(self.scratch) { editor.delete_buf(self.scratch) } else { Ok(()) }
+    }
+}
+
+fn bar(title: &str) -> String {
+    format!("%#AcpWinbar# {}%<", title.replace('%', "%%"))
+}

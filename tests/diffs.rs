@@ -1,0 +1,310 @@
+//! How agents' changes look in the files themselves: hunks among wrapped, folded, concealed and wide lines,
+//! in new, empty, deleted and renamed files, in the colours of their language, and side by side; in a real
+//! Neovim, against scripted agents.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+use support::Nvim;
+use support::script::{Scripted, asks, ends, opened, prompt, says, update};
+
+fn steps(more: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut steps = opened();
+    steps.extend(more);
+    steps
+}
+
+/// The agent writes a file through the client.
+fn writes(path: &str, content: &str) -> [Value; 2] {
+    [
+        asks("w", "fs/write_text_file", json!({ "path": format!("$PROJECT/{path}"), "content": content })),
+        json!({ "expect_reply": "w", "to": "w" }),
+    ]
+}
+
+/// A file before and after an agent's turn, in the only window there is.
+fn changed(name: &str, before: Option<&str>, after: &str) -> Scripted {
+    let mut all = vec![prompt()];
+    all.extend(writes(name, after));
+    all.extend([says("Changed."), ends("end_turn"), prompt(), says("Heard."), ends("end_turn")]);
+    let files: Vec<(&str, &str)> = before.map(|text| (name, text)).into_iter().collect();
+    let mut chat = Scripted::new(&files, steps(all));
+    chat.nvim.command(&format!("edit {name}"));
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | Acp toggle");
+    chat.nvim.command("set noshowmode");
+    chat.nvim.resize(50, 16);
+    chat
+}
+
+fn screen(chat: &mut Scripted, name: &str, shows: &str) {
+    chat.nvim.wait_for_screen(shows);
+    chat.nvim.command("redraw! | echo ''");
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("screens/diffs");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    // Newer ones mark buffers that can't be changed.
+    let screen = chat.nvim.screen().replace(" [-]", "    ");
+    let screen: Vec<&str> = screen.lines().map(str::trim_end).collect();
+    let screen = screen.join("\n");
+    settings.bind(|| insta::assert_snapshot!(name, screen));
+}
+
+// Screens.
+
+#[test]
+fn long_lines_that_wrap() {
+    let long = |word: &str| format!("a\n{}\nz\n", format!("{word} ").repeat(14));
+    let mut chat = changed("a.txt", Some(&long("first")), &long("second"));
+    chat.nvim.command("set wrap number");
+    screen(&mut chat, "wrapped", "\n        first first");
+}
+
+#[test]
+fn hunks_within_a_fold() {
+    let text = |word: &str| {
+        (1..=20)
+            .map(|n| if n == 8 { format!("{word} 8\n") } else { format!("line {n}\n") })
+            .collect::<String>()
+    };
+    let mut chat = changed("a.txt", Some(&text("old")), &text("new"));
+    chat.nvim.command("setlocal foldmethod=manual | 4,12fold");
+    screen(&mut chat, "folded", "+--");
+    chat.nvim.input("gg]c");
+    screen(&mut chat, "unfolded", "- old 8");
+}
+
+#[test]
+fn lines_with_something_concealed() {
+    let mut chat = changed("a.txt", Some("one\nsee *old* now\nend\n"), "one\nsee *new* now\nend\n");
+    chat.nvim.command(r"syntax match Star /\*/ conceal | setlocal conceallevel=3 concealcursor=nvic");
+    screen(&mut chat, "concealed", "see new now");
+}
+
+#[test]
+fn tabs_are_as_wide_as_in_the_buffer_and_visible_where_the_buffers_are() {
+    let text = |word: &str| format!("x\n\t{word}\tb\n\ty  \n");
+    let mut chat = changed("a.txt", Some(&text("a")), &text("long"));
+    chat.nvim.command("setlocal tabstop=6");
+    screen(&mut chat, "tabs", "-       a     b");
+    chat.nvim.command("setlocal list listchars=tab:>-,trail:.");
+    screen(&mut chat, "tabs-listed", "- >-----a>----b");
+}
+
+#[test]
+fn characters_that_are_two_cells_wide() {
+    let mut chat = changed(
+        "a.txt",
+        Some("\u{4f60}\u{597d}\u{ff0c}\u{4e16}\u{754c}\tend\n\u{1f600} smile\nlast\n"),
+        "\u{4f60}\u{597d}\u{ff0c}\u{670b}\u{53cb}\tend\n\u{1f680} smile\nlast\n",
+    );
+    screen(&mut chat, "wide", "- \u{1f600} smile");
+}
+
+#[test]
+fn the_last_line_is_gone() {
+    let mut chat = changed("a.txt", Some("one\ntwo\nthree\n"), "one\ntwo\n");
+    screen(&mut chat, "last-line", "- three");
+}
+
+#[test]
+fn the_first_line_is_gone() {
+    let mut chat = changed("a.txt", Some("one\ntwo\nthree\n"), "two\nthree\n");
+    screen(&mut chat, "first-line", "- one");
+}
+
+#[test]
+fn a_file_that_was_empty_and_one_that_is_empty_now() {
+    let mut chat = changed("a.txt", Some(""), "one\ntwo\n");
+    screen(&mut chat, "was-empty", "one");
+    let mut chat = changed("a.txt", Some("one\ntwo\n"), "");
+    screen(&mut chat, "is-empty", "- two");
+}
+
+#[test]
+fn a_new_file() {
+    let mut chat = changed("new.txt", None, "one\ntwo\n");
+    screen(&mut chat, "new", "two");
+}
+
+#[test]
+fn files_that_were_deleted_and_renamed_stand_in_the_review() {
+    let mut all = vec![prompt()];
+    all.extend(writes("b.txt", "uno\nDUE\n"));
+    all.push(update(json!({ "sessionUpdate": "tool_call", "toolCallId": "d", "title": "Delete a.txt",
+        "kind": "delete", "status": "completed", "content": [
+            { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one\ntwo\n", "newText": "" },
+        ] })));
+    all.push(update(
+        json!({ "sessionUpdate": "tool_call", "toolCallId": "m", "title": "Move c.txt to d.txt",
+        "kind": "move", "status": "completed", "content": [
+            { "type": "diff", "path": "$PROJECT/c.txt", "oldText": "moved\n", "newText": "" },
+            { "type": "diff", "path": "$PROJECT/d.txt", "newText": "moved\n" },
+        ] }),
+    ));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::sized(
+        &[("a.txt", "one\ntwo\n"), ("b.txt", "uno\ndue\n"), ("c.txt", "moved\n")],
+        steps(all),
+        100,
+        30,
+    );
+    chat.nvim.command("edit a.txt | split b.txt | split c.txt");
+    chat.chat();
+    std::fs::remove_file(chat.project.file("a.txt")).expect("it is there");
+    std::fs::rename(chat.project.file("c.txt"), chat.project.file("d.txt")).expect("it is there");
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | Acp toggle");
+    chat.nvim.command("only");
+    chat.nvim.command("Acp review");
+    screen(&mut chat, "deleted-renamed", "Review:");
+}
+
+// Colours.
+
+const BEFORE: &str = "local x = 1\nlocal function f()\n  return 'old'\nend\n";
+const AFTER: &str = "local x = 1\nlocal function f()\n  return 'new' .. x\nend\n";
+
+#[test]
+fn lines_that_are_gone_have_the_colours_of_their_language() {
+    let mut chat = changed("a.lua", Some(BEFORE), AFTER);
+    chat.nvim.wait_for_screen("- ");
+    let groups = chat.nvim.groups_of("return 'old'");
+    assert_eq!(groups.first().map(String::as_str), Some("AcpDiffDelete"), "{groups:?}");
+    assert!(groups.len() > 1, "a keyword: {groups:?}");
+    let groups = chat.nvim.groups_of("old'");
+    assert!(groups.contains(&"DiffText".to_owned()), "the changed word: {groups:?}");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("  + ");
+    let (keyword, word) = (chat.nvim.groups_of("return 'new'"), chat.nvim.groups_of("x"));
+    assert!(!keyword.is_empty() && keyword != word, "a keyword: {keyword:?}");
+}
+
+// Side by side.
+
+fn windows(nvim: &mut Nvim) -> String {
+    let code = "local all = {}
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local name = vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
+          local mark = win == vim.api.nvim_get_current_win() and '*' or ''
+          all[#all + 1] = mark .. name .. (vim.wo[win].diff and ' diff' or '')
+        end
+        return table.concat(all, ', ')";
+    nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+fn options(nvim: &mut Nvim) -> String {
+    let code = "local all = {}
+        for _, name in ipairs({ 'diff', 'wrap', 'scrollbind', 'cursorbind', 'foldmethod', 'foldcolumn',
+            'foldenable', 'foldlevel', 'winbar' }) do
+          all[#all + 1] = name .. '=' .. tostring(vim.wo[name])
+        end
+        return table.concat(all, ' ')";
+    nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn a_changed_file_stands_beside_what_it_was_and_gets_its_window_back() {
+    let mut chat = changed("a.lua", Some(BEFORE), AFTER);
+    chat.nvim.resize(100, 16);
+    chat.nvim.command("setlocal nowrap foldmethod=indent foldlevel=3 winbar=mine");
+    let before = options(&mut chat.nvim);
+    chat.nvim.command("Acp diff");
+    chat.nvim.wait_until(|nvim| windows(nvim) == "a.lua diff, *a.lua diff", "two windows");
+    screen(&mut chat, "split", "a.lua: before");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo[vim.fn.winbufnr(1)].filetype", []).as_str(), Some("lua"));
+    // What is kept is no difference any more, and then there is nothing to see side by side.
+    chat.nvim.command("Acp keep all");
+    chat.nvim.wait_until(|nvim| windows(nvim) == "*a.lua", "one window");
+    assert_eq!(options(&mut chat.nvim), before);
+    chat.nvim.input(":Acp diff<CR>");
+    chat.nvim.wait_for_screen("nothing is left to decide");
+}
+
+#[test]
+fn closing_either_window_ends_the_diff() {
+    for close in ["wincmd h | quit", "Acp diff", "Acp diff close", "edit b.txt"] {
+        let mut chat = changed("a.lua", Some(BEFORE), AFTER);
+        let before = options(&mut chat.nvim);
+        chat.nvim.command("Acp diff");
+        chat.nvim.wait_until(|nvim| windows(nvim).contains(", "), "two windows");
+        chat.nvim.command("wincmd l");
+        chat.nvim.command(close);
+        chat.nvim.wait_until(|nvim| !windows(nvim).contains(", "), "one window");
+        assert_eq!(options(&mut chat.nvim), before, "{close}");
+        if close != "edit b.txt" {
+            chat.nvim.wait_for_screen("-   return 'old'");
+        }
+    }
+}
+
+#[test]
+fn the_keys_go_on_to_the_next_file_side_by_side() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\n"));
+    all.extend(writes("b.txt", "uno\nDUE\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "uno\ndue\n")], steps(all));
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.command("Acp diff");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("a.txt diff, *a.txt diff"), "the first file");
+    chat.nvim.input("gg]c");
+    chat.nvim.input("]c");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("b.txt diff, *b.txt diff"), "the second file");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getline('.')", []).as_str(), Some("DUE"));
+    chat.nvim.command("Acp diff previous");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("a.txt diff, *a.txt diff"), "the first file again");
+    chat.nvim.command("Acp undo file");
+    chat.nvim.wait_until(|nvim| !windows(nvim).contains("diff"), "nothing side by side");
+    assert_eq!(chat.project.read("a.txt"), "one\ntwo\n");
+}
+
+#[test]
+fn a_proposal_stands_beside_the_file_until_it_is_answered() {
+    let diff = |file: &str, old: &str, new: &str| json!({ "type": "diff", "path": format!("$PROJECT/{file}"), "oldText": old, "newText": new });
+    let call = json!({ "toolCallId": "1", "title": "Edit both", "kind": "edit", "content": [
+        diff("a.txt", "two", "TWO\nand a half"), diff("b.txt", "due", "DUE"),
+    ] });
+    let options = json!([
+        { "optionId": "a", "name": "Allow", "kind": "allow_once" },
+        { "optionId": "r", "name": "Reject", "kind": "reject_once" },
+    ]);
+    let ask = asks("p", "session/request_permission", json!({ "toolCall": call, "options": options }));
+    let mut chat = Scripted::sized(
+        &[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "uno\ndue\n")],
+        steps([prompt(), ask, json!({ "expect_reply": "p", "to": "p" }), says("Well."), ends("end_turn")]),
+        170,
+        20,
+    );
+    chat.nvim.exec_lua("vim.ui.select = function() end", []);
+    // What the versions of Neovim show each in its own way.
+    chat.nvim.command("set diffopt=internal,filler,closeoff | edit a.txt");
+    chat.chat();
+    chat.nvim.exec_lua("require('acp').setup({ diff = { style = 'split' } })", []);
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("a.txt diff, a.txt diff"), "two windows");
+    chat.nvim.wait_for_screen("1 Allow   2 Reject");
+    screen(&mut chat, "proposal", "a.txt: Fake proposes");
+    assert!(windows(&mut chat.nvim).ends_with(", *fake"), "the cursor stays: {}", windows(&mut chat.nvim));
+    chat.nvim.command("Acp diff next");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("b.txt diff, b.txt diff"), "the other file");
+    // What is typed meanwhile is no part of what is proposed.
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("call win_gotoid(win_getid(1))");
+    chat.nvim.input("ggOmine<Esc>");
+    let proposed = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.winbufnr(2), 0, -1, true), ' ')";
+    let wanted = Some("mine uno DUE");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(proposed, []).as_str() == wanted, "the proposal to follow");
+    chat.nvim.command("Acp reject");
+    chat.nvim.wait_until(|nvim| !windows(nvim).contains("diff"), "nothing side by side");
+    assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n");
+}

@@ -1,0 +1,116 @@
+//! Prompts that wait, in the list that has keys of its own: how it looks, that each can be edited, moved,
+//! removed and sent, and that it follows the line.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::Nvim;
+use support::script::{Scripted, ends, opened, prompt, says};
+
+/// A chat at work in which these prompts wait.
+fn waiting(prompts: &[&str], then: impl IntoIterator<Item = Value>, columns: u16) -> Scripted {
+    let mut steps = opened();
+    steps.extend([prompt(), says("At it.")]);
+    steps.extend(then);
+    let mut chat = Scripted::sized(&[], steps, columns, 24);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("At it.");
+    for (at, text) in prompts.iter().enumerate() {
+        chat.send(text);
+        chat.nvim.wait_for_screen(&format!("{} waiting", at + 1));
+    }
+    chat
+}
+
+fn filetype(nvim: &mut Nvim) -> String {
+    nvim.exec_lua("return vim.bo.filetype", []).as_str().unwrap_or_default().to_owned()
+}
+
+fn open(chat: &mut Scripted) {
+    chat.nvim.input("<C-q>");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-queue", "the list");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+}
+
+fn list(nvim: &mut Nvim) -> String {
+    nvim.buffer_text(0)
+}
+
+#[test]
+fn prompts_that_wait_are_moved_removed_and_edited_where_they_stand() {
+    let then = [json!({ "expect": "session/cancel" }), ends("cancelled"), prompt(), says("Now two.")];
+    let mut chat = waiting(&["one", "two", "three", "four"], then, 100);
+    open(&mut chat);
+    assert_eq!(list(&mut chat.nvim), " 1 one\n 2 two\n 3 three\n 4 four");
+    chat.nvim.input("J");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 two\n 2 one\n 3 three\n 4 four", "one to be moved down");
+    // The cursor has gone along.
+    chat.nvim.input("dd");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 two\n 2 three\n 3 four", "one to be removed");
+    chat.nvim.input("jK");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 two\n 2 four\n 3 three", "four to be moved up");
+    // At either end nothing happens.
+    chat.nvim.input("ggKGJ");
+    chat.nvim.input("2G<CR>");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt", "the prompt");
+    chat.nvim.wait_until(|nvim| list(nvim) == "four", "four to be edited");
+    chat.nvim.wait_for_screen("2 waiting (<C-q>)");
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Now two.");
+    assert_eq!(chat.got("session/prompt")["params"]["prompt"][0]["text"], "two");
+    assert_eq!(list(&mut chat.nvim), "four", "what is being typed stays");
+    assert_eq!(chat.nvim.messages(), "");
+}
+
+#[test]
+fn the_list_follows_the_line_and_goes_when_nothing_waits_or_it_is_left() {
+    let then = [json!({ "expect": "session/cancel" }), ends("cancelled"), prompt(), says("Now one.")];
+    let mut chat = waiting(&["one", "two"], then, 100);
+    open(&mut chat);
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Now one.");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 two", "what is left");
+    chat.nvim.input("x");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt", "the prompt");
+    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.input("<C-q>");
+    let said = "return _G.said[1] or ''";
+    let told = |nvim: &mut Nvim| {
+        nvim.exec_lua(said, []).as_str().is_some_and(|text| text.contains("no prompt waits"))
+    };
+    chat.nvim.wait_until(told, "that nothing waits");
+
+    chat.nvim.input("i");
+    chat.send("three");
+    chat.nvim.wait_for_screen("1 waiting");
+    open(&mut chat);
+    chat.nvim.input("<C-w>w");
+    let floats = "return #vim.tbl_filter(function(win)
+                    return vim.api.nvim_win_get_config(win).relative ~= ''
+                  end, vim.api.nvim_list_wins())";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(floats, []).as_u64() == Some(0), "the list to be gone");
+    assert!(chat.nvim.screen().contains("waiting: three"));
+}
+
+#[test]
+fn the_list_stands_over_the_prompt() {
+    let long = "and then make sure that the test for two logins at the same time is part of the whole";
+    for (columns, name) in [(80, "queue-80x24"), (200, "queue-200x24")] {
+        let mut chat = waiting(&["one", long, "three"], [], columns);
+        open(&mut chat);
+        chat.nvim.wait_for_screen("Waiting prompts");
+        let masked = |line: &str| match line.split_once("working ") {
+            Some((before, _)) => format!("{before}working (time)"),
+            None => line.trim_end().to_owned(),
+        };
+        let screen = chat.nvim.screen().lines().map(masked).collect::<Vec<_>>().join("\n");
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("screens/states");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(name, screen));
+    }
+}
