@@ -368,3 +368,36 @@ fn five_hundred_hunks_in_a_large_file_are_compared_in_the_background_and_drawn_i
     chat.nvim.wait_until(|nvim| nvim.exec_lua(marks, []).as_u64() == Some(0), "all to be undone");
     assert_eq!(chat.nvim.buffer_text(0), text("old").replacen("old 0\n", "old 0\nmine\n", 1).trim_end());
 }
+
+#[test]
+fn a_large_file_that_is_written_again_and_again_has_the_agents_hunks_alone() {
+    let text = |word: &str| -> String {
+        let line =
+            |n: usize| if n.is_multiple_of(20) { format!("{word} {n}\n") } else { format!("line {n}\n") };
+        (0..20_000).map(line).collect()
+    };
+    let mut all = Vec::new();
+    for (word, said) in [("new", "First."), ("newer", "Second."), ("newest", "Third.")] {
+        all.push(prompt());
+        all.extend(writes("a.txt", &text(word)));
+        all.extend([says(said), ends("end_turn")]);
+    }
+    let mut chat = Scripted::new(&[("a.txt", &text("old"))], steps(all));
+    chat.nvim.command("edit a.txt");
+    let buf = chat.nvim.exec_lua("return vim.api.nvim_get_current_buf()", []);
+    chat.chat();
+    for said in ["First.", "Second.", "Third."] {
+        chat.send("Change it");
+        chat.wait_for(said);
+        // While the texts are compared.
+        let typed = "local buf, said = ...
+                     vim.api.nvim_buf_set_lines(buf, -1, -1, true, { 'mine after ' .. said })";
+        chat.nvim.exec_lua(typed, [buf.clone(), said.into()]);
+    }
+    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.wait_for_screen("- old 0");
+    chat.nvim.command("Acp undo all");
+    let mine = "mine after First.\nmine after Second.\nmine after Third.";
+    let text = text("old") + mine;
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0) == text, "all to be undone but what the user typed");
+}
