@@ -527,7 +527,10 @@ fn a_pager_draws_takes_keys_follows_its_windows_size_and_ends() {
     chat.nvim.wait_for_screen("[The command ended with exit code 0]");
     chat.nvim.input("<C-\\><C-n>");
     chat.wait_for("Done");
-    assert!(!chat.transcript().contains("it has the whole terminal"));
+    let taken = "local chat = require('acp').status().sessions[1].buffer
+                 local all = table.concat(vim.api.nvim_buf_get_lines(chat, 0, -1, false), '\\n')
+                 return all:find('it has the whole terminal', 1, true) ~= nil";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(taken, []) == false.into(), "the pager to have left the chat");
 }
 
 #[test]
