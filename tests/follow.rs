@@ -309,6 +309,8 @@ fn a_pinned_window_follows_and_no_other() {
     let error =
         chat.nvim.exec_lua("return select(2, require('acp').call('follow', { args = { 'unpin' } }))", []);
     assert_eq!(error.as_str(), Some("no window is pinned; :Acp follow pin pins the one you are in"));
+    // Two messages at once would have Neovim wait for a key.
+    chat.nvim.command("redraw!");
     let error =
         chat.nvim.exec_lua("return select(2, require('acp').call('follow', { args = { 'pin' } }))", []);
     assert_eq!(error.as_str(), Some("this window shows no file; pin one that does"));

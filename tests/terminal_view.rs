@@ -482,6 +482,12 @@ fn is_there(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
+/// The command of a Neovim in the terminal, with nothing of the user's.
+fn neovim(args: &str) -> String {
+    let bare = "-u NONE -i NONE -n --cmd 'set laststatus=0 noruler noshowmode shortmess+=F'";
+    format!("'{}' {bare} {args}", support::neovim().display())
+}
+
 /// A chat whose agent runs a program that takes the whole terminal, in the terminal's window.
 fn full_screen(script: &str) -> Scripted {
     let steps = turn([runs("job", script), about("job", "wait_for_exit"), ends("end_turn")]);
@@ -503,16 +509,14 @@ fn lines_shown(nvim: &mut Nvim) -> usize {
 
 #[test]
 fn a_pager_draws_takes_keys_follows_its_windows_size_and_ends() {
-    if !is_there("less") {
-        return println!("skipped: there is no less on this machine");
-    }
-    let mut chat = full_screen("LESS= less lines.txt");
+    // Where there is no pager, Neovim takes the same keys.
+    let pager = if is_there("less") { "LESS= less lines.txt".to_owned() } else { neovim("-R lines.txt") };
+    let mut chat = full_screen(&pager);
     // The bar and the pager's own line have a row each.
     assert_eq!(lines_shown(&mut chat.nvim), 10);
     chat.nvim.input("G");
     chat.nvim.wait_for_screen("line 200 of it");
-    chat.nvim.wait_for_screen("(END)");
-    chat.nvim.input("1g");
+    chat.nvim.input("1G");
     chat.nvim.wait_for_screen("line 1 of it");
     chat.nvim.input("<C-\\><C-n>");
     chat.nvim.command("resize 7");
@@ -522,7 +526,7 @@ fn a_pager_draws_takes_keys_follows_its_windows_size_and_ends() {
     assert!(chat.nvim.screen().contains("line 13 of it"));
     chat.nvim.input("i/line 77 <CR>");
     chat.nvim.wait_for_screen("line 77 of it");
-    chat.nvim.input("q");
+    chat.nvim.input(":q<CR>");
     assert_eq!(chat.answer("job-wait_for_exit")["result"]["exitCode"], 0);
     chat.nvim.wait_for_screen("exit 0 \u{b7} 0:");
     chat.nvim.wait_for_screen("[The command ended with exit code 0]");
@@ -536,10 +540,7 @@ fn a_pager_draws_takes_keys_follows_its_windows_size_and_ends() {
 
 #[test]
 fn an_editor_in_a_terminal_is_used_as_anywhere_else() {
-    if !is_there("vim") {
-        return println!("skipped: there is no vim on this machine");
-    }
-    let mut chat = full_screen("vim -N -u NONE -i NONE -n lines.txt");
+    let mut chat = full_screen(&neovim("lines.txt"));
     chat.nvim.input("2GAand more<Esc>");
     chat.nvim.wait_for_screen("line 2 of itand more");
     // What it draws is drawn in the colours that it wants.
