@@ -404,6 +404,7 @@ fn a_turn_at_work_on_a_small_screen() {
     chat.chat();
     chat.send("Fix it");
     chat.nvim.wait_for_screen("Allow this command?");
+    chat.nvim.wait_for_screen("I look at the lock first.");
     looks(&mut chat.nvim, "at-work-80x24");
     // The next prompt waits in line.
     chat.send("and a test");
@@ -419,6 +420,7 @@ fn a_turn_at_work_on_a_big_screen_and_its_end() {
     chat.chat();
     chat.send("Fix it");
     chat.nvim.wait_for_screen("Allow this command?");
+    chat.nvim.wait_for_screen("I look at the lock first.");
     looks(&mut chat.nvim, "at-work-200x60");
     chat.nvim.command("Acp allow a");
     chat.nvim.wait_for_screen("Done");
