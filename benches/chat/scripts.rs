@@ -99,7 +99,7 @@ fn earlier(subject: Subject, count: usize) -> Vec<Value> {
 /// Places in files that no buffer holds at first, by turns not followed and followed.
 pub fn follow(subject: Subject, count: usize) -> Values {
     const FILES: usize = 20;
-    const TURNS: usize = 3;
+    const TURNS: usize = 4;
     let rows: String = (1..=count).map(|row| format!("row {row}\n")).collect();
     let names: Vec<String> = (0..FILES).map(|file| format!("file_{file}.txt")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), rows.as_str())).collect();
@@ -122,15 +122,18 @@ pub fn follow(subject: Subject, count: usize) -> Values {
     }
     let mut stage = with_script(subject, &project, steps);
     let (mut more_s, mut main_s, mut stall_ms) = (0.0, 0.0, 0.0_f64);
-    for _ in 0..TURNS {
-        let mut turn = |follow: bool| {
-            stage.nvim.exec_lua("require('acp').follow(...)", [follow.into()]);
-            stage.prompt_and_rest(Clock::Ticking)
-        };
-        let (still, followed) = (turn(false), turn(true));
-        more_s += followed.main_s - still.main_s;
-        main_s += followed.main_s;
-        stall_ms = stall_ms.max(followed.stall_ms);
+    // A longer chat costs more by itself: what is followed comes first as often as what is not.
+    for number in 0..2 * TURNS {
+        let follow = matches!(number % 4, 1 | 2);
+        stage.nvim.exec_lua("require('acp').follow(...)", [follow.into()]);
+        let turn = stage.prompt_and_rest(Clock::Ticking);
+        if follow {
+            main_s += turn.main_s;
+            more_s += turn.main_s;
+            stall_ms = stall_ms.max(turn.stall_ms);
+        } else {
+            more_s -= turn.main_s;
+        }
     }
     let moves = stage.nvim.exec_lua("return bench.moves", []).as_f64().expect("a number");
     vec![

@@ -237,8 +237,9 @@ impl Follow {
             && editor.tab_wins().is_ok_and(|wins| wins.contains(&win))
     }
 
-    pub fn call_over(&mut self, session: SessionKey, call: EntryId) {
-        self.marks.call_over(session, call);
+    /// Says whether a mark is to go for it.
+    pub fn call_over(&mut self, session: SessionKey, call: EntryId) -> bool {
+        self.marks.call_over(session, call)
     }
 
     /// A turn is over. What waits for the user to be elsewhere is of no interest any more then: the

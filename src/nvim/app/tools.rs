@@ -47,8 +47,7 @@ impl App {
         if moved || content {
             self.call_moved(key, entry)?;
         }
-        if over {
-            self.follow.call_over(key, entry);
+        if over && self.follow.call_over(key, entry) {
             self.follow_due()?;
         }
         Ok(())

@@ -78,11 +78,10 @@ impl Marks {
         Ok(())
     }
 
-    /// A call is over: its mark goes with the colour.
-    pub fn call_over(&mut self, session: SessionKey, call: EntryId) {
-        if let Some(mark) = self.0.get_mut(&session).filter(|mark| mark.call == Some(call)) {
-            mark.over = true;
-        }
+    /// A call is over: its mark goes with the colour. Says whether it has one.
+    pub fn call_over(&mut self, session: SessionKey, call: EntryId) -> bool {
+        let mark = self.0.get_mut(&session).filter(|mark| mark.call == Some(call));
+        mark.map(|mark| mark.over = true).is_some()
     }
 
     /// The turn is over.
