@@ -57,6 +57,7 @@ fn without_its_keys_a_chat_names_the_commands() {
 
 /// Clicks on the first cell of a text that is on the screen.
 fn click(nvim: &mut Nvim, text: &str) {
+    nvim.wait_for_screen(text);
     let screen = nvim.screen();
     let found = screen.lines().enumerate().find(|(_, line)| line.contains(text));
     let (row, line) = found.unwrap_or_else(|| panic!("{text:?} is not on the screen:\n{screen}"));

@@ -409,7 +409,8 @@ fn waiting_prompts_are_seen_taken_back_moved_and_sent_at_once() {
         .filter_map(|row| row.split_once('\u{2502}'))
         .map(|(_, right)| right)
         .collect();
-    let below = below.into_iter().rev().collect::<Vec<_>>().join("\n");
+    // Newer versions' status line says that the chat can't be changed.
+    let below = below.into_iter().rev().collect::<Vec<_>>().join("\n").replace(" [-]", "");
     assert_eq!(
         below,
         "acp://chat/1/fake\n 3 waiting (<C-q>) · <C-c> stop · <C-s> send next>\n\n waiting: one\n waiting: two\n waiting: three"
