@@ -34,7 +34,10 @@ impl App {
                 self.checkpoint_call(key, entry, &path)?;
             }
             self.file_touched(Some(key), Some(entry), &path)?;
-            if done && let Some(buf) = self.files.buf_of(&self.editor, &path) {
+            if done
+                && changes
+                && let Some(buf) = self.files.buf_of(&self.editor, &path)
+            {
                 follow::list(&self.editor, buf)?;
             }
         }
