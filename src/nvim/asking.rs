@@ -12,9 +12,10 @@ use crate::core::message::{AskId, SessionKey};
 use crate::core::session::Wanted;
 use crate::core::transcript::cut_end;
 use crate::nvim::app::App;
+use crate::nvim::autocommands::on_mode_change;
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::keys::{Given, quiet_for};
-use crate::nvim::{later, on_mode_change, picker, run};
+use crate::nvim::{later, picker, run};
 
 /// A question does not come before the user has been quiet for so long: what they are typing is not meant
 /// for it. Shorter where one waits for the agent.
@@ -138,9 +139,7 @@ impl App {
                 }
             }
         };
-        if let Err(error) = wait {
-            self.editor.notify(&error.to_string(), Level::Error);
-        }
+        self.editor.complain(wait);
     }
 
     /// Somebody who does not see the chat's last lines, or types elsewhere, is told once that a question
@@ -165,7 +164,7 @@ impl App {
         // A message that is longer than the line would have Neovim wait for a key.
         let room = usize::from(self.editor.size().0).saturating_sub(how.len() + 24).max(20);
         let text = format!("{} ({how})", cut_end(&prompt, room));
-        self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+        self.advise(text, Level::Warn);
     }
 
     /// The answer that the key of this number gives in the chat, to the question under the cursor.
@@ -193,9 +192,7 @@ impl App {
             app.editor.notify(&text, Level::Info);
             Ok(())
         });
-        if let Err(error) = soon {
-            self.editor.notify(&error.to_string(), Level::Error);
-        }
+        self.editor.complain(soon);
     }
 
     /// A key in the chat answers.
@@ -250,9 +247,8 @@ impl App {
         picker: impl FnOnce(&Editor, Box<dyn FnOnce(Option<T>)>) -> Result<()> + 'static,
     ) {
         let shown = self.asking.show(ask);
-        if let Err(error) = self.draw_now() {
-            self.editor.notify(&error.to_string(), Level::Error);
-        }
+        let done = self.draw_now();
+        self.editor.complain(done);
         self.effects.push_back(Box::new(move |editor| {
             let answer = Box::new(move |answer: Option<T>| {
                 run(move |app| {

@@ -459,6 +459,13 @@ impl Editor {
         let _ = sent();
     }
 
+    /// Tells the user what has failed, if it has.
+    pub fn complain(&self, done: Result<()>) {
+        if let Err(error) = done {
+            self.notify(&error.to_string(), Level::Error);
+        }
+    }
+
     /// Draws what changed while Neovim waits for a key on the command line, where it would not by
     /// itself.
     pub fn flush(&self) {

@@ -10,7 +10,6 @@ use crate::core::message::{Picture, PicturePlace, SessionKey, TerminalId};
 use crate::core::transcript::reading::{Reference, reference_at};
 use crate::nvim::app::App;
 use crate::nvim::chat::Fold;
-use crate::nvim::editor::Level;
 use crate::nvim::follow;
 
 impl App {
@@ -181,11 +180,7 @@ impl App {
             }
             PicturePlace::File(path) => path.to_string_lossy().into_owned(),
         };
-        self.effects.push_back(Box::new(move |editor| {
-            if let Err(error) = editor.open_outside(&what) {
-                editor.notify(&format!("couldn't open the image: {error}"), Level::Error);
-            }
-        }));
+        self.attempt("couldn't open the image", move |editor| editor.open_outside(&what));
         Ok(())
     }
 
