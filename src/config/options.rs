@@ -708,7 +708,9 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "notify",
         takes: "boolean",
         default: "true",
-        about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed.",
+        about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed. \
+                As long as that function is Neovim's own, messages never have it wait for a key: they are cut \
+                to what fits and stand whole in |:messages|, and over the text while you type.",
     },
     OptionSpec {
         key: "bell",

@@ -94,6 +94,13 @@ impl Asking {
 impl App {
     /// Puts the next question on the screen, if there is one and the user is not busy.
     pub fn ask_next(&mut self) {
+        let sign = self.ask_or_wait();
+        let done = self.editor.sign(sign.as_deref());
+        self.editor.complain(done);
+    }
+
+    /// The same; gives what is to be on the screen while the question waits.
+    fn ask_or_wait(&mut self) -> Option<String> {
         self.asking.retry = false;
         let waiting: Vec<(SessionKey, AskId)> = self
             .sessions
@@ -111,18 +118,19 @@ impl App {
             self.asking.since.entry(*ask).or_insert_with(Instant::now);
         }
         if self.asking.shown.is_some() {
-            return;
+            return None;
         }
-        let Some((key, ask)) = waiting.into_iter().find(|(_, ask)| !self.asking.was_put_off(*ask)) else {
-            return;
-        };
+        let (key, ask) = waiting.into_iter().find(|(_, ask)| !self.asking.was_put_off(*ask))?;
         if self.has_diffs_under_way(key) {
             // The change is seen before it is judged.
-            return;
+            return None;
         }
         let wait = match self.ready() {
-            Ready::Now => return self.put_up(key, ask),
-            Ready::After(_) if self.asking.pausing => return,
+            Ready::Now => {
+                self.put_up(key, ask);
+                return None;
+            }
+            Ready::After(_) if self.asking.pausing => return None,
             Ready::After(rest) => {
                 self.asking.pausing = true;
                 later(&self.editor.lua, rest, |app| {
@@ -133,13 +141,35 @@ impl App {
             }
             Ready::Not => {
                 self.tell_busy(key, ask);
-                match self.config.permission.open {
-                    OpenQuestions::Never => Ok(()),
-                    _ => on_mode_change(&self.editor),
-                }
+                // Never over somebody who types; but once they stop.
+                self.editor.complain(on_mode_change(&self.editor));
+                return self.waiting_sign(key, ask);
             }
         };
         self.editor.complain(wait);
+        None
+    }
+
+    /// What somebody sees who types elsewhere than in the chat: who waits, and how to answer.
+    fn waiting_sign(&self, key: SessionKey, ask: AskId) -> Option<String> {
+        let (mode, blocking) = self.editor.mode();
+        let typing = mode.starts_with(['i', 'R', 't']) && !blocking;
+        let chat = self.chats.get(&key)?;
+        let here = self.editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript);
+        if !typing || here || !self.config.notify {
+            return None;
+        }
+        let how = match self.config.permission.open {
+            OpenQuestions::Never => ":Acp answer",
+            _ if mode.starts_with('t') => "leave the terminal to answer",
+            _ => "<Esc> to answer",
+        };
+        let prompt = self.permission_prompt(key, ask).or_else(|| {
+            let session = self.sessions.get(&key)?;
+            Some(format!("{} asks", session.name()))
+        })?;
+        let room = usize::from(self.editor.size().0).saturating_sub(how.len() + 8).max(20);
+        Some(format!("{} \u{b7} {how}", cut_end(&prompt, room)))
     }
 
     /// Somebody who does not see the chat's last lines, or types elsewhere, is told once that a question

@@ -336,7 +336,9 @@ return {
 
   -- Calls a function when the user has changed a buffer; without one, no more.
   when_typed = function(buf, callback)
-    local typed = callback and api.nvim_buf_is_valid(buf) and { TextChanged = callback, TextChangedI = callback }
+    local typed = callback
+      and api.nvim_buf_is_valid(buf)
+      and { TextChanged = callback, TextChangedI = callback }
     listen("acp.split." .. buf, buf, typed or {})
   end,
 
