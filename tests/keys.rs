@@ -95,6 +95,7 @@ fn a_click_opens_what_is_folded_and_goes_where_a_line_leads() {
     let place = "return ('%s:%d'):format(vim.fn.expand('%:t'), vim.fn.line('.'))";
     let at = |nvim: &mut Nvim| nvim.exec_lua(place, []).as_str().unwrap_or_default().to_owned();
     chat.nvim.wait_until(|nvim| at(nvim) == "a.txt:2", "the line in the file");
+    chat.nvim.command("wincmd p");
     click(&mut chat.nvim, "edit a.txt");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("    + 2"), "the call to be folded");
     click(&mut chat.nvim, "read twice");
@@ -102,9 +103,33 @@ fn a_click_opens_what_is_folded_and_goes_where_a_line_leads() {
     click(&mut chat.nvim, "a.txt:2 there");
     chat.nvim.wait_until(|nvim| at(nvim) == "a.txt:2", "the line in the file again");
     // Words lead nowhere, and nothing is said of it.
+    chat.nvim.command("wincmd p");
     click(&mut chat.nvim, "Fake 1.0");
-    chat.nvim.wait_until(|nvim| at(nvim) != "a.txt:2", "the chat");
+    let line = "return vim.api.nvim_get_current_line()";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(line, []) == "Fake 1.0".into(), "the line in the chat");
     assert_eq!(chat.nvim.messages(), "");
+}
+
+#[test]
+fn a_click_that_comes_from_another_window_only_goes_to_the_chat() {
+    let mut chat = clicked("one\n2\nthree\n", &json!({}));
+    chat.nvim.command("wincmd h | edit a.txt");
+    click(&mut chat.nvim, "edit a.txt");
+    let here = "return vim.bo.filetype .. ' ' .. vim.api.nvim_get_current_line()";
+    let on_the_call = |nvim: &mut Nvim| {
+        nvim.exec_lua(here, [])
+            .as_str()
+            .is_some_and(|text| text.starts_with("acp ") && text.ends_with("edit a.txt"))
+    };
+    chat.nvim.wait_until(on_the_call, "the cursor where it was clicked");
+    // What the click would have opened would be there by now: the second one comes after it.
+    click(&mut chat.nvim, "read twice");
+    chat.nvim.wait_for_screen("Read x.rs");
+    assert!(!chat.nvim.screen().contains("    + 2"), "{}", chat.nvim.screen());
+    // From the prompt, which belongs to it, one click is enough.
+    chat.nvim.command("wincmd j");
+    click(&mut chat.nvim, "edit a.txt");
+    chat.nvim.wait_for_screen("    + 2");
 }
 
 #[test]

@@ -142,8 +142,8 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["<LeftRelease>"],
-        about: "With the mouse: open or fold the call that was clicked, or go where the line leads. Needs \
-                'mouse'.",
+        about: "With the mouse: open or fold the call that was clicked, or go where the line leads. A click \
+                from another window only goes to the chat. Needs 'mouse'.",
     },
     KeySpec {
         name: "details",

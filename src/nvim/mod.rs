@@ -140,7 +140,7 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     let app = App::new(editor.clone(), mailbox, background, frames, tick, demo.map(PathBuf::from))?;
     APP.set(Some(app));
     groups::define(&editor)?;
-    keys::catch_interrupts(&editor)?;
+    keys::listen(&editor)?;
     autocommands::watch(&editor)
 }
 

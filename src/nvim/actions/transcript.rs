@@ -11,6 +11,7 @@ use crate::core::transcript::reading::{Reference, reference_at};
 use crate::nvim::app::App;
 use crate::nvim::chat::Fold;
 use crate::nvim::follow;
+use crate::nvim::keys::clicked_from;
 
 impl App {
     pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
@@ -49,6 +50,10 @@ impl App {
     pub(super) fn click(&mut self, key: SessionKey) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
         let Some(win) = chat.window(&self.editor) else { return Ok(()) };
+        // Who was elsewhere wanted to come here, no more. The prompt belongs to the chat.
+        if !clicked_from().is_some_and(|buf| buf == chat.transcript || buf == chat.prompt) {
+            return Ok(());
+        }
         let mouse: Table = self.editor.func("getmousepos", ())?;
         let (clicked, line, column): (i64, usize, usize) =
             (mouse.get("winid")?, mouse.get("line")?, mouse.get("column")?);
