@@ -15,7 +15,8 @@ use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp};
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::files::reading::{Reading, as_lines};
-use crate::nvim::files::{FileJob, Landing, Task, as_held, canonical, is_modified, save};
+use crate::nvim::files::{FileJob, Landing, Task, as_held, is_modified, save};
+use crate::nvim::resolve::canonical;
 
 /// How many entries back a tool call is looked for.
 const RECENT: usize = 64;
