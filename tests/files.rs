@@ -94,6 +94,35 @@ fn wait_for_picker(nvim: &mut Nvim) -> String {
     nvim.exec_lua("return table.remove(_G.seen)", []).as_str().expect("a text").to_owned()
 }
 
+// An agent reads through the client.
+
+#[test]
+fn each_read_is_of_what_the_buffer_holds_now() {
+    let ids = ["typed", "again", "noeol", "undone", "written", "swapped"];
+    let reads = |id| match id {
+        "written" => [write("w", "a.txt", "ONE\nTWO\n"), read(id, "a.txt")].concat(),
+        _ => read(id, "a.txt"),
+    };
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], turns(ids.map(reads)));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    let between = [
+        "vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'ONE' })",
+        "",
+        "vim.bo.fixendofline, vim.bo.endofline = false, false",
+        "vim.cmd.undo()",
+        "vim.bo.endofline = true",
+        "vim.cmd('silent 2move 0')",
+    ];
+    let texts = ["ONE\ntwo\n", "ONE\ntwo\n", "ONE\ntwo", "one\ntwo", "ONE\nTWO\n", "TWO\nONE\n"];
+    for (number, ((id, code), text)) in ids.into_iter().zip(between).zip(texts).enumerate() {
+        go_to(&mut chat.nvim, buf);
+        chat.nvim.exec_lua(code, []);
+        turn(&mut chat, number + 1);
+        assert_eq!(chat.answer(id)["result"]["content"], text, "{id}");
+    }
+}
+
 // An agent writes through the client.
 
 #[test]

@@ -342,7 +342,7 @@ impl App {
     }
 
     fn read_slice(&mut self, mut job: Box<FileJob>, mut reading: Reading) -> Result<()> {
-        match reading.go_on(&self.editor)? {
+        match reading.go_on(&self.editor, &mut self.files.texts)? {
             Some(snapshot) => {
                 job.ours = snapshot;
                 self.read(job)
@@ -372,7 +372,7 @@ impl App {
         if !self.editor.buf_is_loaded(buf) {
             return then(self, None);
         }
-        match reading.go_on(&self.editor) {
+        match reading.go_on(&self.editor, &mut self.files.texts) {
             Ok(Some(snapshot)) => then(self, Some(snapshot)),
             Ok(None) => later(&self.editor.lua, PAUSE, move |app| app.go_on_reading(reading, buf, then)),
             Err(_) => then(self, None),
@@ -548,7 +548,7 @@ impl App {
     fn merge_now(&mut self, job: &mut FileJob) -> Result<Option<Reconciled>> {
         let mut reading = Reading::of(job.buf);
         job.ours = loop {
-            if let Some(snapshot) = reading.go_on(&self.editor)? {
+            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.files.texts)? {
                 break snapshot;
             }
         };
