@@ -309,6 +309,36 @@ fn a_clean_buffer_takes_the_disk_and_keeps_marks_folds_and_undo() {
 }
 
 #[test]
+fn what_the_disk_held_before_the_user_saved_is_not_taken() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([edited("a.txt"), read("r", "a.txt")]));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    // The user saves while the disk is being looked at, as slowly as an editor can.
+    chat.nvim.exec_lua(
+        "local buf = ...
+         vim.api.nvim_create_autocmd('User', { pattern = 'AcpToolCall', callback = function(args)
+           if args.data.status == 'done' and not _G.saved then
+             _G.saved = true
+             vim.uv.sleep(300)
+             vim.api.nvim_buf_set_lines(buf, 0, 1, false, { 'mine' })
+             vim.api.nvim_buf_call(buf, function() vim.cmd('silent noautocmd write!') end)
+           end
+         end })",
+        [buf.into()],
+    );
+    chat.project.write("a.txt", "two\n");
+    turn(&mut chat, 1);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.saved", []).is_bool(), "the user to save");
+    // A read comes after all that is to be done with the file.
+    turn(&mut chat, 2);
+    assert_eq!(chat.answer("r")["result"]["content"], "mine\n");
+    assert_eq!(chat.nvim.buffer_text(buf), "mine");
+    assert_eq!(chat.project.read("a.txt"), "mine\n");
+    let steps = "return vim.fn.undotree(...).seq_last";
+    assert_eq!(chat.nvim.exec_lua(steps, [buf.into()]).as_u64(), Some(1), "only the user's own change");
+}
+
+#[test]
 fn unsaved_edits_survive_what_an_agent_writes_to_the_disk() {
     let mut chat = Scripted::new(
         &[("a.txt", "one\ntwo\nthree\n")],

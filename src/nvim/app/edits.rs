@@ -524,8 +524,8 @@ impl App {
                     job.lines_before = self.editor.line_count(job.buf)?;
                 }
                 let saves = job.was_clean || self.config.files.save == Save::Always;
-                if saves && !job.task.is_take() && self.is_stale(&job) {
-                    // Written by somebody else just now.
+                if (saves || job.task.is_take()) && self.is_stale(&job) {
+                    // Written by somebody else just now; or, if it is to be taken, by the user.
                     job.tries += 1;
                     return if job.tries < TRIES { self.examine(job) } else { self.give_up(&job) };
                 }
