@@ -8,7 +8,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
+use support::script::{Scripted, answered, asks, ends, opened, prompt, says, update};
 
 /// A turn with these steps for each of the lists.
 fn turns<const N: usize>(turns: [Vec<Value>; N]) -> Vec<Value> {
@@ -22,10 +22,7 @@ fn turns<const N: usize>(turns: [Vec<Value>; N]) -> Vec<Value> {
 }
 
 fn read(id: &str, path: &str) -> Vec<Value> {
-    vec![
-        asks(id, "fs/read_text_file", json!({ "path": format!("$PROJECT/{path}") })),
-        json!({ "expect_reply": id, "to": id }),
-    ]
+    vec![asks(id, "fs/read_text_file", json!({ "path": format!("$PROJECT/{path}") })), answered(id)]
 }
 
 fn write(id: &str, path: &str, content: &str) -> Vec<Value> {
@@ -242,7 +239,7 @@ fn a_conflict_is_refused_or_marked_without_a_question_when_the_options_say_so() 
         let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\ntwo\n")]);
         let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps);
         let buf = open(&mut chat.nvim, "a.txt");
-        set_files(&mut chat, &format!("{{ conflict = '{option}' }}"));
+        chat.configure(&format!("files = {{ conflict = '{option}' }}"));
         chat.chat();
         turn(&mut chat, 1);
         go_to(&mut chat.nvim, buf);
@@ -254,22 +251,6 @@ fn a_conflict_is_refused_or_marked_without_a_question_when_the_options_say_so() 
 }
 
 /// Gives options under `files`, beside the agent.
-fn set_files(chat: &mut Scripted, files: &str) {
-    let script = chat.project.file(".agent/script.json");
-    let record = chat.project.file(".agent/record.jsonl");
-    let path = |path: &std::path::Path| path.to_str().expect("a path in UTF-8").to_owned();
-    let code = format!(
-        "local command, script, record = ...
-         require('acp').setup({{
-           agents = {{ fake = {{ command = command, args = {{ '--script', script, '--record', record }} }} }},
-           default_agent = 'fake',
-           files = {files},
-         }})"
-    );
-    let demo = path(support::demo_agent());
-    chat.nvim.exec_lua(&code, [demo.into(), path(&script).into(), path(&record).into()]);
-}
-
 // An agent writes the disk itself.
 
 #[test]
@@ -682,7 +663,7 @@ fn a_formatter_may_change_what_is_saved_when_the_option_says_so() {
     let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
     let buf = open(&mut chat.nvim, "a.txt");
     chat.nvim.command("autocmd BufWritePre * %s/ *$//e");
-    set_files(&mut chat, "{ format_on_save = true }");
+    chat.configure("files = { format_on_save = true }");
     chat.chat();
     turn(&mut chat, 1);
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\n");
@@ -794,7 +775,7 @@ fn unsaved_edits_are_mentioned_once_with_their_differences() {
 #[test]
 fn unsaved_edits_are_saved_before_a_prompt_when_the_option_says_so() {
     let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([vec![]]));
-    set_files(&mut chat, "{ unsaved = 'save' }");
+    chat.configure("files = { unsaved = 'save' }");
     let buf = open(&mut chat.nvim, "a.txt");
     chat.chat();
     go_to(&mut chat.nvim, buf);
