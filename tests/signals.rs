@@ -168,7 +168,8 @@ fn a_conversation_is_exported_into_a_buffer_a_file_and_in_part() {
     chat.chat();
     chat.send("Why?");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | Acp export");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp export");
     let text = chat.nvim.buffer_text(0);
     assert!(text.starts_with("# Why?\n\nWith Fake, in `"), "{text}");
     assert!(text.ends_with("## You\n\nWhy?\n\n## Fake\n\nIt is **so**."), "{text}");
