@@ -266,6 +266,40 @@ fn an_agent_that_writes_itself_is_believed_by_its_diffs_also_before_the_file_is_
 }
 
 #[test]
+fn many_files_that_nobody_opened_are_reviewed_without_being_opened() {
+    let text = |word: &str| format!("one\r\n{word}\r\nthree\r\n");
+    let names: Vec<String> = (0..150).map(|number| format!("f{number:03}.txt")).collect();
+    let new = text("TWO");
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), new.as_str())).collect();
+    let edits = names.iter().map(|name| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": name, "title": format!("Edit {name}"),
+            "kind": "edit", "status": "completed", "content": [
+                { "type": "diff", "path": format!("$PROJECT/{name}"), "oldText": "two", "newText": "TWO" },
+            ] }))
+    });
+    let parts = [prompt()].into_iter().chain(edits).chain([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&files, steps(parts));
+    chat.chat();
+    chat.send("Change all");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert");
+    let buffers = "return #vim.api.nvim_list_bufs()";
+    let before = chat.nvim.exec_lua(buffers, []).as_u64().expect("a number");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 150 files · 150 hunks");
+    chat.nvim.wait_for_screen("- two");
+    assert_eq!(chat.nvim.exec_lua(buffers, []).as_u64(), Some(before + 1), "the review alone");
+    chat.nvim.input("x");
+    chat.nvim.wait_for_screen("Review: 149 files");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("f000.txt") == text("two"), "the first file to be put back");
+    chat.nvim.input("]c<CR>");
+    let place = "return ('%s:%d'):format(vim.fn.expand('%:t'), vim.fn.line('.'))";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(place, []) == "f002.txt:2".into(), "the place in the file");
+    chat.nvim.wait_for_screen("- two");
+}
+
+#[test]
 fn what_agents_did_to_files_that_nobody_opened_is_reviewed_and_undone_too() {
     let edit = |call: &str, file: &str, old: Value, new: &str| {
         update(json!({ "sessionUpdate": "tool_call", "toolCallId": call, "title": format!("Edit {file}"),

@@ -4,7 +4,7 @@ use mlua::Result;
 use serde_json::json;
 
 use super::App;
-use super::changed::{Change, plain_lines};
+use super::changed::Change;
 use crate::core::checkpoint::Held;
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
@@ -142,8 +142,8 @@ impl App {
                                 .map_or(if created { Held::Absent } else { Held::Unknown }, Held::Text),
                             after.clone().map_or(Held::Unknown, Held::Text),
                         ),
-                        before: before.map(|text| plain_lines(&text)),
-                        after: after.map(|text| plain_lines(&text)),
+                        before: before.map(|text| text.plain_lines()),
+                        after: after.map(|text| text.plain_lines()),
                         ranges: Vec::new(),
                         lines: None,
                         saved: true,
