@@ -91,6 +91,35 @@ fn wait_for_picker(nvim: &mut Nvim) -> String {
     nvim.exec_lua("return table.remove(_G.seen)", []).as_str().expect("a text").to_owned()
 }
 
+// An agent reads through the client.
+
+#[test]
+fn each_read_is_of_what_the_buffer_holds_now() {
+    let ids = ["typed", "again", "noeol", "undone", "written", "swapped"];
+    let reads = |id| match id {
+        "written" => [write("w", "a.txt", "ONE\nTWO\n"), read(id, "a.txt")].concat(),
+        _ => read(id, "a.txt"),
+    };
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], turns(ids.map(reads)));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    let between = [
+        "vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'ONE' })",
+        "",
+        "vim.bo.fixendofline, vim.bo.endofline = false, false",
+        "vim.cmd.undo()",
+        "vim.bo.endofline = true",
+        "vim.cmd('silent 2move 0')",
+    ];
+    let texts = ["ONE\ntwo\n", "ONE\ntwo\n", "ONE\ntwo", "one\ntwo", "ONE\nTWO\n", "TWO\nONE\n"];
+    for (number, ((id, code), text)) in ids.into_iter().zip(between).zip(texts).enumerate() {
+        go_to(&mut chat.nvim, buf);
+        chat.nvim.exec_lua(code, []);
+        turn(&mut chat, number + 1);
+        assert_eq!(chat.answer(id)["result"]["content"], text, "{id}");
+    }
+}
+
 // An agent writes through the client.
 
 #[test]
@@ -258,6 +287,36 @@ fn a_clean_buffer_takes_the_disk_and_keeps_marks_folds_and_undo() {
     chat.nvim.command("write");
     assert!(!chat.nvim.mode().blocking);
     assert!(chat.project.read("a.txt").starts_with("line 1\nine 2") || !modified(&mut chat.nvim, buf));
+}
+
+#[test]
+fn what_the_disk_held_before_the_user_saved_is_not_taken() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([edited("a.txt"), read("r", "a.txt")]));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    // The user saves while the disk is being looked at, as slowly as an editor can.
+    chat.nvim.exec_lua(
+        "local buf = ...
+         vim.api.nvim_create_autocmd('User', { pattern = 'AcpToolCall', callback = function(args)
+           if args.data.status == 'done' and not _G.saved then
+             _G.saved = true
+             vim.uv.sleep(300)
+             vim.api.nvim_buf_set_lines(buf, 0, 1, false, { 'mine' })
+             vim.api.nvim_buf_call(buf, function() vim.cmd('silent noautocmd write!') end)
+           end
+         end })",
+        [buf.into()],
+    );
+    chat.project.write("a.txt", "two\n");
+    turn(&mut chat, 1);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.saved", []).is_bool(), "the user to save");
+    // A read comes after all that is to be done with the file.
+    turn(&mut chat, 2);
+    assert_eq!(chat.answer("r")["result"]["content"], "mine\n");
+    assert_eq!(chat.nvim.buffer_text(buf), "mine");
+    assert_eq!(chat.project.read("a.txt"), "mine\n");
+    let steps = "return vim.fn.undotree(...).seq_last";
+    assert_eq!(chat.nvim.exec_lua(steps, [buf.into()]).as_u64(), Some(1), "only the user's own change");
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl App {
             follow::list(&self.editor, buf)?;
         }
         self.refresh_diffs(session, &path)?;
-        if ranges.len() > MANY && !self.has_listeners() {
+        if ranges.len() > MANY && !self.has_listeners("AcpFileChanged") {
             return Ok(());
         }
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();

@@ -256,8 +256,10 @@ impl App {
             TurnEnd::Stopped { reason, .. } => (reason.word().to_owned(), None),
             TurnEnd::Failed(failure) => ("failed".to_owned(), Some(failure.message.clone())),
         };
+        let is_heard = self.has_listeners("AcpTurnEnded");
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
-        let text = session.answer_text();
+        // An answer may be as long as the agent likes.
+        let text = if is_heard { session.answer_text() } else { String::new() };
         let commands = session.turn_ended(end, now);
         let name = session.name();
         // Before what waited in line is sent, which begins the next one.
