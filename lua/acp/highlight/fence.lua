@@ -3,6 +3,7 @@
 --- on a fence of one line. A closed fence is a block like any other, and no longer known here.
 
 local api, ts = vim.api, vim.treesitter
+local languages = require("acp.highlight.languages")
 local marks = require("acp.highlight.marks")
 local spans = require("acp.highlight.spans")
 
@@ -30,8 +31,6 @@ local ROWS, SEARCHED = 48, 4000
 
 ---@type table<string, acp.highlight.FenceLooks> by opening line
 local looks_by_info = setmetatable({}, { __mode = "v" })
----@type table<string, true> languages whose parser and query have been used
-local loaded = {}
 ---@type table<string, acp.highlight.Segment[]|false> by the fence's mark and the line
 local closings = {}
 
@@ -60,22 +59,18 @@ local function read_looks(info)
   return looks
 end
 
---- A language's first use costs some 5 ms for its parser, and up to 20 for its query: one to a tick.
+--- Finds out what a fence looks like, or loads a part of its language.
 ---@param fence acp.highlight.Fence
 ---@return boolean ready
 function M.prepare(fence)
   if not fence.looks then
-    local known = looks_by_info[fence.info]
-    fence.looks = known or read_looks(fence.info)
-    looks_by_info[fence.info] = fence.looks
-    local lang = fence.looks.lang
-    return known ~= nil or not lang or loaded[lang] ~= nil
-  end
-  local lang = fence.looks.lang
-  if lang and not loaded[lang] then
-    loaded[lang] = true
-    spans.query(lang)
-    return false
+    if not looks_by_info[fence.info] then
+      if languages.load_next({ fence.info }) then
+        return false
+      end
+      looks_by_info[fence.info] = read_looks(fence.info)
+    end
+    fence.looks = looks_by_info[fence.info]
   end
   return true
 end

@@ -3,6 +3,7 @@
 --- the caller.
 
 local api = vim.api
+local languages = require("acp.highlight.languages")
 local marks = require("acp.highlight.marks")
 local spans = require("acp.highlight.spans")
 
@@ -124,7 +125,7 @@ function M.after(region, row)
   return low
 end
 
---- Paints a piece, or reads the long block it is a slice of.
+--- Paints a piece, or prepares it: loads what a language lacks, reads the long block that the piece is a slice of.
 ---@param chat acp.highlight.Chat
 ---@param region acp.highlight.Region
 ---@param base integer
@@ -133,12 +134,19 @@ function M.paint(chat, region, base, piece)
   local block = piece.block
   local text
   if block == piece then
-    text = spans.text(spans.lines(chat.buf, base + block.from, base + block.to))
+    local lines = spans.lines(chat.buf, base + block.from, base + block.to)
+    if languages.load_next(lines) then
+      return
+    end
+    text = spans.text(lines)
     spans.parse(text)
   else
     -- The parser of the last long block is kept for its other pieces.
     if not chat.long or chat.long.block ~= block then
       local lines = spans.lines(chat.buf, base + block.from, base + block.to)
+      if languages.load_next(lines) then
+        return
+      end
       chat.long = { block = block, text = spans.long_text(lines) }
       return
     end
