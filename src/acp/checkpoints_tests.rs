@@ -86,7 +86,7 @@ fn a_turn_is_told_by_its_first_text_and_its_last() {
 #[test]
 fn neovims_that_write_at_once_lose_nothing() {
     let folder = Folder::new("many");
-    create_folder(&folder.0).expect("a folder");
+    create_private_folder(&folder.0).expect("a folder");
     thread::scope(|scope| {
         for who in 0..4 {
             let folder = &folder.0;

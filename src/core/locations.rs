@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, ToolKind};
 use crate::core::session::Moment;
+use crate::core::uri;
 
 /// So many places of a session are kept; the oldest go first.
 const KEPT: usize = 10_000;
@@ -215,33 +216,8 @@ fn says_no_more(last: &Visit, visit: &Visit) -> bool {
 /// the address of the file.
 pub fn absolute(path: &Path, root: &Path) -> PathBuf {
     let text = path.to_string_lossy();
-    let named = match text.strip_prefix("file://") {
-        // An address may name the machine.
-        Some(rest) => PathBuf::from(unescaped(&rest[rest.find('/').unwrap_or(0)..])),
-        None => path.to_owned(),
-    };
+    let named = uri::to_path(&text).map_or_else(|| path.to_owned(), PathBuf::from);
     root.join(named).components().filter(|part| *part != Component::CurDir).collect()
-}
-
-/// `%20` and the like as what they stand for.
-fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%');
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// What there is at a path, as far as one wants to know before opening it.

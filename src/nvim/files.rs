@@ -18,6 +18,7 @@ use crate::core::message::{AskId, OnDisk, SessionKey, Stamp};
 use crate::core::reconcile::Pick;
 use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
+use crate::platform::paths::canonicalize;
 
 #[derive(Default)]
 pub struct Files {
@@ -377,7 +378,7 @@ pub fn as_held(editor: &Editor, buf: Buf, text: &Text) -> checkpoint::Held {
 
 /// Links resolved as far as the path exists.
 pub fn canonical(path: &Path) -> PathBuf {
-    if let Ok(path) = path.canonicalize() {
+    if let Ok(path) = canonicalize(path) {
         return path;
     }
     match (path.parent(), path.file_name()) {

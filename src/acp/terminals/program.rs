@@ -3,12 +3,11 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::pty::is_executable;
 use super::{TerminalError, TerminalSpec};
+use crate::platform::program;
 
 /// What Neovim itself may have of these describes Neovim's terminal, not this one.
 const NOT_INHERITED: [&str; 4] = ["COLUMNS", "LINES", "TERMCAP", "COLORFGBG"];
@@ -43,68 +42,42 @@ pub fn line(spec: &TerminalSpec) -> String {
         return spec.command.clone();
     }
     let words = std::iter::once(&spec.command).chain(&spec.args);
-    words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    words.map(|word| program::quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn program(spec: &TerminalSpec) -> Result<Command, TerminalError> {
     if spec.command.trim().is_empty() {
         return Err(TerminalError::NoCommand);
     }
-    match find(&spec.command, &spec.cwd, &search_path(spec)) {
-        Ok(program) => {
-            let mut command = Command::new(program);
-            command.arg0(&spec.command).args(&spec.args);
-            Ok(command)
+    let made = match find(&spec.command, &spec.cwd, &search_path(spec)) {
+        Ok(file) => program::command(file, &spec.command, &spec.args),
+        Err(_) if spec.args.is_empty() && program::is_shell_code(&spec.command) => {
+            Ok(program::shell(&spec.command))
         }
-        Err(_) if spec.args.is_empty() && is_shell_code(&spec.command) => {
-            let mut command = Command::new(shell());
-            command.arg("-c").arg(&spec.command);
-            Ok(command)
-        }
-        Err(error) => Err(error),
-    }
+        Err(error) => program::built_in(&spec.command, &spec.args).ok_or(error)?,
+    };
+    made.map_err(|source| TerminalError::Start { command: spec.command.clone(), source })
 }
 
 /// The `PATH` that the program itself will have, as the request may change it.
 fn search_path(spec: &TerminalSpec) -> OsString {
-    let asked = spec.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.into());
-    asked.or_else(|| env::var_os("PATH")).unwrap_or_else(|| "/usr/bin:/bin".into())
+    let asked = spec.env.iter().rev().find(|(name, _)| program::is_path_variable(name));
+    let asked = asked.map(|(_, value)| value.into());
+    asked.or_else(|| env::var_os("PATH")).unwrap_or_else(|| program::DEFAULT_PATH.into())
 }
 
 fn find(name: &str, cwd: &Path, search_path: &OsStr) -> Result<PathBuf, TerminalError> {
-    if name.contains('/') {
+    if program::names_folder(name) {
         let path = cwd.join(name);
-        return if is_executable(&path) {
-            Ok(path)
-        } else if path.exists() {
-            Err(TerminalError::NotExecutable(path))
-        } else {
-            Err(TerminalError::NoFile(path))
+        return match program::executable(&path) {
+            Some(file) => Ok(file),
+            None if path.exists() => Err(TerminalError::NotExecutable(path)),
+            None => Err(TerminalError::NoFile(path)),
         };
     }
     env::split_paths(search_path)
-        .map(|folder| cwd.join(folder).join(name))
-        .find(|path| is_executable(path))
+        .find_map(|folder| program::executable(&cwd.join(folder).join(name)))
         .ok_or_else(|| TerminalError::NoProgram(name.to_owned()))
-}
-
-fn is_shell_code(command: &str) -> bool {
-    command.contains(|c: char| c.is_whitespace() || "|&;<>()$`\\\"'*?[]{}#~=!".contains(c))
-}
-
-fn shell() -> PathBuf {
-    let shell = env::var_os("SHELL").map(PathBuf::from);
-    shell
-        .filter(|shell| shell.is_absolute() && is_executable(shell))
-        .unwrap_or_else(|| PathBuf::from("/bin/sh"))
-}
-
-fn quoted(word: &str) -> String {
-    if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=@%+,^".contains(c)) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]
@@ -135,7 +108,7 @@ mod tests {
     #[test]
     fn a_line_of_shell_code_runs_in_the_users_shell() {
         let command = command(&spec("echo a && echo b", &[])).unwrap();
-        assert_eq!(Path::new(command.get_program()), shell());
+        assert_eq!(Path::new(command.get_program()), program::shell_program());
         assert_eq!(args(&command), ["-c", "echo a && echo b"]);
     }
 
