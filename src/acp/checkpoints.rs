@@ -245,6 +245,7 @@ impl Keeper {
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let mut file = private().create(true).write(true).truncate(true).open(&beside)?;
         file.write_all(text.as_bytes())?;
+        drop(file);
         fs::rename(&beside, &path)?;
         self.written = self.written.map(|written| written + text.len() as u64);
         Ok(Stored::Text(name))

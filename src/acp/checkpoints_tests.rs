@@ -154,6 +154,7 @@ fn a_damaged_record_is_told_of_and_costs_no_more_than_itself() {
     assert_eq!(text_of(&folder.texts(), &turns[0].files[0].before), Ok(text("two")), "it is mended");
 }
 
+#[cfg(unix)]
 #[test]
 fn only_the_user_can_read_it() {
     use std::os::unix::fs::PermissionsExt as _;

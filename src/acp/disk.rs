@@ -434,7 +434,7 @@ impl Temporary {
 
     fn put(self, to: &Path, put: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
         let Self { file, mut path } = self;
-        // Windows moves no file that somebody has open.
+        // Windows puts no file that is still open in the place of another.
         drop(file);
         if let Some(path) = &path.0 {
             put(path, to)?;

@@ -23,7 +23,7 @@ use super::shortcut::Shortcut;
 use super::wire_log::{AgentLog, Direction};
 use crate::core::message::{Exit, Launch};
 use crate::platform::Signal;
-use crate::platform::group::Group;
+use crate::platform::group::{CAN_ASK, Group};
 use crate::platform::program;
 
 /// How long an agent may take to leave by itself once its stdin is closed, and then once it was told.
@@ -134,8 +134,8 @@ impl Process {
     pub async fn end(&mut self, hurry: &mut watch::Receiver<Option<Duration>>) {
         self.input.close();
         if !self.gone_within(PATIENCE[0], |_| Duration::ZERO, hurry).await {
-            self.family.group.signal(Signal::Terminate);
-            if !self.gone_within(PATIENCE[1], |limit| limit / 2, hurry).await {
+            let asked = CAN_ASK.then(|| self.family.group.signal(Signal::Terminate)).is_some();
+            if !asked || !self.gone_within(PATIENCE[1], |limit| limit / 2, hurry).await {
                 self.family.group.signal(Signal::Kill);
                 // What a kill does not end waits inside the kernel; nobody can do more.
                 self.gone_within(PATIENCE[0], |limit| limit / 4, hurry).await;

@@ -113,6 +113,8 @@ fn keep(folder: &Path, owner: &Owner, line: &Line) -> io::Result<()> {
     write_line(&mut text, line)?;
     // In one piece: what another Neovim writes comes before or after it.
     file.write_all(&text)?;
+    // Windows replaces no file that is open.
+    drop(file);
     if length == 0 {
         make_room(folder)?;
     } else if length > LARGE {
@@ -145,6 +147,7 @@ fn shorten(path: &Path) -> io::Result<()> {
     let mut file = private().create(true).truncate(true).write(true).open(&new)?;
     file.write_all(&text)?;
     file.sync_all()?;
+    drop(file);
     fs::rename(&new, path)
 }
 

@@ -321,7 +321,17 @@ mod tests {
         assert!(history.record(visit(1, "/p/a", 1)), "what was forgotten is not");
     }
 
+    #[cfg(windows)]
     #[test]
+    fn paths_are_read_with_either_slash() {
+        let read = |path: &str| absolute(Path::new(path), Path::new(r"C:\p")).display().to_string();
+        assert_eq!(read("src/a.rs"), r"C:\p\src\a.rs");
+        assert_eq!(read(r"c:/p\b"), r"c:\p\b");
+        assert_eq!(read("file:///C:/p/a%20b"), r"C:\p\a b");
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn paths_are_read_as_agents_write_them() {
         let read = |path: &str| absolute(Path::new(path), Path::new("/p")).display().to_string();
         assert_eq!(read("src/a.rs"), "/p/src/a.rs");

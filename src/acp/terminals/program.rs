@@ -84,12 +84,16 @@ fn find(name: &str, cwd: &Path, search_path: &OsStr) -> Result<PathBuf, Terminal
 mod tests {
     use super::*;
 
+    const ROOT: &str = if cfg!(windows) { r"C:\" } else { "/" };
+    /// A program that each system has.
+    const SOME: &str = "sort";
+
     fn spec(command: &str, args: &[&str]) -> TerminalSpec {
         TerminalSpec {
             command: command.into(),
             args: args.iter().map(|&arg| arg.into()).collect(),
             env: Vec::new(),
-            cwd: "/".into(),
+            cwd: ROOT.into(),
             output_limit: None,
         }
     }
@@ -98,6 +102,7 @@ mod tests {
         command.get_args().map(|arg| arg.to_str().expect("test arguments are text")).collect()
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_program_and_its_arguments_run_without_a_shell() {
         let command = command(&spec("echo", &["a b", "$HOME"])).unwrap();
@@ -105,6 +110,7 @@ mod tests {
         assert_eq!(args(&command), ["a b", "$HOME"]);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_line_of_shell_code_runs_in_the_users_shell() {
         let command = command(&spec("echo a && echo b", &[])).unwrap();
@@ -121,23 +127,48 @@ mod tests {
         );
         assert!(matches!(command(&spec("echo a", &["b"])), Err(TerminalError::NoProgram(_))));
         assert!(matches!(command(&spec("/no/such", &[])), Err(TerminalError::NoFile(_))));
+        assert!(matches!(command(&spec(" ", &[])), Err(TerminalError::NoCommand)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_may_not_be_run_is_said_to_be_so() {
         assert!(matches!(command(&spec("/etc/passwd", &[])), Err(TerminalError::NotExecutable(_))));
         assert!(matches!(command(&spec("/etc", &[])), Err(TerminalError::NotExecutable(_))));
-        assert!(matches!(command(&spec(" ", &[])), Err(TerminalError::NoCommand)));
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_program_is_found_by_its_name_without_the_extension() {
+        let command = command(&spec("xcopy", &["a b", "%PATH%"])).unwrap();
+        assert!(command.get_program().to_string_lossy().to_lowercase().ends_with(r"\xcopy.exe"));
+        assert_eq!(args(&command), ["a b", "%PATH%"]);
+        assert!(matches!(self::command(&spec(r"C:\windows", &[])), Err(TerminalError::NotExecutable(_))));
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_line_and_a_command_of_the_shells_own_run_in_the_shell() {
+        for spec in [spec("echo a && echo b", &[]), spec("dir", &[]), spec("echo", &["a b"])] {
+            let command = command(&spec).unwrap();
+            assert_eq!(Path::new(command.get_program()), program::shell_program());
+            assert_eq!(args(&command)[..5], ["/d", "/e:on", "/v:off", "/s", "/c"]);
+        }
+        assert!(matches!(command(&spec("echo", &["a\nb"])), Err(TerminalError::Start { .. })));
     }
 
     #[test]
     fn a_folder_must_be_absolute_and_there() {
         let relative = TerminalSpec { cwd: "src".into(), ..spec("echo", &[]) };
         assert!(matches!(command(&relative), Err(TerminalError::RelativeFolder(_))));
-        let missing = TerminalSpec { cwd: "/no/such".into(), ..spec("echo", &[]) };
+        let missing = TerminalSpec { cwd: Path::new(ROOT).join("no such"), ..spec("echo", &[]) };
         assert!(matches!(command(&missing), Err(TerminalError::NoFolder(_))));
     }
 
     #[test]
     fn the_requests_environment_wins_over_ours() {
         let env = vec![("PAGER".into(), "less".into()), ("X".into(), "1".into())];
-        let command = command(&TerminalSpec { env, ..spec("echo", &[]) }).unwrap();
+        let command = command(&TerminalSpec { env, ..spec(SOME, &[]) }).unwrap();
         let value = |name: &str| command.get_envs().find(|(n, _)| *n == name).and_then(|(_, value)| value);
         assert_eq!(value("PAGER"), Some(OsStr::new("less")));
         assert_eq!(value("X"), Some(OsStr::new("1")));
@@ -155,10 +186,11 @@ mod tests {
     #[test]
     fn the_requests_path_decides_where_a_program_is_looked_for() {
         let env = vec![("PATH".into(), "/no/such".into())];
-        let refused = command(&TerminalSpec { env, ..spec("echo", &[]) });
+        let refused = command(&TerminalSpec { env, ..spec(SOME, &[]) });
         assert!(matches!(refused, Err(TerminalError::NoProgram(_))));
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_line_shows_arguments_as_one_would_type_them() {
         assert_eq!(line(&spec("make -j2 && echo ok", &[])), "make -j2 && echo ok");

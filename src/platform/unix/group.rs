@@ -8,6 +8,9 @@ use super::exit;
 use crate::core::message::Exit;
 use crate::platform::Signal;
 
+/// A signal asks all of a group to end.
+pub const CAN_ASK: bool = true;
+
 /// Whoever leaves the group (`setsid`) is not in it any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group(i32);

@@ -134,3 +134,72 @@ pub fn replace(new: &Path, old: &Path) -> io::Result<()> {
 fn wide(path: &Path) -> Vec<u16> {
     path.as_os_str().encode_wide().chain([0]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("acp-files-{}-{name}", std::process::id()));
+            create_private_folder(&folder).expect("a folder");
+            Self(folder)
+        }
+
+        fn file(&self, name: &str, text: &str) -> PathBuf {
+            let path = self.0.join(name);
+            fs::write(&path, text).expect("a file");
+            path
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_new_file_takes_the_place_of_an_old_one() {
+        let folder = Folder::new("replace");
+        let (old, new) = (folder.file("old", "old"), folder.file("new", "the new"));
+        replace(&new, &old).expect("it is replaced");
+        assert_eq!(fs::read_to_string(&old).expect("a file"), "the new");
+        assert!(!new.exists());
+    }
+
+    #[test]
+    fn a_file_with_two_names_is_not_replaced() {
+        let folder = Folder::new("links");
+        let (old, new) = (folder.file("old", "old"), folder.file("new", ""));
+        let metadata = fs::metadata(&old).expect("its facts");
+        let new = File::open(new).expect("a file");
+        become_like(&new, &old, &metadata).expect("it has one name");
+        fs::hard_link(&old, folder.0.join("other")).expect("a link");
+        assert!(become_like(&new, &old, &metadata).is_err());
+    }
+
+    #[test]
+    fn a_lock_is_one_persons_and_readers_are_let_in() {
+        let folder = Folder::new("lock");
+        let path = folder.file("locked", "text");
+        let open = || private().read(true).write(true).open(&path).expect("a file");
+        let (first, second) = (open(), open());
+        wait_lock(&first).expect("a lock");
+        assert!(try_lock(&second).is_err());
+        assert_eq!(fs::read_to_string(&path).expect("it can be read"), "text");
+        drop(first);
+        try_lock(&second).expect("it is free");
+    }
+
+    #[test]
+    fn a_time_is_counted_from_1970() {
+        assert_eq!(since_1970(116_444_736_000_000_000), (0, 0));
+        assert_eq!(since_1970(116_444_736_015_000_001), (1, 500_000_100));
+    }
+}

@@ -34,6 +34,9 @@ use crate::platform::Signal;
 /// With what processes end that are killed here; nobody else is likely to choose it.
 const KILLED: u32 = 0xACB0_0009;
 
+/// Without a window there is nothing by which a process could be asked.
+pub const CAN_ASK: bool = false;
+
 /// How often processes are looked for that were started before their parent was in the job.
 const SWEEPS: usize = 8;
 
@@ -125,8 +128,7 @@ impl Group {
         }
     }
 
-    /// There is no way to ask a process without a window to end that would hold for all; whoever can ask
-    /// (by closing its input, by typing CTRL-C) has done so.
+    /// To be asked is nothing to a process without a window; on a terminal it is typed CTRL-C.
     pub fn signal(&self, signal: Signal) {
         if signal == Signal::Kill {
             self.0.killed.store(true, Ordering::Release);
@@ -265,4 +267,76 @@ fn raw(handle: &OwnedHandle) -> HANDLE {
 
 fn check(succeeded: i32) -> io::Result<()> {
     if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::platform::program;
+
+    fn command(line: &str) -> Command {
+        let mut command = program::shell(line);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_programs_code_is_that_which_it_ended_with() {
+        let (mut child, group) = Group::spawn(&mut command("exit 7")).expect("it starts");
+        let status = child.wait().expect("it ends");
+        assert_eq!(group.exit(status), Exit { code: Some(7), signal: None });
+        assert_eq!(group.status().expect("its code"), Exit { code: Some(7), signal: None });
+        wait_until("it is gone", || !group.lives());
+    }
+
+    #[test]
+    fn all_that_a_program_has_started_is_killed_with_it() {
+        let line = "start /b ping -n 600 127.0.0.1 & ping -n 600 127.0.0.1";
+        let (mut child, group) = Group::spawn(&mut command(line)).expect("it starts");
+        let children = |of: u32| processes().expect("a list").iter().filter(|(_, by)| *by == of).count();
+        wait_until("it starts two", || children(child.id()) == 2);
+        group.signal(Signal::Terminate);
+        assert!(group.lives() && process_lives(child.id()));
+        group.signal(Signal::Kill);
+        let status = child.wait().expect("it ends");
+        assert_eq!(group.exit(status), Exit { code: None, signal: Some("SIGKILL".into()) });
+        wait_until("all are gone", || !group.lives());
+        assert!(!process_lives(child.id()));
+    }
+
+    #[test]
+    fn what_is_left_of_a_program_that_has_ended_ends_with_its_job() {
+        let (mut child, group) =
+            Group::spawn(&mut command("start /b ping -n 600 127.0.0.1")).expect("it starts");
+        assert!(child.wait().expect("it ends").success());
+        assert!(group.lives(), "one runs on");
+        let id = child.id();
+        let left = || processes().expect("a list").iter().any(|(_, by)| *by == id);
+        assert!(left());
+        drop(group);
+        wait_until("it is gone", || !left());
+    }
+
+    #[test]
+    fn children_from_before_the_job_are_put_into_it() {
+        let mut child =
+            command("start /b ping -n 600 127.0.0.1 & ping -n 600 127.0.0.1").spawn().expect("it starts");
+        let children = |of: u32| processes().expect("a list").iter().filter(|(_, by)| *by == of).count();
+        wait_until("it starts two", || children(child.id()) == 2);
+        let group = Group::around(&child, child.id()).expect("a job");
+        group.signal(Signal::Kill);
+        assert_eq!(group.exit(child.wait().expect("it ends")).signal.as_deref(), Some("SIGKILL"));
+        wait_until("all are gone", || children(child.id()) == 0);
+    }
 }

@@ -3,8 +3,11 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::windows::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
 
 use crate::platform::cmd;
 
@@ -33,6 +36,11 @@ pub fn find(command: &OsStr, cwd: &Path, path: Option<&OsStr>) -> PathBuf {
         .filter(|folder| folder.is_absolute())
         .find_map(|folder| executable(&folder.join(named)))
         .unwrap_or_else(|| named.to_owned())
+}
+
+/// A Neovim without a console would show one for each program that wants one.
+pub fn without_window(command: &mut Command) {
+    command.creation_flags(CREATE_NO_WINDOW);
 }
 
 /// Whether the name says in which folder the program is.

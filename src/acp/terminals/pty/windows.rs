@@ -365,3 +365,58 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing under these locks can panic halfway.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::program;
+
+    /// What a line of shell code prints on a terminal, and how it ends. Wine gives programs no standard output
+    /// in a pseudo console, so the line has to open it by its name.
+    fn run(line: &str) -> (String, Exit) {
+        let (bell, listener) = Bell::with_listener().expect("a bell");
+        let Pty { ours, theirs } = open(24, 80, &bell).expect("a terminal");
+        let ours = Arc::new(ours);
+        let (mut program, group) = spawn(theirs, program::shell(line)).expect("it starts");
+        wait_for_end(&group);
+        let exit = take_status(&mut program, &group).expect("a status");
+        all_gone(&ours);
+        let mut output = crate::core::output::Output::new(1 << 20);
+        loop {
+            let ready = poll(&listener, Some(&ours), false, Some(Duration::from_secs(20)));
+            assert!(ready.readable, "the terminal ends");
+            let mut bytes = [0; 1000];
+            match (&*ours).read(&mut bytes) {
+                Ok(0) => break,
+                Ok(read) => output.feed(&bytes[..read]),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+            }
+        }
+        (output.text().trim_end().to_owned(), exit)
+    }
+
+    #[test]
+    fn what_a_command_prints_is_read_to_its_end() {
+        let (text, exit) = run(r#"(echo "a  b" & echo c)>CON & exit 3"#);
+        assert_eq!(text.replace(" \n", "\n"), "\"a  b\"\nc");
+        assert_eq!(exit, Exit { code: Some(3), signal: None });
+    }
+
+    #[test]
+    fn a_bell_is_heard_once() {
+        let (bell, listener) = Bell::with_listener().expect("a bell");
+        bell.ring();
+        assert!(poll(&listener, None, false, None).woken);
+        listener.drain();
+        assert_eq!(poll(&listener, None, true, Some(Duration::ZERO)), Ready::default());
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_an_error_with_the_reason() {
+        let (bell, _listener) = Bell::with_listener().expect("a bell");
+        let Pty { ours: _ours, theirs } = open(24, 80, &bell).expect("a terminal");
+        let error = spawn(theirs, Command::new(r"C:\no\such.exe")).err().expect("there is none");
+        let text = error.to_string();
+        assert!(!text.is_empty() && !text.contains("CreateProcessW"), "{text}");
+    }
+}
