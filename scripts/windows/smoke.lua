@@ -3,7 +3,7 @@
 --- a line "FAILED", in the file that $SMOKE_REPORT names.
 
 local root = vim.env.SMOKE_ROOT
-local report = assert(io.open(vim.env.SMOKE_REPORT, "w"))
+local report = assert(io.open(vim.env.SMOKE_REPORT, "wb"))
 local began = vim.uv.hrtime()
 
 local function tell(line)
@@ -195,7 +195,9 @@ local function main()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_get_name(buf):find("acp://", 1, true) then
       for _, text in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
-        tell("        | " .. text)
+        if text ~= "" then
+          tell("        | " .. text)
+        end
       end
     end
   end

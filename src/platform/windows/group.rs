@@ -11,7 +11,9 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, HANDLE, INVALID_HANDLE_VALUE, WAIT_TIMEOUT};
+use windows_sys::Win32::Foundation::{
+    ERROR_ACCESS_DENIED, FILETIME, HANDLE, INVALID_HANDLE_VALUE, WAIT_TIMEOUT,
+};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
     TH32CS_SNAPTHREAD, THREADENTRY32, Thread32First, Thread32Next,
@@ -23,8 +25,8 @@ use windows_sys::Win32::System::JobObjects::{
     SetInformationJobObject, TerminateJobObject,
 };
 use windows_sys::Win32::System::Threading::{
-    CREATE_NO_WINDOW, CREATE_SUSPENDED, GetExitCodeProcess, INFINITE, OpenProcess, OpenThread,
-    PROCESS_QUERY_LIMITED_INFORMATION, PROCESS_SET_QUOTA, PROCESS_SYNCHRONIZE, PROCESS_TERMINATE,
+    CREATE_NO_WINDOW, CREATE_SUSPENDED, GetExitCodeProcess, GetProcessTimes, INFINITE, OpenProcess,
+    OpenThread, PROCESS_QUERY_LIMITED_INFORMATION, PROCESS_SET_QUOTA, PROCESS_SYNCHRONIZE, PROCESS_TERMINATE,
     ResumeThread, THREAD_SUSPEND_RESUME, WaitForSingleObject,
 };
 
@@ -71,10 +73,14 @@ impl Group {
     }
 
     fn with(leader: &impl AsRawHandle) -> io::Result<Self> {
-        let job = new_job()?;
+        let (job, leader) = (new_job()?, duplicate(leader)?);
         // SAFETY: both handles are open.
-        check(unsafe { AssignProcessToJobObject(raw(&job), leader.as_raw_handle()) })?;
-        Ok(Self(Arc::new(Job { job, leader: duplicate(leader)?, killed: AtomicBool::new(false) })))
+        let put = check(unsafe { AssignProcessToJobObject(raw(&job), raw(&leader)) });
+        // One that has ended already is refused, and nothing needs to end it.
+        if !has_ended(&leader) {
+            put?;
+        }
+        Ok(Self(Arc::new(Job { job, leader, killed: AtomicBool::new(false) })))
     }
 
     /// Puts a program that runs already, by a moment, into a job; with what it has started in that moment,
@@ -95,6 +101,7 @@ impl Group {
     /// Takes the children of these processes into the job which are not in it, and gives their numbers.
     fn take_children(&self, parents: &[u32]) -> io::Result<Vec<u32>> {
         let mut taken = Vec::new();
+        let since = started(&self.0.leader)?;
         for (process, parent) in processes()? {
             if !parents.contains(&parent) || parents.contains(&process) {
                 continue;
@@ -102,6 +109,10 @@ impl Group {
             let rights = PROCESS_SET_QUOTA | PROCESS_TERMINATE | PROCESS_QUERY_LIMITED_INFORMATION;
             // One that is gone meanwhile needs no job.
             let Ok(child) = open(process, rights) else { continue };
+            // Older than its parent: that is a stranger whose own parent had the number before.
+            if started(&child).is_ok_and(|at| at < since) {
+                continue;
+            }
             let mut is_in = 0;
             // SAFETY: the handles are open, and the number is ours to be written to.
             let known = unsafe { IsProcessInJob(raw(&child), raw(&self.0.job), &mut is_in) };
@@ -235,10 +246,23 @@ fn processes() -> io::Result<Vec<(u32, u32)>> {
 /// Whether there is a process of this number that has not ended.
 pub fn process_lives(process: u32) -> bool {
     match open(process, PROCESS_SYNCHRONIZE) {
-        // SAFETY: the handle is open. One that has ended would be ready.
-        Ok(handle) => unsafe { WaitForSingleObject(raw(&handle), 0) == WAIT_TIMEOUT },
+        Ok(process) => !has_ended(&process),
         Err(error) => error.raw_os_error() == Some(ERROR_ACCESS_DENIED.cast_signed()),
     }
+}
+
+fn has_ended(process: &OwnedHandle) -> bool {
+    // SAFETY: the handle is open.
+    unsafe { WaitForSingleObject(raw(process), 0) != WAIT_TIMEOUT }
+}
+
+/// When a process was started, as the system counts time.
+fn started(process: &OwnedHandle) -> io::Result<u64> {
+    let mut times = [FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 }; 4];
+    let [at, ended, kernel, user] = &mut times;
+    // SAFETY: the handle is open, and the structs are ours to be written to.
+    check(unsafe { GetProcessTimes(raw(process), at, ended, kernel, user) })?;
+    Ok(u64::from(at.dwHighDateTime) << 32 | u64::from(at.dwLowDateTime))
 }
 
 fn open(process: u32, rights: u32) -> io::Result<OwnedHandle> {
