@@ -4,17 +4,9 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
-use serde_json::{Value, json};
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
+use serde_json::json;
+use support::script::{Scripted, answered, asks, ends, opened, prompt, says, update, writes};
 use support::{Nvim, Options};
-
-/// The agent writes a file through the client.
-fn writes(path: &str, content: &str) -> [Value; 2] {
-    [
-        asks("w", "fs/write_text_file", json!({ "path": format!("$PROJECT/{path}"), "content": content })),
-        json!({ "expect_reply": "w", "to": "w" }),
-    ]
-}
 
 /// Two turns: one changes a loaded file, an ignored one and makes a third, the next changes the first
 /// again.
@@ -308,7 +300,7 @@ fn an_agent_that_writes_itself_leaves_checkpoints_too() {
             "options": [{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }],
         }),
     );
-    all.extend([prompt(), edit("in_progress"), asked, json!({ "expect_reply": "p", "to": "p" })]);
+    all.extend([prompt(), edit("in_progress"), asked, answered("p")]);
     all.extend([edit("completed"), told, says("Over."), ends("end_turn")]);
     let mut chat = Scripted::new(&[("b.txt", "old\n"), ("c.txt", "UNO\ndue\n")], all);
     answer_by_hand(&mut chat.nvim);

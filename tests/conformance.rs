@@ -9,13 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, asks, ends, opened, opened_with, prompt, says, update};
-
-fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
-    let mut all = opened();
-    all.extend(parts);
-    all
-}
+use support::script::{Scripted, answered, asks, ends, opened_with, prompt, says, steps, update};
 
 fn permission(id: &str, call: Value, options: Value) -> Value {
     asks(id, "session/request_permission", json!({ "toolCall": call, "options": options }))
@@ -271,11 +265,11 @@ fn what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place() {
         steps([
             prompt(),
             permission("p", call("one"), options.clone()),
-            json!({ "expect_reply": "p", "to": "p" }),
+            answered("p"),
             permission("q", call("two"), options),
-            json!({ "expect_reply": "q", "to": "q" }),
+            answered("q"),
             permission("r", call("three"), unknown),
-            json!({ "expect_reply": "r", "to": "r" }),
+            answered("r"),
             ends("end_turn"),
         ]),
     );
@@ -309,10 +303,10 @@ fn questions_stand_in_line_and_one_that_is_put_off_stays_open() {
             permission("p", call("one"), options.clone()),
             permission("q", call("two"), options.clone()),
             permission("r", call("three"), options),
-            json!({ "expect_reply": "r", "to": "r" }),
+            answered("r"),
             says("The third first."),
-            json!({ "expect_reply": "p", "to": "p" }),
-            json!({ "expect_reply": "q", "to": "q" }),
+            answered("p"),
+            answered("q"),
             ends("end_turn"),
         ]),
     );
@@ -346,7 +340,7 @@ fn permission_is_asked_for_when_no_turn_runs_too() {
         &[],
         steps([
             permission("p", json!({ "toolCallId": "1", "title": "Tidy up", "kind": "delete" }), options),
-            json!({ "expect_reply": "p", "to": "p" }),
+            answered("p"),
             says("Tidy."),
         ]),
     );
@@ -433,7 +427,7 @@ fn a_mode_that_is_not_listed_is_shown_as_it_is_and_never_asked_for() {
     ]);
     let mut chat = Scripted::new(&[], all);
     chat.chat();
-    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.listen();
     chat.send("go");
     chat.wait_for("Changed.");
     wait_status(&mut chat.nvim, "mode", "https://modes/secret");
@@ -603,13 +597,13 @@ fn nothing_that_an_agent_says_is_run_or_breaks_the_screen() {
             json!({ "toolCallId": "2", "title": evil }),
             json!([{ "optionId": evil, "name": evil, "kind": "allow_once" }]),
         ),
-        json!({ "expect_reply": "p", "to": "p" }),
+        answered("p"),
         says("Still here."),
         json!({ "reply": "session/prompt", "error": { "code": -32603, "message": evil, "data": { "details": evil } } }),
     ];
     let mut chat = Scripted::sized(&[], all, 120, 60);
     hold_pickers(&mut chat.nvim);
-    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.listen();
     chat.nvim.command("AcpChat");
     wait_status(&mut chat.nvim, "state", "idle");
     chat.send("go");

@@ -5,23 +5,10 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use support::Nvim;
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
-
-fn steps(more: impl IntoIterator<Item = Value>) -> Vec<Value> {
-    let mut steps = opened();
-    steps.extend(more);
-    steps
-}
-
-/// The agent writes a file through the client.
-fn writes(path: &str, content: &str) -> [Value; 2] {
-    [
-        asks("w", "fs/write_text_file", json!({ "path": format!("$PROJECT/{path}"), "content": content })),
-        json!({ "expect_reply": "w", "to": "w" }),
-    ]
-}
+use support::screens::{assert_looks, timeless};
+use support::script::{Scripted, answered, asks, ends, prompt, says, steps, update, writes};
 
 /// A file before and after an agent's turn, in the only window there is.
 fn changed(name: &str, before: Option<&str>, after: &str) -> Scripted {
@@ -43,15 +30,7 @@ fn changed(name: &str, before: Option<&str>, after: &str) -> Scripted {
 fn screen(chat: &mut Scripted, name: &str, shows: &str) {
     chat.nvim.wait_for_screen(shows);
     chat.nvim.command("redraw! | echo ''");
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("screens/diffs");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    // Newer ones mark buffers that can't be changed.
-    let screen = chat.nvim.screen().replace(" [-]", "    ");
-    let screen: Vec<&str> = screen.lines().map(str::trim_end).collect();
-    let screen = screen.join("\n");
-    settings.bind(|| insta::assert_snapshot!(name, screen));
+    assert_looks(&format!("diffs/{name}"), &timeless(&chat.nvim.screen()));
 }
 
 // Screens.
@@ -281,7 +260,7 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
     let ask = asks("p", "session/request_permission", json!({ "toolCall": call, "options": options }));
     let mut chat = Scripted::sized(
         &[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "uno\ndue\n")],
-        steps([prompt(), ask, json!({ "expect_reply": "p", "to": "p" }), says("Well."), ends("end_turn")]),
+        steps([prompt(), ask, answered("p"), says("Well."), ends("end_turn")]),
         170,
         20,
     );

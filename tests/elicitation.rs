@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use support::Nvim;
 use support::process::wait_for;
-use support::script::{Scripted, asks, ends, opened, prompt, says};
+use support::script::{Scripted, answered, asks, ends, opened, prompt, says};
 
 /// Answers pickers: each takes the next answer, a choice by how its text begins. Without one left it
 /// stays open; `_G.late` gives what comes in the end.
@@ -95,10 +95,6 @@ fn page(id: &str, url: &str) -> Value {
         "elicitation/create",
         json!({ "mode": "url", "message": "Log in, please", "url": url, "elicitationId": format!("e-{id}") }),
     )
-}
-
-fn answered(id: &str) -> Value {
-    json!({ "expect_reply": id, "to": id })
 }
 
 /// A turn of these steps, sent on its way.

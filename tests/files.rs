@@ -8,7 +8,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
+use support::script::{Scripted, answered, asks, ends, opened, prompt, says, update};
 
 /// A turn with these steps for each of the lists.
 fn turns<const N: usize>(turns: [Vec<Value>; N]) -> Vec<Value> {
@@ -22,10 +22,7 @@ fn turns<const N: usize>(turns: [Vec<Value>; N]) -> Vec<Value> {
 }
 
 fn read(id: &str, path: &str) -> Vec<Value> {
-    vec![
-        asks(id, "fs/read_text_file", json!({ "path": format!("$PROJECT/{path}") })),
-        json!({ "expect_reply": id, "to": id }),
-    ]
+    vec![asks(id, "fs/read_text_file", json!({ "path": format!("$PROJECT/{path}") })), answered(id)]
 }
 
 fn write(id: &str, path: &str, content: &str) -> Vec<Value> {
@@ -92,6 +89,35 @@ fn catch_pickers(nvim: &mut Nvim) {
 fn wait_for_picker(nvim: &mut Nvim) -> String {
     nvim.wait_until(|nvim| nvim.exec_lua("return #_G.seen", []).as_u64() > Some(0), "a picker");
     nvim.exec_lua("return table.remove(_G.seen)", []).as_str().expect("a text").to_owned()
+}
+
+// An agent reads through the client.
+
+#[test]
+fn each_read_is_of_what_the_buffer_holds_now() {
+    let ids = ["typed", "again", "noeol", "undone", "written", "swapped"];
+    let reads = |id| match id {
+        "written" => [write("w", "a.txt", "ONE\nTWO\n"), read(id, "a.txt")].concat(),
+        _ => read(id, "a.txt"),
+    };
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], turns(ids.map(reads)));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    let between = [
+        "vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'ONE' })",
+        "",
+        "vim.bo.fixendofline, vim.bo.endofline = false, false",
+        "vim.cmd.undo()",
+        "vim.bo.endofline = true",
+        "vim.cmd('silent 2move 0')",
+    ];
+    let texts = ["ONE\ntwo\n", "ONE\ntwo\n", "ONE\ntwo", "one\ntwo", "ONE\nTWO\n", "TWO\nONE\n"];
+    for (number, ((id, code), text)) in ids.into_iter().zip(between).zip(texts).enumerate() {
+        go_to(&mut chat.nvim, buf);
+        chat.nvim.exec_lua(code, []);
+        turn(&mut chat, number + 1);
+        assert_eq!(chat.answer(id)["result"]["content"], text, "{id}");
+    }
 }
 
 // An agent writes through the client.
@@ -213,7 +239,7 @@ fn a_conflict_is_refused_or_marked_without_a_question_when_the_options_say_so() 
         let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\ntwo\n")]);
         let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps);
         let buf = open(&mut chat.nvim, "a.txt");
-        set_files(&mut chat, &format!("{{ conflict = '{option}' }}"));
+        chat.configure(&format!("files = {{ conflict = '{option}' }}"));
         chat.chat();
         turn(&mut chat, 1);
         go_to(&mut chat.nvim, buf);
@@ -225,22 +251,6 @@ fn a_conflict_is_refused_or_marked_without_a_question_when_the_options_say_so() 
 }
 
 /// Gives options under `files`, beside the agent.
-fn set_files(chat: &mut Scripted, files: &str) {
-    let script = chat.project.file(".agent/script.json");
-    let record = chat.project.file(".agent/record.jsonl");
-    let path = |path: &std::path::Path| path.to_str().expect("a path in UTF-8").to_owned();
-    let code = format!(
-        "local command, script, record = ...
-         require('acp').setup({{
-           agents = {{ fake = {{ command = command, args = {{ '--script', script, '--record', record }} }} }},
-           default_agent = 'fake',
-           files = {files},
-         }})"
-    );
-    let demo = path(support::demo_agent());
-    chat.nvim.exec_lua(&code, [demo.into(), path(&script).into(), path(&record).into()]);
-}
-
 // An agent writes the disk itself.
 
 #[test]
@@ -277,6 +287,36 @@ fn a_clean_buffer_takes_the_disk_and_keeps_marks_folds_and_undo() {
     chat.nvim.command("write");
     assert!(!chat.nvim.mode().blocking);
     assert!(chat.project.read("a.txt").starts_with("line 1\nine 2") || !modified(&mut chat.nvim, buf));
+}
+
+#[test]
+fn what_the_disk_held_before_the_user_saved_is_not_taken() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([edited("a.txt"), read("r", "a.txt")]));
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    // The user saves while the disk is being looked at, as slowly as an editor can.
+    chat.nvim.exec_lua(
+        "local buf = ...
+         vim.api.nvim_create_autocmd('User', { pattern = 'AcpToolCall', callback = function(args)
+           if args.data.status == 'done' and not _G.saved then
+             _G.saved = true
+             vim.uv.sleep(300)
+             vim.api.nvim_buf_set_lines(buf, 0, 1, false, { 'mine' })
+             vim.api.nvim_buf_call(buf, function() vim.cmd('silent noautocmd write!') end)
+           end
+         end })",
+        [buf.into()],
+    );
+    chat.project.write("a.txt", "two\n");
+    turn(&mut chat, 1);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.saved", []).is_bool(), "the user to save");
+    // A read comes after all that is to be done with the file.
+    turn(&mut chat, 2);
+    assert_eq!(chat.answer("r")["result"]["content"], "mine\n");
+    assert_eq!(chat.nvim.buffer_text(buf), "mine");
+    assert_eq!(chat.project.read("a.txt"), "mine\n");
+    let steps = "return vim.fn.undotree(...).seq_last";
+    assert_eq!(chat.nvim.exec_lua(steps, [buf.into()]).as_u64(), Some(1), "only the user's own change");
 }
 
 #[test]
@@ -623,7 +663,7 @@ fn a_formatter_may_change_what_is_saved_when_the_option_says_so() {
     let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
     let buf = open(&mut chat.nvim, "a.txt");
     chat.nvim.command("autocmd BufWritePre * %s/ *$//e");
-    set_files(&mut chat, "{ format_on_save = true }");
+    chat.configure("files = { format_on_save = true }");
     chat.chat();
     turn(&mut chat, 1);
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\n");
@@ -735,7 +775,7 @@ fn unsaved_edits_are_mentioned_once_with_their_differences() {
 #[test]
 fn unsaved_edits_are_saved_before_a_prompt_when_the_option_says_so() {
     let mut chat = Scripted::new(&[("a.txt", "one\n")], turns([vec![]]));
-    set_files(&mut chat, "{ unsaved = 'save' }");
+    chat.configure("files = { unsaved = 'save' }");
     let buf = open(&mut chat.nvim, "a.txt");
     chat.chat();
     go_to(&mut chat.nvim, buf);

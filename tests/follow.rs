@@ -109,23 +109,6 @@ fn the_code_window_goes_along_and_the_user_stays_where_they_are() {
     wait_for_place(&mut chat.nvim, 1, "a.txt:10");
 }
 
-/// Sets options beside the agent.
-fn options(chat: &mut Scripted, more: &str) {
-    let file = |name: &str| chat.project.file(name).to_string_lossy().into_owned();
-    let args =
-        ["--script".to_owned(), file(".agent/script.json"), "--record".into(), file(".agent/record.jsonl")];
-    let args = args.into_iter().map(rmpv::Value::from).collect();
-    let code = format!(
-        "local command, args = ...
-         local options = {{ {more} }}
-         options.agents = {{ fake = {{ command = command, args = args }} }}
-         options.default_agent = 'fake'
-         require('acp').setup(options)"
-    );
-    let agent = support::demo_agent().to_str().expect("a path in UTF-8");
-    chat.nvim.exec_lua(&code, [agent.into(), rmpv::Value::Array(args)]);
-}
-
 /// Has a prompt sent by nobody's keys, so that whatever is open stays so.
 fn send_silently(nvim: &mut Nvim) {
     nvim.exec_lua("vim.schedule(function() require('acp').send('go') end)", []);
@@ -224,7 +207,7 @@ fn at_work() -> Scripted {
 #[test]
 fn it_waits_says_so_and_goes_on_when_the_user_has_been_quiet_elsewhere() {
     let mut chat = at_work();
-    options(&mut chat, "follow = { enabled = true, resume_after = 0.5 }");
+    chat.configure("follow = { enabled = true, resume_after = 0.5 }");
     chat.chat();
     chat.nvim.input("<Esc><C-w>t3j");
     send_silently(&mut chat.nvim);
@@ -241,14 +224,14 @@ fn it_waits_says_so_and_goes_on_when_the_user_has_been_quiet_elsewhere() {
 #[test]
 fn a_key_or_a_command_goes_on_at_once_even_where_the_user_is() {
     let mut chat = at_work();
-    options(&mut chat, "follow = { enabled = true, resume_after = 600 }");
+    chat.configure("follow = { enabled = true, resume_after = 600 }");
     chat.chat();
     chat.nvim.input("<Esc><C-w>t3j<C-w>b<C-w>k");
     send_silently(&mut chat.nvim);
     // Who sends a prompt has turned to the agent; who then goes back has not.
     wait_for_place(&mut chat.nvim, 1, "b.txt:50");
     let mut chat = at_work();
-    options(&mut chat, "follow = { enabled = true, resume_after = 600 }");
+    chat.configure("follow = { enabled = true, resume_after = 600 }");
     chat.chat();
     chat.nvim.input("<Esc><C-w>t3j");
     send_silently(&mut chat.nvim);
@@ -256,7 +239,7 @@ fn a_key_or_a_command_goes_on_at_once_even_where_the_user_is() {
     chat.nvim.input("<C-w>b<C-w>kgw");
     wait_for_place(&mut chat.nvim, 1, "b.txt:50");
     let mut chat = at_work();
-    options(&mut chat, "follow = { enabled = true }");
+    chat.configure("follow = { enabled = true }");
     chat.chat();
     chat.nvim.input("<Esc><C-w>t3j");
     send_silently(&mut chat.nvim);
@@ -319,7 +302,7 @@ fn a_pinned_window_follows_and_no_other() {
 #[test]
 fn the_mark_says_who_is_there_and_goes_with_the_call() {
     let mut chat = at_work();
-    options(&mut chat, "follow = true");
+    chat.configure("follow = true");
     chat.chat();
     chat.send("go");
     chat.nvim.wait_for_screen("◂ Fake: reading");
@@ -387,7 +370,7 @@ fn a_diff_without_a_line_tells_which_lines_are_touched() {
     ]);
     all.extend(until_stopped());
     let mut chat = Scripted::new(&[("a.txt", "a\n"), ("b.txt", &rows("b.txt"))], all);
-    options(&mut chat, "follow = true, diff = { style = 'off' }");
+    chat.configure("follow = true, diff = { style = 'off' }");
     chat.nvim.command("edit a.txt");
     chat.chat();
     chat.send("go");
@@ -423,7 +406,7 @@ fn what_cannot_be_shown_is_named_and_not_opened() {
         all,
     );
     std::os::unix::fs::symlink(chat.project.file("b.txt"), chat.project.file("link.txt")).expect("a link");
-    options(&mut chat, "follow = true");
+    chat.configure("follow = true");
     chat.nvim.command("edit a.txt");
     chat.nvim.resize(140, 30);
     chat.chat();
@@ -471,8 +454,7 @@ fn a_file_is_the_user_s_only_once_they_are_in_it() {
 fn the_user_s_function_chooses_the_window() {
     let mut chat =
         going_to(&[("read", "b.txt", 50), ("edit", "b.txt", 50), ("edit", "c.txt", 9), ("edit", "c.txt", 8)]);
-    options(
-        &mut chat,
+    chat.configure(
         "follow = { enabled = true, window = function(place)
            _G.place = place
            if place.line == 9 then error('no idea') end
@@ -616,7 +598,7 @@ fn a_burst_of_places_costs_a_few_moves_and_holds_nothing_up() {
     all.extend(until_stopped());
     let rows = rows("row");
     let mut chat = Scripted::new(&[("a.txt", "a\n"), ("b.txt", &rows), ("c.txt", &rows)], all);
-    options(&mut chat, "follow = { enabled = true, window = function() _G.moves = (_G.moves or 0) + 1 end }");
+    chat.configure("follow = { enabled = true, window = function() _G.moves = (_G.moves or 0) + 1 end }");
     chat.nvim.command("edit a.txt");
     chat.chat();
     // How long nothing else can run at the most.

@@ -235,17 +235,7 @@ fn an_image_is_drawn_under_its_line_and_goes_where_that_goes() {
 fn images_that_are_wanted_as_lines_are_not_drawn() {
     let mut chat = turn([shows(image(PNG, "image/png")), says("It is blue.")]);
     chat.nvim.exec_lua(DRAWS, []);
-    let path = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
-    let args = json!(["--script", path(".agent/script.json"), "--record", path(".agent/record.jsonl")]);
-    chat.nvim.exec_lua(
-        "local command, args = ...
-         require('acp').setup({
-           agents = { fake = { command = command, args = vim.json.decode(args) } },
-           default_agent = 'fake',
-           chat = { images = 'link' },
-         })",
-        [support::demo_agent().to_str().expect("a path in UTF-8").into(), args.to_string().into()],
-    );
+    chat.configure("chat = { images = 'link' }");
     go(&mut chat);
     chat.wait_for("image \u{b7} PNG");
     press(&mut chat, "^image", "<CR>");

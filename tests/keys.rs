@@ -7,32 +7,26 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, opened, prompt, says, update};
+use support::script::{Scripted, ends, prompt, says, steps, update};
 
 /// A chat whose user has these keys.
 fn with_keys(files: &[(&str, &str)], steps: Vec<Value>, keys: &Value) -> Scripted {
     let mut chat = Scripted::new(files, steps);
-    let file = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
-    let options = json!({
-        "agents": { "fake": {
-            "command": support::demo_agent(),
-            "args": ["--script", file(".agent/script.json"), "--record", file(".agent/record.jsonl")],
-        } },
-        "default_agent": "fake",
-        "keys": keys,
-    });
-    chat.nvim.exec_lua("require('acp').setup(vim.json.decode(...))", [options.to_string().into()]);
+    chat.configure(&format!("keys = vim.json.decode([[{keys}]])"));
     chat
+}
+
+/// An agent that ends in the middle of its first turn.
+fn dying() -> Vec<Value> {
+    steps([prompt(), says("I look"), json!({ "exit": 3 })])
 }
 
 #[test]
 fn the_keys_that_are_named_are_those_that_are_mapped() {
-    let mut steps = opened();
-    steps.extend([prompt(), says("I look"), json!({ "exit": 3 })]);
     let keys = json!({
         "send_insert": "<C-g>", "cancel": "<C-q>", "help": false, "restart": "<F5>", "steer": false,
     });
-    let mut chat = with_keys(&[], steps, &keys);
+    let mut chat = with_keys(&[], dying(), &keys);
     chat.chat();
     chat.nvim.wait_for_screen("<C-g> sends \u{b7} <C-q> stops \u{b7} :Acp keys");
     chat.nvim.wait_for_screen(" <C-g> send");
@@ -43,11 +37,9 @@ fn the_keys_that_are_named_are_those_that_are_mapped() {
 
 #[test]
 fn without_its_keys_a_chat_names_the_commands() {
-    let mut steps = opened();
-    steps.extend([prompt(), says("I look"), json!({ "exit": 3 })]);
     let off = ["send", "send_insert", "cancel", "help", "restart", "toggle", "details", "go_to"];
     let keys: Value = off.iter().map(|name| ((*name).to_owned(), Value::Bool(false))).collect();
-    let mut chat = with_keys(&[], steps, &keys);
+    let mut chat = with_keys(&[], dying(), &keys);
     chat.chat();
     chat.nvim.wait_for_screen(" :Acp keys");
     assert!(!chat.nvim.screen().contains("sends"));
@@ -79,26 +71,23 @@ fn clickable() -> Vec<Value> {
         update(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": format!("Read {id}.rs"),
             "kind": "read", "status": "completed" }))
     };
-    let mut steps = opened();
-    steps.extend([
-        prompt(),
-        update(edit),
-        read("x"),
-        read("y"),
-        says("See a.txt:2 there."),
-        ends("end_turn"),
-    ]);
-    steps
+    steps([prompt(), update(edit), read("x"), read("y"), says("See a.txt:2 there."), ends("end_turn")])
 }
 
-#[test]
-fn a_click_opens_what_is_folded_and_goes_where_a_line_leads() {
-    let mut chat = with_keys(&[("a.txt", "one\n2\nthree\n")], clickable(), &json!({}));
+/// A chat that is clicked in, after a turn; see [`clickable`].
+fn clicked(text: &str, keys: &Value) -> Scripted {
+    let mut chat = with_keys(&[("a.txt", text)], clickable(), keys);
     chat.nvim.command("set mouse=a");
     chat.chat();
     chat.send("go");
     chat.wait_for("Done");
     chat.nvim.input("<Esc>");
+    chat
+}
+
+#[test]
+fn a_click_opens_what_is_folded_and_goes_where_a_line_leads() {
+    let mut chat = clicked("one\n2\nthree\n", &json!({}));
     click(&mut chat.nvim, "edit a.txt");
     chat.nvim.wait_for_screen("    + 2");
     // A line of what it opened to leads to the file.
@@ -106,6 +95,7 @@ fn a_click_opens_what_is_folded_and_goes_where_a_line_leads() {
     let place = "return ('%s:%d'):format(vim.fn.expand('%:t'), vim.fn.line('.'))";
     let at = |nvim: &mut Nvim| nvim.exec_lua(place, []).as_str().unwrap_or_default().to_owned();
     chat.nvim.wait_until(|nvim| at(nvim) == "a.txt:2", "the line in the file");
+    chat.nvim.command("wincmd p");
     click(&mut chat.nvim, "edit a.txt");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("    + 2"), "the call to be folded");
     click(&mut chat.nvim, "read twice");
@@ -113,19 +103,38 @@ fn a_click_opens_what_is_folded_and_goes_where_a_line_leads() {
     click(&mut chat.nvim, "a.txt:2 there");
     chat.nvim.wait_until(|nvim| at(nvim) == "a.txt:2", "the line in the file again");
     // Words lead nowhere, and nothing is said of it.
+    chat.nvim.command("wincmd p");
     click(&mut chat.nvim, "Fake 1.0");
-    chat.nvim.wait_until(|nvim| at(nvim) != "a.txt:2", "the chat");
+    let line = "return vim.api.nvim_get_current_line()";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(line, []) == "Fake 1.0".into(), "the line in the chat");
     assert_eq!(chat.nvim.messages(), "");
 }
 
 #[test]
+fn a_click_that_comes_from_another_window_only_goes_to_the_chat() {
+    let mut chat = clicked("one\n2\nthree\n", &json!({}));
+    chat.nvim.command("wincmd h | edit a.txt");
+    click(&mut chat.nvim, "edit a.txt");
+    let here = "return vim.bo.filetype .. ' ' .. vim.api.nvim_get_current_line()";
+    let on_the_call = |nvim: &mut Nvim| {
+        nvim.exec_lua(here, [])
+            .as_str()
+            .is_some_and(|text| text.starts_with("acp ") && text.ends_with("edit a.txt"))
+    };
+    chat.nvim.wait_until(on_the_call, "the cursor where it was clicked");
+    // What the click would have opened would be there by now: the second one comes after it.
+    click(&mut chat.nvim, "read twice");
+    chat.nvim.wait_for_screen("Read x.rs");
+    assert!(!chat.nvim.screen().contains("    + 2"), "{}", chat.nvim.screen());
+    // From the prompt, which belongs to it, one click is enough.
+    chat.nvim.command("wincmd j");
+    click(&mut chat.nvim, "edit a.txt");
+    chat.nvim.wait_for_screen("    + 2");
+}
+
+#[test]
 fn a_click_can_be_switched_off() {
-    let mut chat = with_keys(&[("a.txt", "one\n2\n")], clickable(), &json!({ "click": "<2-LeftMouse>" }));
-    chat.nvim.command("set mouse=a");
-    chat.chat();
-    chat.send("go");
-    chat.wait_for("Done");
-    chat.nvim.input("<Esc>");
+    let mut chat = clicked("one\n2\n", &json!({ "click": "<2-LeftMouse>" }));
     click(&mut chat.nvim, "edit a.txt");
     // Once more than the time for two clicks later, so that these are two.
     chat.nvim.command("set mousetime=0");

@@ -4,17 +4,11 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use support::Nvim;
 use support::project::TempProject;
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
-
-fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
-    let mut all = opened();
-    all.extend(parts);
-    all
-}
+use support::script::{Scripted, answered, asks, ends, prompt, says, steps, update};
 
 // Changes on the disk.
 
@@ -57,7 +51,7 @@ fn outside(requests: &[(&str, &str)]) -> (Scripted, TempProject) {
         }
         parts.push(asks(id, method, params));
     }
-    parts.extend(requests.iter().map(|(id, _)| json!({ "expect_reply": id, "to": id })));
+    parts.extend(requests.iter().map(|(id, _)| answered(id)));
     parts.extend([says("All answered."), ends("end_turn")]);
     (Scripted::new(&[("a.txt", "one\n")], steps(parts)), other)
 }
@@ -190,8 +184,8 @@ fn cancelling_the_turn_answers_what_waits_for_a_file_outside() {
             prompt(),
             asks("r", READ, json!({ "path": path })),
             asks("w", WRITE, json!({ "path": path, "content": "new\n" })),
-            json!({ "expect_reply": "r", "to": "r" }),
-            json!({ "expect_reply": "w", "to": "w" }),
+            answered("r"),
+            answered("w"),
             ends("cancelled"),
         ]),
     );

@@ -7,6 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
+use support::screens::{assert_looks, timeless};
 use support::script::{Scripted, ends, opened, prompt, says};
 
 /// A chat at work in which these prompts wait.
@@ -75,7 +76,7 @@ fn the_list_follows_the_line_and_goes_when_nothing_waits_or_it_is_left() {
     chat.nvim.wait_until(|nvim| list(nvim) == " 1 two", "what is left");
     chat.nvim.input("x");
     chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt", "the prompt");
-    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.listen();
     chat.nvim.input("<C-q>");
     let said = "return _G.said[1] or ''";
     let told = |nvim: &mut Nvim| {
@@ -102,17 +103,6 @@ fn the_list_stands_over_the_prompt() {
         let mut chat = waiting(&["one", long, "three"], [], columns);
         open(&mut chat);
         chat.nvim.wait_for_screen("Waiting prompts");
-        let masked = |line: &str| match line.split_once("working ") {
-            Some((before, _)) => format!("{before}working (time)"),
-            None => line.trim_end().to_owned(),
-        };
-        // Newer versions say in the status line that a buffer can't be changed.
-        let screen = chat.nvim.screen().replace("fake [-]", "fake");
-        let screen = screen.lines().map(masked).collect::<Vec<_>>().join("\n");
-        let mut settings = insta::Settings::clone_current();
-        settings.set_snapshot_path("screens/states");
-        settings.set_prepend_module_to_snapshot(false);
-        settings.set_omit_expression(true);
-        settings.bind(|| insta::assert_snapshot!(name, screen));
+        assert_looks(&format!("states/{name}"), &timeless(&chat.nvim.screen()));
     }
 }

@@ -114,11 +114,7 @@ fn looks_as_before(path: &Path) {
     let recording = Recording::read(path);
     let played = play(&recording);
     assert_eq!(surprises(&recording, &played), [""; 0]);
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("screens/replay");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(recording.name.as_str(), described(&played)));
+    support::screens::assert_looks(&format!("replay/{}", recording.name), &described(&played));
 }
 
 /// All that a user sees of it.

@@ -5,21 +5,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
-
-fn steps(more: impl IntoIterator<Item = Value>) -> Vec<Value> {
-    let mut steps = opened();
-    steps.extend(more);
-    steps
-}
-
-/// The agent writes a file through the client.
-fn writes(path: &str, content: &str) -> [Value; 2] {
-    [
-        asks("w", "fs/write_text_file", json!({ "path": format!("$PROJECT/{path}"), "content": content })),
-        json!({ "expect_reply": "w", "to": "w" }),
-    ]
-}
+use support::script::{Scripted, ends, prompt, says, steps, update, writes};
 
 /// A file `a.txt` of five lines in which an agent has changed the second and added one at the end.
 fn written() -> Scripted {

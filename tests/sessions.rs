@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, prompt, says};
+use support::script::{Scripted, ends, initialized, prompt, says};
 
 /// Lets a test answer pickers: the answers in order, as numbers from 1; nothing when they run out.
 fn pick(nvim: &mut Nvim, numbers: &[u64]) {
@@ -32,24 +32,19 @@ fn said(nvim: &mut Nvim) -> String {
     nvim.exec_lua("return vim.inspect(_G.said)", []).as_str().expect("a text").to_owned()
 }
 
-fn listen(nvim: &mut Nvim) {
-    nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
-}
-
-fn initialized(capabilities: Value, methods: Value) -> Vec<Value> {
-    vec![
-        json!({ "expect": "initialize" }),
-        json!({ "reply": "initialize", "result": {
-            "protocolVersion": 1,
-            "agentInfo": { "name": "fake", "title": "Fake", "version": "1.0" },
-            "agentCapabilities": capabilities,
-            "authMethods": methods,
-        } }),
-    ]
-}
-
 fn new_session(id: &str) -> [Value; 2] {
     [json!({ "expect": "session/new" }), json!({ "reply": "session/new", "result": { "sessionId": id } })]
+}
+
+/// An agent that lists the sessions it has stored, and loads them.
+fn stores_sessions() -> Vec<Value> {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
+    [initialized(can, json!([])), new_session("s1").into()].concat()
+}
+
+/// A stored session of this project as it stands in such a list.
+fn listed(id: &str, title: &str) -> Value {
+    json!({ "sessionId": id, "cwd": "$PROJECT", "title": title })
 }
 
 fn wants_login(method: &str) -> [Value; 2] {
@@ -114,12 +109,10 @@ fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
         json!({ "send": { "method": "session/update", "params": { "sessionId": "old 2", "update": {
             "sessionUpdate": kind, "content": { "type": "text", "text": text } } } } })
     };
-    let listed = |id: &str, title: &str| json!({ "sessionId": id, "cwd": "$PROJECT", "title": title });
     let mut chat = Scripted::new(
         &[],
         steps([
-            initialized(json!({ "loadSession": true, "sessionCapabilities": { "list": {} } }), json!([])),
-            new_session("s1").into(),
+            stores_sessions(),
             vec![
                 json!({ "expect": "session/list", "as": "first" }),
                 json!({ "reply": "first", "result": { "sessions": [listed("old 1", "One")], "nextCursor": "%/x" } }),
@@ -284,7 +277,7 @@ fn a_stored_session_is_deleted_only_after_a_second_question() {
 fn what_an_agent_does_not_offer_is_refused_without_asking_it() {
     let mut chat = Scripted::new(&[], steps([initialized(json!({}), json!([])), new_session("s1").into()]));
     chat.chat();
-    listen(&mut chat.nvim);
+    chat.nvim.listen();
     for (command, words) in [
         ("Acp logout", "offers no logout"),
         ("Acp delete", "cannot delete"),
@@ -500,7 +493,7 @@ fn resume_takes_up_the_last_session_of_the_project() {
             ],
         ]),
     );
-    listen(&mut second.nvim);
+    second.nvim.listen();
     second.nvim.command("Acp resume");
     second.nvim.wait_until(|nvim| said(nvim).contains("no earlier session is known in"), "to be told");
     second.nvim.command(&format!("cd {cwd} | Acp resume"));
@@ -563,11 +556,7 @@ fn nothing_is_remembered_without_leave_and_forgotten_when_it_is_wished() {
     let seen = seen(&mut chat.nvim);
     assert!(seen.contains("Forget A secret?"), "{seen}");
     let mut chat = Scripted::new(&[], one_turn());
-    let code = "local acp = require('acp')
-        local setup = acp.setup
-        acp.setup({ record = false, default_agent = 'fake', agents = { fake = {
-          command = ..., args = { '--script', '.agent/script.json' } } } })";
-    chat.nvim.exec_lua(code, [support::demo_agent().to_str().expect("a path").into()]);
+    chat.configure("record = false");
     chat.chat();
     chat.send("Nobody's business");
     chat.wait_for("Done");
@@ -595,12 +584,10 @@ fn the_picker_says_what_each_session_does() {
 
 #[test]
 fn what_agents_list_is_in_the_list_with_what_is_remembered_and_late_ones_are_named() {
-    let listed = |id: &str, title: &str| json!({ "sessionId": id, "cwd": "$PROJECT", "title": title });
     let mut chat = Scripted::new(
         &[],
         steps([
-            initialized(json!({ "loadSession": true, "sessionCapabilities": { "list": {} } }), json!([])),
-            new_session("s1").into(),
+            stores_sessions(),
             vec![prompt(), says("Well."), ends("end_turn")],
             vec![
                 json!({ "expect": "session/list" }),

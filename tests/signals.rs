@@ -139,12 +139,7 @@ fn who_looks_at_another_program_is_told_and_rung_for() {
         steps.extend([prompt(), says(answer), ends("end_turn")]);
     }
     let mut chat = Scripted::new(&[], steps);
-    let demo = support::demo_agent().to_str().expect("a path").to_owned();
-    chat.nvim.exec_lua(
-        "require('acp').setup({ bell = true, default_agent = 'fake', agents = { fake = {
-           command = ..., args = { '--script', '.agent/script.json' } } } })",
-        [demo.into()],
-    );
+    chat.configure("bell = true");
     listen(&mut chat.nvim);
     chat.chat();
     chat.send("one");

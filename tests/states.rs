@@ -7,7 +7,8 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::script::{Scripted, asks, opened, prompt, says, update};
+use support::screens::{assert_looks, timeless};
+use support::script::{Scripted, asks, initialized, opened, prompt, says, steps, update};
 
 /// What a screen is like.
 #[derive(Clone, Copy)]
@@ -42,66 +43,26 @@ fn in_each_shape(name: &str, come_to: impl Fn(Shape) -> Scripted) {
 
 /// The screen without what differs from run to run.
 fn looks(chat: &mut Scripted, name: &str) {
-    let digits = |word: &str| word.chars().all(|char| char.is_ascii_digit() || ".:".contains(char));
-    let masked = |line: &str| {
-        // Newer versions say in the status line that a buffer can't be changed.
-        let line = if line.contains("acp://") { &*line.replace(" [-]", "") } else { line };
-        if line.ends_with("/sleep 600") {
-            return "(command)".to_owned();
-        }
-        let words: Vec<&str> = line.split(' ').collect();
-        let clock = |at: usize| {
-            let unit = words.get(at + 1).is_some_and(|unit| ["s", "ms"].contains(unit));
-            !words[at].is_empty() && digits(words[at]) && (words[at].contains(':') || unit)
-        };
-        let words = (0..words.len()).map(|at| if clock(at) { "(time)" } else { words[at] });
-        words.collect::<Vec<_>>().join(" ").trim_end().to_owned()
-    };
-    let screen = chat.nvim.screen().lines().map(masked).collect::<Vec<_>>().join("\n");
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("screens/states");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, screen));
+    let screen = timeless(&chat.nvim.screen());
+    // A command that is looked for in the PATH is named by where it was found.
+    let masked =
+        |line: &str| if line.ends_with("/sleep 600") { "(command)".to_owned() } else { line.to_owned() };
+    let screen: Vec<String> = screen.lines().map(masked).collect();
+    assert_looks(&format!("states/{name}"), &screen.join("\n"));
 }
 
 /// A chat that is all there is to see.
-fn alone(steps: Vec<Value>, options: &Value, shape: Shape) -> Scripted {
+fn alone(steps: Vec<Value>, options: &str, shape: Shape) -> Scripted {
     let mut chat = Scripted::sized(&[], steps, shape.columns, shape.rows);
-    let file = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
-    let mut all = json!({
-        "agents": { "fake": {
-            "command": support::demo_agent(),
-            "args": ["--script", file(".agent/script.json"), "--record", file(".agent/record.jsonl")],
-        } },
-        "default_agent": "fake",
-        "window": { "layout": "current" },
-        "icons": shape.icons,
-    });
-    for (key, value) in options.as_object().expect("a table") {
-        all[key] = value.clone();
-    }
-    chat.nvim.exec_lua("require('acp').setup(vim.json.decode(...))", [all.to_string().into()]);
+    chat.configure(&format!("window = {{ layout = 'current' }}, icons = {}, {options}", shape.icons));
     chat.nvim.exec_lua("vim.ui.select = function() end", []);
     chat.nvim.command("set laststatus=0");
     chat
 }
 
-fn initialized(capabilities: Value, methods: Value) -> [Value; 2] {
-    let answer = json!({
-        "protocolVersion": 1,
-        "agentInfo": { "name": "fake", "title": "Fake", "version": "1.0" },
-        "agentCapabilities": capabilities,
-        "authMethods": methods,
-    });
-    [json!({ "expect": "initialize" }), json!({ "reply": "initialize", "result": answer })]
-}
-
+/// What is said and done in a turn.
 fn working(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
-    let mut all = opened();
-    all.push(prompt());
-    all.extend(parts);
-    all
+    steps([prompt()].into_iter().chain(parts))
 }
 
 fn call(id: &str, kind: &str, title: &str, status: &str) -> Value {
@@ -112,9 +73,9 @@ fn call(id: &str, kind: &str, title: &str, status: &str) -> Value {
 #[test]
 fn an_agent_that_starts() {
     // A program that never says anything.
-    let agents = json!({ "fake": { "command": "sleep", "args": ["600"] } });
     in_each_shape("starting", |shape| {
-        let mut chat = alone(Vec::new(), &json!({ "agents": agents }), shape);
+        let mut chat =
+            alone(Vec::new(), "agents = { fake = { command = 'sleep', args = { '600' } } }", shape);
         chat.nvim.command("AcpChat");
         chat.nvim.wait_for_screen("You can type already");
         chat.nvim.wait_for_screen("starting");
@@ -126,7 +87,7 @@ fn an_agent_that_starts() {
 #[test]
 fn a_chat_that_is_empty() {
     in_each_shape("empty", |shape| {
-        let mut chat = alone(opened(), &json!({}), shape);
+        let mut chat = alone(opened(), "", shape);
         chat.chat();
         chat.nvim.wait_for_screen("ready");
         chat.nvim.wait_for_screen("-- INSERT --");
@@ -137,7 +98,7 @@ fn a_chat_that_is_empty() {
 #[test]
 fn an_answer_that_streams() {
     in_each_shape("streaming", |shape| {
-        let mut chat = alone(working([says("# A plan\n\nFirst I look at `lock`, then")]), &json!({}), shape);
+        let mut chat = alone(working([says("# A plan\n\nFirst I look at `lock`, then")]), "", shape);
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("then");
@@ -160,7 +121,7 @@ fn a_turn_that_waits_for_its_user_while_prompts_wait_for_it() {
         }),
     );
     in_each_shape("waiting", |shape| {
-        let mut chat = alone(working([says("I build it."), question.clone()]), &json!({}), shape);
+        let mut chat = alone(working([says("I build it."), question.clone()]), "", shape);
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("Allow this command?");
@@ -179,13 +140,13 @@ fn a_login_that_is_needed() {
         { "id": "key", "name": "With a key", "description": "from your account" },
         { "id": "page", "name": "In the browser" },
     ]);
-    let mut steps = initialized(json!({}), methods).to_vec();
+    let mut steps = initialized(json!({}), methods);
     steps.extend([
         json!({ "expect": "session/new" }),
         json!({ "reply": "session/new", "error": { "code": -32000, "message": "Authentication required" } }),
     ]);
     in_each_shape("login", |shape| {
-        let mut chat = alone(steps.clone(), &json!({}), shape);
+        let mut chat = alone(steps.clone(), "", shape);
         chat.nvim.command("AcpChat");
         chat.nvim.wait_for_screen("In the browser");
         chat.nvim.wait_for_screen("log in");
@@ -202,7 +163,7 @@ fn a_start_that_fails() {
         json!({ "exit": 3 }),
     ];
     in_each_shape("failed", |shape| {
-        let mut chat = alone(steps.clone(), &json!({}), shape);
+        let mut chat = alone(steps.clone(), "", shape);
         chat.nvim.command("AcpChat");
         chat.nvim.wait_for_screen("no key was found");
         chat.nvim.wait_for_screen("R starts it again");
@@ -216,7 +177,7 @@ fn a_turn_that_fails() {
     let error = json!({ "code": -32603, "message": "429 {\"error\": {\"message\": \"Too many requests\"}}" });
     let fails = json!({ "reply": "session/prompt", "error": error });
     in_each_shape("turn-failed", |shape| {
-        let mut chat = alone(working([says("I look"), fails.clone()]), &json!({}), shape);
+        let mut chat = alone(working([says("I look"), fails.clone()]), "", shape);
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("The turn failed");
@@ -229,7 +190,7 @@ fn a_turn_that_fails() {
 fn an_agent_that_dies_at_work() {
     let dies = [says("I look"), json!({ "stderr": "out of memory" }), json!({ "exit": 3 })];
     in_each_shape("gone", |shape| {
-        let mut chat = alone(working(dies.clone()), &json!({}), shape);
+        let mut chat = alone(working(dies.clone()), "", shape);
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("out of memory");
@@ -245,8 +206,7 @@ fn a_session_that_was_taken_up() {
             "sessionUpdate": kind, "content": { "type": "text", "text": text } } } } })
     };
     let mut steps =
-        initialized(json!({ "loadSession": true, "sessionCapabilities": { "list": {} } }), json!([]))
-            .to_vec();
+        initialized(json!({ "loadSession": true, "sessionCapabilities": { "list": {} } }), json!([]));
     steps.extend([
         json!({ "expect": "session/new" }),
         json!({ "reply": "session/new", "result": { "sessionId": "s1" } }),
@@ -263,7 +223,7 @@ fn a_session_that_was_taken_up() {
         json!({ "reply": "session/load", "result": null }),
     ]);
     in_each_shape("taken-up", |shape| {
-        let mut chat = alone(steps.clone(), &json!({}), shape);
+        let mut chat = alone(steps.clone(), "", shape);
         chat.chat();
         chat.nvim.exec_lua("vim.ui.select = function(items, _, choose) choose(items[2], 2) end", []);
         chat.nvim.command("Acp sessions");
@@ -295,7 +255,7 @@ fn everything() -> Vec<Value> {
 #[test]
 fn a_turn_with_all_there_may_be_in_it() {
     in_each_shape("working", |shape| {
-        let mut chat = alone(everything(), &json!({}), shape);
+        let mut chat = alone(everything(), "", shape);
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("There it is.");
@@ -306,7 +266,7 @@ fn a_turn_with_all_there_may_be_in_it() {
 
 #[test]
 fn before_either_background_each_thing_has_the_same_meaning_in_colours_of_its_own() {
-    let mut chat = alone(everything(), &json!({}), SHAPES[0]);
+    let mut chat = alone(everything(), "", SHAPES[0]);
     chat.chat();
     chat.send("Fix it");
     chat.nvim.wait_for_screen("There it is.");
@@ -330,7 +290,7 @@ fn what_commands_print_in_colour_can_be_read_before_either_background() {
         "status": "in_progress", "content": [{ "type": "content", "content": {
             "type": "text", "text": "\u{1b}[32mgreen\u{1b}[0m and \u{1b}[41mon red\u{1b}[0m" } }],
     }));
-    let mut chat = alone(working([coloured]), &json!({ "terminal": { "auto_open": "never" } }), SHAPES[0]);
+    let mut chat = alone(working([coloured]), "terminal = { auto_open = 'never' }", SHAPES[0]);
     chat.chat();
     chat.send("Fix it");
     chat.nvim.wait_for_screen("green and on red");

@@ -6,9 +6,9 @@ mod support;
 
 use serde_json::{Value, json};
 
+use support::Nvim;
 use support::process::wait_for;
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
-use support::{Nvim, demo_agent};
+use support::script::{Scripted, answered, asks, ends, opened, prompt, says, update};
 
 /// A turn in which the agent does this.
 fn turn(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
@@ -57,18 +57,7 @@ fn begin(steps: Vec<Value>, files: &[(&str, &str)], options: Value) -> Scripted 
 }
 
 fn set_up(chat: &mut Scripted, options: Value) {
-    let path = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
-    let args = ["--script", &path(".agent/script.json"), "--record", &path(".agent/record.jsonl")];
-    let args = Value::from(args.to_vec()).to_string();
-    chat.nvim.exec_lua(
-        "local command, args, terminal = ...
-         require('acp').setup({
-           agents = { fake = { command = command, args = vim.json.decode(args) } },
-           default_agent = 'fake',
-           terminal = vim.json.decode(terminal),
-         })",
-        [demo_agent().to_str().expect("a path in UTF-8").into(), args.into(), options.to_string().into()],
-    );
+    chat.configure(&format!("terminal = vim.json.decode([[{options}]])"));
 }
 
 fn text(nvim: &mut Nvim, code: &str) -> String {
@@ -85,11 +74,6 @@ fn windows(nvim: &mut Nvim) -> u64 {
 
 fn filetype(nvim: &mut Nvim) -> String {
     text(nvim, "return vim.bo.filetype")
-}
-
-/// What was said by `vim.notify()` from now on.
-fn listen(nvim: &mut Nvim) {
-    nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
 }
 
 fn wait_for_said(nvim: &mut Nvim, part: &str) {
@@ -192,7 +176,7 @@ fn the_places_that_a_command_names_go_to_the_quickfix_list() {
     assert_eq!(chat.nvim.exec_lua("return vim.fn.getpos('.')[3]", []).as_u64(), Some(3));
     assert_eq!(windows(&mut chat.nvim), 1);
 
-    listen(&mut chat.nvim);
+    chat.nvim.listen();
     chat.nvim.command("Acp terminal open");
     chat.nvim.input("ggj0gf");
     wait_for_said(&mut chat.nvim, "no.txt is no file that can be opened");
@@ -221,7 +205,7 @@ fn a_command_is_ended_and_put_away_by_hand() {
     assert!(lines[0].starts_with("running 0:0") && lines[0].contains("echo slow"), "{seen}");
     assert!(lines[1].starts_with("exit 0 \u{b7} 0:0") && lines[1].contains("echo quick"), "{seen}");
 
-    listen(&mut chat.nvim);
+    chat.nvim.listen();
     chat.nvim.command("Acp terminal kill");
     wait_for_said(&mut chat.nvim, "this command has ended already");
     chat.nvim.command("Acp terminal close");
@@ -231,7 +215,7 @@ fn a_command_is_ended_and_put_away_by_hand() {
     chat.nvim.command("Acp terminal kill");
     assert_eq!(chat.answer("slow-wait_for_exit")["result"]["signal"], "SIGTERM");
     chat.nvim.wait_for_screen("SIGTERM \u{b7} 0:");
-    listen(&mut chat.nvim);
+    chat.nvim.listen();
     chat.nvim.command("Acp terminal kill");
     wait_for_said(&mut chat.nvim, "no command is running");
 }
@@ -263,7 +247,7 @@ fn typing_can_be_switched_off_while_programs_still_get_their_answers() {
         json!({ "auto_open": "always", "input": false }),
     );
     chat.nvim.wait_for_screen("033");
-    listen(&mut chat.nvim);
+    chat.nvim.listen();
     chat.nvim.input("<Esc>");
     chat.nvim.command("Acp terminal");
     chat.nvim.input("ihello<CR>");
@@ -306,7 +290,7 @@ fn streams(id: &str, command: &str, pieces: &[&str]) -> Vec<Value> {
     );
     let mut steps = vec![call];
     steps.extend(pieces);
-    steps.extend([go_on, json!({ "expect_reply": "go-on", "to": "go-on" }), over, ends("end_turn")]);
+    steps.extend([go_on, answered("go-on"), over, ends("end_turn")]);
     steps
 }
 
@@ -336,7 +320,7 @@ fn output_that_an_agent_streams_as_text_has_a_terminal_like_any_other() {
     chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the terminal");
     chat.nvim.wait_for_screen("running 0:0");
     chat.nvim.wait_for_screen(" Build it: make all ");
-    listen(&mut chat.nvim);
+    chat.nvim.listen();
     chat.nvim.input("ix");
     wait_for_said(&mut chat.nvim, "Fake runs this command itself: what you type does not reach it");
     chat.nvim.input("<C-\\><C-n>");
@@ -364,7 +348,7 @@ fn limits_are_named_to_the_agent() {
     let steps = turn([
         runs("one", "sleep 1000"),
         asks("two", "terminal/create", json!({ "command": "true" })),
-        json!({ "expect_reply": "two", "to": "two" }),
+        answered("two"),
         about("one", "wait_for_exit"),
         about("one", "output"),
     ]);

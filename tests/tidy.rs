@@ -308,7 +308,8 @@ fn all_files() -> Vec<PathBuf> {
             if kind.is_file() {
                 files.push(path);
             } else if kind.is_dir()
-                && ![".git", ".deps"].iter().any(|name| path == Path::new(name))
+                // Cargo marks what it builds, wherever that is; a copy of it may have lost the mark.
+                && ![".git", ".deps", "target"].iter().any(|name| path == Path::new(name))
                 && !entry.path().join("CACHEDIR.TAG").exists()
             {
                 folders.push(path);

@@ -5,13 +5,8 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
-
-fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
-    let mut all = opened();
-    all.extend(parts);
-    all
-}
+use support::screens::{assert_looks, timeless};
+use support::script::{Scripted, answered, asks, ends, prompt, says, steps, update};
 
 /// A tool call in a status.
 fn call(id: &str, kind: &str, title: &str, status: &str) -> Value {
@@ -33,7 +28,7 @@ fn gate(id: &str) -> [Value; 2] {
             "options": [{ "optionId": "a", "name": "Allow", "kind": "allow_once" }],
         }),
     );
-    [ask, json!({ "expect_reply": id, "to": id })]
+    [ask, answered(id)]
 }
 
 /// Goes to the transcript and there to the first line that holds a text.
@@ -366,30 +361,8 @@ fn at_work() -> Vec<Value> {
     steps(parts)
 }
 
-/// The screen without what differs from run to run.
-fn timeless(nvim: &mut support::Nvim) -> String {
-    let screen = nvim.screen().replace("fake [-]", "fake");
-    let line = |line: &str| {
-        let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        for at in 1..words.len() {
-            let unit = ["s", "ms"].contains(&words[at].as_str());
-            if unit && words[at - 1].parse::<f64>().is_ok() {
-                words[at - 1] = "(time)".into();
-                words[at] = String::new();
-            }
-        }
-        words.join(" ").trim_end().to_owned()
-    };
-    screen.lines().map(line).collect::<Vec<_>>().join("\n")
-}
-
 fn looks(nvim: &mut support::Nvim, name: &str) {
-    let screen = timeless(nvim);
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("screens/transcript");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, screen));
+    assert_looks(&format!("transcript/{name}"), &timeless(&nvim.screen()));
 }
 
 fn quiet_pickers(chat: &mut Scripted) {

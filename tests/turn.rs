@@ -8,25 +8,10 @@ use serde_json::{Value, json};
 
 use support::process::wait_for;
 use support::project::TempProject;
-use support::script::{Scripted, asks, ends, opened, opened_with, prompt, says, update};
+use support::script::{
+    Scripted, answered, asks, ends, opened, opened_with, permission, prompt, says, steps, update, writes,
+};
 use support::{Nvim, Options};
-
-fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
-    let mut all = opened();
-    all.extend(parts);
-    all
-}
-
-const OPTIONS: &str = r#"[
-    {"optionId": "a", "name": "Allow", "kind": "allow_once"},
-    {"optionId": "aa", "name": "Always allow", "kind": "allow_always"},
-    {"optionId": "r", "name": "Reject", "kind": "reject_once"}
-]"#;
-
-fn permission(id: &str, call: Value) -> Value {
-    let options: Value = serde_json::from_str(OPTIONS).expect("JSON");
-    asks(id, "session/request_permission", json!({ "toolCall": call, "options": options }))
-}
 
 /// Lets a test answer pickers: `picked` says what to choose, `seen` holds what was offered.
 fn pick(nvim: &mut Nvim, number: u64) {
@@ -49,6 +34,15 @@ fn seen(nvim: &mut Nvim) -> String {
 /// How many agents run under this Neovim.
 fn agents(nvim: &Nvim) -> usize {
     nvim.processes().iter().filter(|process| process.command.contains("acp-demo-agent")).count()
+}
+
+/// The chat of an agent that asks in its turn whether it may edit a file.
+fn asking() -> Scripted {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let steps = steps([prompt(), permission("p", call), answered("p"), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "a\n")], steps);
+    chat.chat();
+    chat
 }
 
 // The chat.
@@ -185,12 +179,7 @@ fn hiding_and_wiping_the_chat_loses_nothing() {
 
 #[test]
 fn a_permission_question_shows_every_option_and_is_answered_by_id() {
-    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
-    let mut chat = Scripted::new(
-        &[],
-        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
-    );
-    chat.chat();
+    let mut chat = asking();
     pick(&mut chat.nvim, 2);
     chat.send("go");
     assert_eq!(chat.answer("p")["result"], json!({ "outcome": { "outcome": "selected", "optionId": "aa" } }));
@@ -203,16 +192,11 @@ fn a_permission_question_shows_every_option_and_is_answered_by_id() {
 
 #[test]
 fn a_closed_question_stays_open_says_how_it_is_answered_and_a_late_answer_does_nothing() {
-    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
-    let mut chat = Scripted::new(
-        &[],
-        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
-    );
-    chat.chat();
+    let mut chat = asking();
     pick(&mut chat.nvim, 0);
     chat.send("go");
     chat.nvim.wait_until(|nvim| seen(nvim).contains("Edit a.txt"), "the question");
-    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.listen();
     chat.nvim.exec_lua("_G.choose(nil, nil)", []);
     let said = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.said)", []);
     let how = "acp: left open; 1 .. 9 on it in the chat, or :Acp answer";
@@ -235,9 +219,9 @@ fn allow_and_reject_answer_by_command() {
         steps([
             prompt(),
             permission("p", call("one")),
-            json!({ "expect_reply": "p", "to": "p" }),
+            answered("p"),
             permission("q", call("two")),
-            json!({ "expect_reply": "q", "to": "q" }),
+            answered("q"),
             ends("end_turn"),
         ]),
     );
@@ -254,12 +238,7 @@ fn allow_and_reject_answer_by_command() {
 
 #[test]
 fn the_default_picker_takes_a_digit() {
-    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
-    let mut chat = Scripted::new(
-        &[],
-        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
-    );
-    chat.chat();
+    let mut chat = asking();
     chat.send("go");
     chat.nvim.wait_for_screen("3: Reject");
     chat.nvim.input("3<CR>");
@@ -268,12 +247,7 @@ fn the_default_picker_takes_a_digit() {
 
 #[test]
 fn a_question_does_not_open_over_somebody_who_types_elsewhere() {
-    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
-    let mut chat = Scripted::new(
-        &[("a.txt", "a\n")],
-        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
-    );
-    chat.chat();
+    let mut chat = asking();
     pick(&mut chat.nvim, 1);
     chat.nvim.input("<Esc>");
     chat.nvim.command("wincmd h");
@@ -294,25 +268,9 @@ fn asked(options: &str) -> Scripted {
     let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
     let mut chat = Scripted::new(
         &[("a.txt", "a\nb\nc\n")],
-        steps([
-            prompt(),
-            permission("p", call),
-            json!({ "expect_reply": "p", "to": "p" }),
-            says("Heard."),
-            ends("end_turn"),
-        ]),
+        steps([prompt(), permission("p", call), answered("p"), says("Heard."), ends("end_turn")]),
     );
-    let file = |name: &str| chat.project.file(name).to_str().expect("a path").to_owned();
-    let setup = format!(
-        "local agent = {{ command = {:?}, args = {{ '--script', {:?}, '--record', {:?} }} }}
-         require('acp').setup({{
-           agents = {{ fake = agent }}, default_agent = 'fake', permission = {{ open = 'never' }}, {options}
-         }})",
-        support::demo_agent().to_str().expect("a path"),
-        file(".agent/script.json"),
-        file(".agent/record.jsonl"),
-    );
-    chat.nvim.exec_lua(&setup, []);
+    chat.configure(&format!("permission = {{ open = 'never' }}, {options}"));
     chat.chat();
     chat.send("go");
     chat.wait_for("Allow this edit?");
@@ -389,12 +347,7 @@ fn a_question_that_is_not_to_open_is_announced_and_opens_when_it_is_wanted() {
 
 #[test]
 fn a_question_opens_over_whoever_wants_it_to() {
-    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
-    let mut chat = Scripted::new(
-        &[("a.txt", "a\n")],
-        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
-    );
-    chat.chat();
+    let mut chat = asking();
     chat.nvim.exec_lua("require('acp').setup({ permission = { open = 'always' } })", []);
     pick(&mut chat.nvim, 1);
     chat.nvim.input("<Esc><C-w>hiwriting");
@@ -405,12 +358,7 @@ fn a_question_opens_over_whoever_wants_it_to() {
 
 #[test]
 fn what_is_typed_in_the_prompt_never_reaches_a_question() {
-    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
-    let mut chat = Scripted::new(
-        &[],
-        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
-    );
-    chat.chat();
+    let mut chat = asking();
     chat.nvim.input("1 more");
     chat.nvim.wait_for_screen("1 more");
     chat.nvim.exec_lua("require('acp').send('go')", []);
@@ -430,14 +378,9 @@ fn what_is_typed_in_the_prompt_never_reaches_a_question() {
 
 #[test]
 fn who_types_elsewhere_is_told_that_a_question_waits() {
-    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
-    let mut chat = Scripted::new(
-        &[("a.txt", "a\n")],
-        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
-    );
-    chat.chat();
+    let mut chat = asking();
     pick(&mut chat.nvim, 1);
-    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.listen();
     chat.nvim.input("<Esc><C-w>hiwriting");
     chat.nvim.exec_lua("require('acp').send('go')", []);
     let said = "return table.concat(_G.said)";
@@ -459,7 +402,7 @@ fn cancel_answers_the_open_question_and_ends_the_turn() {
         steps([
             prompt(),
             permission("p", call),
-            json!({ "expect_reply": "p", "to": "p" }),
+            answered("p"),
             json!({ "expect": "session/cancel" }),
             ends("cancelled"),
         ]),
@@ -504,7 +447,7 @@ fn an_autocommand_that_waits_loses_no_message() {
     ] });
     let mut all = steps([prompt(), permission("p", call)]);
     all.extend((0..20).flat_map(|number| [says(&format!("word{number} ")), json!({ "delay_ms": 10 })]));
-    all.extend([json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]);
+    all.extend([answered("p"), ends("end_turn")]);
     let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], all);
     chat.nvim.exec_lua(
         "_G.said = {}
@@ -578,7 +521,7 @@ fn an_agent_that_dies_says_why_and_can_be_started_again() {
 fn a_program_that_does_not_exist_is_named_with_what_to_do() {
     let mut chat = Scripted::new(&[], opened());
     chat.nvim.exec_lua("require('acp').setup({ agents = { gone = { command = '/no/such/agent' } } })", []);
-    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.listen();
     chat.nvim.command("AcpChat gone");
     let said = chat.nvim.exec_lua("return vim.inspect(_G.said)", []);
     let said = said.as_str().expect("a text");
@@ -600,7 +543,7 @@ fn noise_half_lines_and_unknown_messages_do_no_harm() {
         update(json!({ "sessionUpdate": "future_thing", "x": 1 })),
         json!({ "raw": "{\"jsonrpc\": broken}\n" }),
         asks("u", "editor/teleport", json!({})),
-        json!({ "expect_reply": "u", "to": "u" }),
+        answered("u"),
         says("after"),
         ends("end_turn"),
     ]);
@@ -657,7 +600,7 @@ fn an_agent_that_says_nothing_is_given_up_after_the_time_set_for_it() {
 #[test]
 fn a_wrong_option_is_named_with_its_path() {
     let mut chat = Scripted::new(&[], opened());
-    chat.nvim.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
+    chat.nvim.listen();
     chat.nvim.exec_lua("require('acp').setup({ agents = { x = { comand = 'y' } } })", []);
     chat.nvim.command("AcpChat x");
     let said = chat.nvim.exec_lua("return vim.inspect(_G.said)", []);
@@ -666,6 +609,12 @@ fn a_wrong_option_is_named_with_its_path() {
 }
 
 // Files.
+
+/// An agent that writes a file in its turn.
+fn writing(files: &[(&str, &str)], path: &str, content: &str) -> Scripted {
+    let parts = [prompt()].into_iter().chain(writes(path, content)).chain([ends("end_turn")]);
+    Scripted::new(files, steps(parts))
+}
 
 #[test]
 fn a_read_gives_the_unsaved_text_and_just_the_lines_asked_for() {
@@ -684,7 +633,7 @@ fn a_read_gives_the_unsaved_text_and_just_the_lines_asked_for() {
             read("some", json!({ "line": 2, "limit": 1 })),
             read("past", json!({ "line": 9 })),
             asks("disk", "fs/read_text_file", json!({ "path": "$PROJECT/b.txt" })),
-            json!({ "expect_reply": "disk", "to": "disk" }),
+            answered("disk"),
             ends("end_turn"),
         ]),
     );
@@ -701,19 +650,7 @@ fn a_read_gives_the_unsaved_text_and_just_the_lines_asked_for() {
 
 #[test]
 fn a_write_shows_at_once_is_saved_and_is_one_undo_step() {
-    let mut chat = Scripted::new(
-        &[("a.txt", "one\ntwo\nthree\nfour\n")],
-        steps([
-            prompt(),
-            asks(
-                "w",
-                "fs/write_text_file",
-                json!({ "path": "$PROJECT/a.txt", "content": "one\n2\nthree\n4\nfive\n" }),
-            ),
-            json!({ "expect_reply": "w", "to": "w" }),
-            ends("end_turn"),
-        ]),
-    );
+    let mut chat = writing(&[("a.txt", "one\ntwo\nthree\nfour\n")], "a.txt", "one\n2\nthree\n4\nfive\n");
     chat.nvim.command("edit a.txt");
     chat.nvim.input("3Gma");
     chat.chat();
@@ -733,19 +670,7 @@ fn a_write_shows_at_once_is_saved_and_is_one_undo_step() {
 
 #[test]
 fn a_write_into_unsaved_edits_leaves_them_unsaved_and_says_so() {
-    let mut chat = Scripted::new(
-        &[("a.txt", "one\ntwo\n")],
-        steps([
-            prompt(),
-            asks(
-                "w",
-                "fs/write_text_file",
-                json!({ "path": "$PROJECT/a.txt", "content": "ONE\ntwo\nthree\n" }),
-            ),
-            json!({ "expect_reply": "w", "to": "w" }),
-            ends("end_turn"),
-        ]),
-    );
+    let mut chat = writing(&[("a.txt", "one\ntwo\n")], "a.txt", "ONE\ntwo\nthree\n");
     chat.nvim.command("edit a.txt");
     chat.nvim.input("ccONE<Esc>");
     chat.chat();
@@ -767,7 +692,7 @@ fn files_outside_the_project_that_the_user_refuses_stay_as_they_are() {
             prompt(),
             asks("r", "fs/read_text_file", json!({ "path": path })),
             asks("w", "fs/write_text_file", json!({ "path": path, "content": "x" })),
-            json!({ "expect_reply": "w", "to": "w" }),
+            answered("w"),
             ends("end_turn"),
         ]),
     );
@@ -785,15 +710,7 @@ fn files_outside_the_project_that_the_user_refuses_stay_as_they_are() {
 
 #[test]
 fn a_new_file_is_written_with_its_folders() {
-    let mut chat = Scripted::new(
-        &[],
-        steps([
-            prompt(),
-            asks("w", "fs/write_text_file", json!({ "path": "$PROJECT/deep/new.txt", "content": "fresh\n" })),
-            json!({ "expect_reply": "w", "to": "w" }),
-            ends("end_turn"),
-        ]),
-    );
+    let mut chat = writing(&[], "deep/new.txt", "fresh\n");
     chat.chat();
     chat.send("go");
     assert_eq!(chat.answer("w")["result"], json!({}));
@@ -812,13 +729,13 @@ fn a_proposed_change_stands_in_the_file_and_a_made_one_until_it_is_kept() {
         steps([
             prompt(),
             permission("p", call),
-            json!({ "expect_reply": "p", "to": "p" }),
+            answered("p"),
             asks(
                 "w",
                 "fs/write_text_file",
                 json!({ "path": "$PROJECT/a.txt", "content": "one\nTWO\nand a half\nthree\n" }),
             ),
-            json!({ "expect_reply": "w", "to": "w" }),
+            answered("w"),
             json!({ "delay_ms": 300 }),
             update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" })),
             ends("end_turn"),
@@ -851,7 +768,7 @@ fn a_rejected_change_leaves_the_file_as_it_was() {
     ] });
     let mut chat = Scripted::new(
         &[("a.txt", "one\ntwo\n")],
-        steps([prompt(), permission("p", call), json!({ "expect_reply": "p", "to": "p" }), ends("end_turn")]),
+        steps([prompt(), permission("p", call), answered("p"), ends("end_turn")]),
     );
     chat.nvim.command("edit a.txt");
     chat.chat();
@@ -916,13 +833,13 @@ fn a_command_runs_in_a_split_and_its_output_goes_to_the_agent() {
                 "status": "in_progress", "content": [{ "type": "terminal", "terminalId": "${term}" }] }),
             ),
             asks("w", "terminal/wait_for_exit", json!({ "terminalId": "${term}" })),
-            json!({ "expect_reply": "w", "to": "w" }),
+            answered("w"),
             asks("o", "terminal/output", json!({ "terminalId": "${term}" })),
-            json!({ "expect_reply": "o", "to": "o" }),
+            answered("o"),
             asks("r", "terminal/release", json!({ "terminalId": "${term}" })),
-            json!({ "expect_reply": "r", "to": "r" }),
+            answered("r"),
             asks("again", "terminal/output", json!({ "terminalId": "${term}" })),
-            json!({ "expect_reply": "again", "to": "again" }),
+            answered("again"),
             ends("end_turn"),
         ]),
     );
@@ -953,7 +870,7 @@ fn busy_steps() -> Vec<Value> {
             "terminal/create",
             json!({ "command": "sh", "args": ["-c", "setsid sleep 1002 & sleep 1000 & sleep 1001"] }),
         ),
-        json!({ "expect_reply": "c", "to": "c" }),
+        answered("c"),
         says("All is running."),
     ])
 }
@@ -1053,7 +970,7 @@ fn a_file_that_the_agent_made_itself_comes_into_its_empty_buffer_without_a_quest
         steps([
             prompt(),
             permission("p", call),
-            json!({ "expect_reply": "p", "to": "p" }),
+            answered("p"),
             json!({ "expect": "session/cancel" }),
             update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" })),
             ends("end_turn"),

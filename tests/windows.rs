@@ -7,6 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
+use support::screens::{assert_looks, timeless};
 use support::script::{Scripted, ends, opened, prompt, says};
 
 /// Without what the versions of Neovim show each in its own way.
@@ -36,34 +37,12 @@ fn sessions(count: usize, columns: u16, rows: u16) -> Scripted {
 
 /// Gives the chat's windows these options.
 fn window(chat: &mut Scripted, options: &Value) {
-    let file = |name: &str| chat.project.file(name).to_str().expect("a path in UTF-8").to_owned();
-    let all = json!({
-        "agents": { "fake": {
-            "command": support::demo_agent(),
-            "args": ["--script", file(".agent/script.json"), "--record", file(".agent/record.jsonl")],
-        } },
-        "default_agent": "fake",
-        "window": options,
-    });
-    chat.nvim.exec_lua("require('acp').setup(vim.json.decode(...))", [all.to_string().into()]);
+    chat.configure(&format!("window = vim.json.decode([[{options}]])"));
 }
 
 /// Compares the screen with its snapshot, without the time that a turn took.
 fn assert_screen(nvim: &mut Nvim, name: &str) {
-    let timeless = |line: &str| match line.split_once("Done · ") {
-        Some((before, after)) => {
-            let rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-            let rest = rest.trim_start_matches(" ms").trim_start_matches(" s").trim_start();
-            format!("{before}Done … {rest}").trim_end().to_owned()
-        }
-        None => line.to_owned(),
-    };
-    let screen: Vec<String> = nvim.screen().lines().map(timeless).collect();
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("screens/windows");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, screen.join("\n")));
+    assert_looks(&format!("windows/{name}"), &timeless(&nvim.screen()));
 }
 
 /// The windows of the tab page in their order: what is in each, and its size.

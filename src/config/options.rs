@@ -142,8 +142,8 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["<LeftRelease>"],
-        about: "With the mouse: open or fold the call that was clicked, or go where the line leads. Needs \
-                'mouse'.",
+        about: "With the mouse: open or fold the call that was clicked, or go where the line leads. A click \
+                from another window only goes to the chat. Needs 'mouse'.",
     },
     KeySpec {
         name: "details",
@@ -708,7 +708,9 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "notify",
         takes: "boolean",
         default: "true",
-        about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed.",
+        about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed. \
+                As long as that function is Neovim's own, messages never have it wait for a key: they are cut \
+                to what fits and stand whole in |:messages|, and over the text while you type.",
     },
     OptionSpec {
         key: "bell",

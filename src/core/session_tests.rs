@@ -1,5 +1,8 @@
 use super::*;
-use crate::core::message::{AskId, Exit, Named, PermissionKind, PermissionOption, ToolKind, WireStatus};
+use crate::core::message::{
+    Answer, AskId, Command, Ending, Exit, Failure, FailureKind, Named, Opened, PermissionKind,
+    PermissionOption, Steering, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update, WireStatus,
+};
 use crate::core::tool_call::Status;
 
 fn session() -> Session {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -17,7 +17,29 @@ pub struct Text {
     end: usize,
 }
 
+/// A [`Text`] that is there as long as somebody holds it.
+pub struct WeakText {
+    whole: Weak<String>,
+    start: usize,
+    end: usize,
+}
+
+impl WeakText {
+    pub fn upgrade(&self) -> Option<Text> {
+        let whole = self.whole.upgrade()?;
+        Some(Text { whole, start: self.start, end: self.end })
+    }
+
+    pub fn is_held(&self) -> bool {
+        self.whole.strong_count() > 0
+    }
+}
+
 impl Text {
+    pub fn downgrade(&self) -> WeakText {
+        WeakText { whole: Arc::downgrade(&self.whole), start: self.start, end: self.end }
+    }
+
     /// The text without the newline that ends it, as a buffer's lines are.
     pub fn body(&self) -> Self {
         let end = if self.ends_with('\n') { self.end - 1 } else { self.end };
@@ -93,6 +115,15 @@ pub fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_weak_text_lasts_as_long_as_the_text() {
+        let text = Text::from("a\n").body();
+        let weak = text.downgrade();
+        assert_eq!(weak.upgrade(), Some("a".into()));
+        drop(text);
+        assert!(!weak.is_held() && weak.upgrade().is_none());
+    }
 
     #[test]
     fn the_body_of_a_text_lacks_one_newline_at_most() {

@@ -36,7 +36,7 @@ use crate::config::Config;
 use crate::core::message::{OptionKind, PermissionKind, SessionKey};
 use crate::core::session::{Phase, Session};
 use crate::nvim::app::App;
-use crate::nvim::editor::{Buf, Level};
+use crate::nvim::editor::Buf;
 use crate::nvim::{enter, images, picker, run, to_lua};
 
 /// Takes the user's options. The error has one line for each mistake.
@@ -354,16 +354,13 @@ impl App {
         then: impl FnOnce(&mut App, usize) -> Result<()> + 'static,
     ) -> Result<()> {
         let prompt = prompt.to_owned();
-        self.effects.push_back(Box::new(move |editor| {
-            let shown = picker::select(editor, &prompt, kind, items, move |index| {
+        self.attempt("the picker failed", move |editor| {
+            picker::select(editor, &prompt, kind, items, move |index| {
                 if let Some(index) = index {
                     run(move |app| then(app, index));
                 }
-            });
-            if let Err(error) = shown {
-                editor.notify(&format!("the picker failed: {error}"), Level::Error);
-            }
-        }));
+            })
+        });
         Ok(())
     }
 

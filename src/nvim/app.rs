@@ -10,6 +10,7 @@ mod conflicts;
 mod diffs;
 mod drawing;
 mod edits;
+pub mod effects;
 mod events;
 mod gone;
 mod landing;
@@ -35,8 +36,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use self::effects::Effect;
 use self::watching::Watching;
-use mlua::{Function, Result};
+use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
@@ -54,7 +56,7 @@ use crate::nvim::actions::queue::QueueList;
 use crate::nvim::actions::session_status;
 use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
-use crate::nvim::editor::{Buf, Editor, Level};
+use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
 use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
@@ -68,8 +70,6 @@ use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
 use crate::nvim::{Background, Start};
-
-pub type Effect = Box<dyn FnOnce(&Editor)>;
 
 pub struct App {
     pub editor: Rc<Editor>,
@@ -348,31 +348,6 @@ impl App {
             .map_or_else(|| "the agent".to_owned(), Session::name)
     }
 
-    // Effects.
-
-    /// A `User` autocommand, run once nothing here is being changed.
-    pub fn emit(&mut self, pattern: &'static str, key: SessionKey, mut data: Json) {
-        if let (Json::Object(data), Some(session)) = (&mut data, self.sessions.get(&key)) {
-            data.insert("session".into(), json!(key.0));
-            data.insert("agent".into(), json!(session.agent_name));
-        }
-        self.effects.push_back(Box::new(move |editor| {
-            if let Err(error) = emit(editor, pattern, &data) {
-                editor.notify(&format!("an autocommand for {pattern} failed: {error}"), Level::Error);
-            }
-        }));
-    }
-
-    /// Whether there are any `User` autocommands. What cannot be told counts as some.
-    pub fn has_listeners(&self) -> bool {
-        let any = || -> Result<bool> {
-            let events = self.editor.table([("event", self.editor.string("User")?)])?;
-            let all: mlua::Table = self.editor.api("nvim_get_autocmds", events)?;
-            Ok(all.raw_len() > 0)
-        };
-        any().unwrap_or(true)
-    }
-
     /// What `require("acp").status()` gives: the session used last comes first.
     pub fn status(&self, only: Option<SessionKey>) -> Json {
         let mut keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
@@ -416,16 +391,6 @@ impl App {
                 )
         })
     }
-}
-
-fn emit(editor: &Editor, pattern: &str, data: &Json) -> Result<()> {
-    let options = editor.table([
-        ("pattern", editor.string(pattern)?),
-        ("modeline", mlua::Value::Boolean(false)),
-        ("data", crate::nvim::to_lua(&editor.lua, data)?),
-    ])?;
-    let run: Function = editor.module("api")?.get("nvim_exec_autocmds")?;
-    run.call(("User", options))
 }
 
 fn command_line(launch: &Launch) -> String {

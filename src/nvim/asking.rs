@@ -12,9 +12,10 @@ use crate::core::message::{AskId, SessionKey};
 use crate::core::session::Wanted;
 use crate::core::transcript::cut_end;
 use crate::nvim::app::App;
+use crate::nvim::autocommands::on_mode_change;
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::keys::{Given, quiet_for};
-use crate::nvim::{later, on_mode_change, picker, run};
+use crate::nvim::{later, picker, run};
 
 /// A question does not come before the user has been quiet for so long: what they are typing is not meant
 /// for it. Shorter where one waits for the agent.
@@ -93,6 +94,13 @@ impl Asking {
 impl App {
     /// Puts the next question on the screen, if there is one and the user is not busy.
     pub fn ask_next(&mut self) {
+        let sign = self.ask_or_wait();
+        let done = self.editor.sign(sign.as_deref());
+        self.editor.complain(done);
+    }
+
+    /// The same; gives what is to be on the screen while the question waits.
+    fn ask_or_wait(&mut self) -> Option<String> {
         self.asking.retry = false;
         let waiting: Vec<(SessionKey, AskId)> = self
             .sessions
@@ -110,18 +118,19 @@ impl App {
             self.asking.since.entry(*ask).or_insert_with(Instant::now);
         }
         if self.asking.shown.is_some() {
-            return;
+            return None;
         }
-        let Some((key, ask)) = waiting.into_iter().find(|(_, ask)| !self.asking.was_put_off(*ask)) else {
-            return;
-        };
+        let (key, ask) = waiting.into_iter().find(|(_, ask)| !self.asking.was_put_off(*ask))?;
         if self.has_diffs_under_way(key) {
             // The change is seen before it is judged.
-            return;
+            return None;
         }
         let wait = match self.ready() {
-            Ready::Now => return self.put_up(key, ask),
-            Ready::After(_) if self.asking.pausing => return,
+            Ready::Now => {
+                self.put_up(key, ask);
+                return None;
+            }
+            Ready::After(_) if self.asking.pausing => return None,
             Ready::After(rest) => {
                 self.asking.pausing = true;
                 later(&self.editor.lua, rest, |app| {
@@ -132,15 +141,35 @@ impl App {
             }
             Ready::Not => {
                 self.tell_busy(key, ask);
-                match self.config.permission.open {
-                    OpenQuestions::Never => Ok(()),
-                    _ => on_mode_change(&self.editor),
-                }
+                // Never over somebody who types; but once they stop.
+                self.editor.complain(on_mode_change(&self.editor));
+                return self.waiting_sign(key, ask);
             }
         };
-        if let Err(error) = wait {
-            self.editor.notify(&error.to_string(), Level::Error);
+        self.editor.complain(wait);
+        None
+    }
+
+    /// What somebody sees who types elsewhere than in the chat: who waits, and how to answer.
+    fn waiting_sign(&self, key: SessionKey, ask: AskId) -> Option<String> {
+        let (mode, blocking) = self.editor.mode();
+        let typing = mode.starts_with(['i', 'R', 't']) && !blocking;
+        let chat = self.chats.get(&key)?;
+        let here = self.editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript);
+        if !typing || here || !self.config.notify {
+            return None;
         }
+        let how = match self.config.permission.open {
+            OpenQuestions::Never => ":Acp answer",
+            _ if mode.starts_with('t') => "leave the terminal to answer",
+            _ => "<Esc> to answer",
+        };
+        let prompt = self.permission_prompt(key, ask).or_else(|| {
+            let session = self.sessions.get(&key)?;
+            Some(format!("{} asks", session.name()))
+        })?;
+        let room = usize::from(self.editor.size().0).saturating_sub(how.len() + 8).max(20);
+        Some(format!("{} \u{b7} {how}", cut_end(&prompt, room)))
     }
 
     /// Somebody who does not see the chat's last lines, or types elsewhere, is told once that a question
@@ -165,7 +194,7 @@ impl App {
         // A message that is longer than the line would have Neovim wait for a key.
         let room = usize::from(self.editor.size().0).saturating_sub(how.len() + 24).max(20);
         let text = format!("{} ({how})", cut_end(&prompt, room));
-        self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+        self.advise(text, Level::Warn);
     }
 
     /// The answer that the key of this number gives in the chat, to the question under the cursor.
@@ -193,9 +222,7 @@ impl App {
             app.editor.notify(&text, Level::Info);
             Ok(())
         });
-        if let Err(error) = soon {
-            self.editor.notify(&error.to_string(), Level::Error);
-        }
+        self.editor.complain(soon);
     }
 
     /// A key in the chat answers.
@@ -250,9 +277,8 @@ impl App {
         picker: impl FnOnce(&Editor, Box<dyn FnOnce(Option<T>)>) -> Result<()> + 'static,
     ) {
         let shown = self.asking.show(ask);
-        if let Err(error) = self.draw_now() {
-            self.editor.notify(&error.to_string(), Level::Error);
-        }
+        let done = self.draw_now();
+        self.editor.complain(done);
         self.effects.push_back(Box::new(move |editor| {
             let answer = Box::new(move |answer: Option<T>| {
                 run(move |app| {

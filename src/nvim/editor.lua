@@ -2,6 +2,33 @@
 local api = vim.api
 local before_row = { right_gravity = false }
 
+-- Calls a function at each of these events in a buffer, in place of those the group had.
+local function listen(name, buf, callbacks)
+  local group = api.nvim_create_augroup(name, { clear = true })
+  for event, callback in pairs(callbacks) do
+    api.nvim_create_autocmd(event, {
+      group = group,
+      buffer = buf,
+      callback = function()
+        callback()
+      end,
+    })
+  end
+end
+
+-- Has Neovim compare a buffer with its file, and do what it would ask about else: "reload", or nothing for "".
+local function check_time(buf, choice)
+  local answer = api.nvim_create_autocmd("FileChangedShell", {
+    buffer = buf,
+    callback = function()
+      vim.v.fcs_choice = choice
+    end,
+  })
+  local ok, err = pcall(vim.cmd, "silent checktime " .. buf)
+  api.nvim_del_autocmd(answer)
+  return ok, err
+end
+
 return {
   -- Sets many extmarks. `marks` is a flat list: row, column, options, row, column, options, ...
   paint = function(buf, ns, marks)
@@ -63,14 +90,7 @@ return {
       end)
       return
     end
-    local answer = api.nvim_create_autocmd("FileChangedShell", {
-      buffer = buf,
-      callback = function()
-        vim.v.fcs_choice = "reload"
-      end,
-    })
-    local ok, err = pcall(vim.cmd, "silent checktime " .. buf)
-    api.nvim_del_autocmd(answer)
+    local ok, err = check_time(buf, "reload")
     if not ok then
       error(err, 0)
     end
@@ -140,17 +160,10 @@ return {
   -- as modified, it does not compare the two itself.
   acknowledge = function(buf, is_clean, is_new)
     vim.bo[buf].modified = true
-    local answer = api.nvim_create_autocmd("FileChangedShell", {
-      buffer = buf,
-      callback = function()
-        vim.v.fcs_choice = ""
-      end,
-    })
     local ok, err = true, nil
     if not is_new then
-      ok, err = pcall(vim.cmd, "silent checktime " .. buf)
+      ok, err = check_time(buf, "")
     end
-    api.nvim_del_autocmd(answer)
     if is_clean then
       vim.bo[buf].modified = false
     end
@@ -323,16 +336,10 @@ return {
 
   -- Calls a function when the user has changed a buffer; without one, no more.
   when_typed = function(buf, callback)
-    local group = api.nvim_create_augroup("acp.split." .. buf, { clear = true })
-    if callback and api.nvim_buf_is_valid(buf) then
-      api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
-        group = group,
-        buffer = buf,
-        callback = function()
-          callback()
-        end,
-      })
-    end
+    local typed = callback
+      and api.nvim_buf_is_valid(buf)
+      and { TextChanged = callback, TextChangedI = callback }
+    listen("acp.split." .. buf, buf, typed or {})
   end,
 
   -- Runs an Ex command in a window without going there.
@@ -351,16 +358,7 @@ return {
     vim.keymap.set("n", "I", function()
       return api.nvim_get_current_line():find("^  %+ ") and "4|a" or "I"
     end, { buffer = buf, expr = true, desc = "acp: insert at the beginning of the line" })
-    local group = api.nvim_create_augroup("acp.page." .. buf, { clear = true })
-    for event, callback in pairs({ BufWriteCmd = written, BufReadCmd = read }) do
-      api.nvim_create_autocmd(event, {
-        group = group,
-        buffer = buf,
-        callback = function()
-          callback()
-        end,
-      })
-    end
+    listen("acp.page." .. buf, buf, { BufWriteCmd = written, BufReadCmd = read })
   end,
 
   -- Runs an Ex command with `buf` as the current buffer.

@@ -70,12 +70,15 @@ pub struct Editor {
     in_buffer: Function,
     run_in_terminal: Function,
     take_from_disk: Function,
+    notify: Function,
+    sign: Function,
 }
 
 impl Editor {
     pub fn new(lua: &Lua) -> Result<Self> {
         let vim: Table = lua.globals().get("vim")?;
         let helpers: Table = lua.load(include_str!("editor.lua")).set_name("=acp/editor").eval()?;
+        let tell: Table = lua.globals().get::<Function>("require")?.call("acp.tell")?;
         Ok(Self {
             lua: lua.clone(),
             api: vim.get("api")?,
@@ -88,6 +91,8 @@ impl Editor {
             in_buffer: helpers.get("in_buffer")?,
             run_in_terminal: helpers.get("run_in_terminal")?,
             take_from_disk: helpers.get("take_from_disk")?,
+            notify: tell.get("notify")?,
+            sign: tell.get("sign")?,
             helpers,
         })
     }
@@ -447,16 +452,24 @@ impl Editor {
         }
     }
 
-    /// Tells the user; never more than one line, since more would hold the editor at a prompt.
+    /// Tells the user; never so that Neovim waits for a key.
     pub fn notify(&self, text: &str, level: Level) {
         let line = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-        let sent = || -> Result<()> {
-            let notify: Function = self.vim.get("notify")?;
-            let options = self.table([("title", self.string("acp")?)])?;
-            notify.call((format!("acp: {line}"), level as i64, options))
-        };
+        let sent = self.notify.call::<()>((line, level as i64));
         // There is no other way left to tell.
-        let _ = sent();
+        let _ = sent;
+    }
+
+    /// Has a line stay on the screen while the user types, until it is taken back.
+    pub fn sign(&self, text: Option<&str>) -> Result<()> {
+        self.sign.call(text)
+    }
+
+    /// Tells the user what has failed, if it has.
+    pub fn complain(&self, done: Result<()>) {
+        if let Err(error) = done {
+            self.notify(&error.to_string(), Level::Error);
+        }
     }
 
     /// Draws what changed while Neovim waits for a key on the command line, where it would not by

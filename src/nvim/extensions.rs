@@ -69,12 +69,9 @@ impl App {
     /// An agent tells something.
     pub fn told(&mut self, session: Option<SessionKey>, method: String, params: Json) {
         let Some(handler) = self.extensions.notifications.get(&method).cloned() else { return };
-        self.effects.push_back(Box::new(move |editor| {
-            if let Err(error) = call::<Value>(editor, &handler, session, &params) {
-                let why = brief(&error);
-                editor.notify(&format!("the handler for {method} failed: {why}"), Level::Error);
-            }
-        }));
+        self.attempt(format!("the handler for {method} failed"), move |editor| {
+            call::<Value>(editor, &handler, session, &params).map(drop).map_err(|error| brief(&error))
+        });
     }
 }
 

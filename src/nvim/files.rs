@@ -4,6 +4,7 @@
 
 pub mod applying;
 pub mod reading;
+pub mod texts;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use mlua::{Result, Value};
 
 use self::reading::Snapshot;
+use self::texts::Texts;
 use crate::core::changes::TextEdit;
 use crate::core::checkpoint;
 use crate::core::entry::EntryId;
@@ -26,6 +28,7 @@ pub struct Files {
     /// What each agent last saw of a file, as its text with `\n` for line ends.
     seen: HashMap<(SessionKey, PathBuf), Text>,
     queues: HashMap<PathBuf, Queue>,
+    pub texts: Texts,
 }
 
 /// A file that a buffer holds.

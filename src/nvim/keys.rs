@@ -22,6 +22,9 @@ const INTERRUPT: &[u8] = b"\x03";
 /// How keys begin that nobody types (`K_SPECIAL`, `KS_EXTRA`).
 const INTERNAL: &[u8] = b"\x80\xfd";
 
+/// How the presses of the mouse's buttons end as keys; what is before it says how many, and which keys are held.
+const PRESSES: [&str; 3] = ["<LeftMouse>", "<MiddleMouse>", "<RightMouse>"];
+
 pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Result<()> {
     let keymap: Table = editor.module("keymap")?;
     let set: Function = keymap.get("set")?;
@@ -90,6 +93,13 @@ pub struct Given {
 
 thread_local! {
     static LAST_KEY: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// The buffer that the user was in when the mouse was pressed.
+    static PRESSED_FROM: Cell<Option<Buf>> = const { Cell::new(None) };
+}
+
+/// Where the user was before the last click, which may have brought them elsewhere.
+pub fn clicked_from() -> Option<Buf> {
+    PRESSED_FROM.get()
 }
 
 /// For how long no key has been typed.
@@ -97,16 +107,26 @@ pub fn quiet_for() -> Duration {
     LAST_KEY.get().map_or(Duration::MAX, |at| at.elapsed())
 }
 
-/// Has `<C-c>` do in a chat what it is mapped to, also when it comes while Neovim is busy. It is an
-/// interrupt then, which Neovim hands out as a key after the mappings had their turn.
-pub fn catch_interrupts(editor: &Editor) -> Result<()> {
+/// Hears each key: when the last one came, and from where the mouse was pressed. Has `<C-c>` do in a chat
+/// what it is mapped to, also when it comes while Neovim is busy. It is an interrupt then, which Neovim
+/// hands out as a key after the mappings had their turn.
+pub fn listen(editor: &Editor) -> Result<()> {
     let vim: Table = editor.lua.globals().get("vim")?;
     let listen: Function = vim.get("on_key")?;
     // One interrupt may be heard twice: as what ends insert mode, and as what ends all that waits.
     let heard = Rc::new(Cell::new(false));
     // Whoever fails in here is never called again. To swallow the key would have Neovim hand it out
     // anew for ever.
+    let mut presses = Vec::new();
+    for name in PRESSES {
+        let code: LuaString = editor.api("nvim_replace_termcodes", (name, true, true, true))?;
+        presses.push(code.as_bytes().to_vec());
+    }
+    let here: Function = editor.module("api")?.get("nvim_get_current_buf")?;
     let hear = editor.lua.create_function(move |lua, key: LuaString| {
+        if presses.iter().any(|press| key.as_bytes().ends_with(press)) {
+            PRESSED_FROM.set(here.call(()).ok());
+        }
         // What Neovim tells itself comes as keys, too.
         if !key.as_bytes().starts_with(INTERNAL) {
             LAST_KEY.set(Some(Instant::now()));

@@ -5,6 +5,7 @@
 mod actions;
 mod app;
 mod asking;
+mod autocommands;
 mod chat;
 mod editor;
 mod elicit;
@@ -39,7 +40,7 @@ use std::time::{Duration, Instant};
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table};
 
 use self::app::App;
-use self::editor::{Buf, Editor, Level, Win};
+use self::editor::{Editor, Level};
 use self::frames::Frames;
 use self::terminal::Key;
 use self::timer::Timer;
@@ -140,111 +141,8 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     let app = App::new(editor.clone(), mailbox, background, frames, tick, demo.map(PathBuf::from))?;
     APP.set(Some(app));
     groups::define(&editor)?;
-    keys::catch_interrupts(&editor)?;
-    watch(&editor)
-}
-
-/// The autocommands that keep the app's picture of the editor right.
-fn watch(editor: &Editor) -> Result<()> {
-    let group: i64 =
-        editor.api("nvim_create_augroup", ("acp", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
-    let on = |events: &[&str], run: fn(&mut App, Buf) -> Result<()>| -> Result<()> {
-        let callback = editor.lua.create_function(move |_, event: Table| {
-            let buf: Buf = event.get("buf")?;
-            self::run(move |app| run(app, buf));
-            Ok(())
-        })?;
-        let options = editor
-            .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
-        editor.api::<mlua::Value>("nvim_create_autocmd", (events.to_vec(), options)).map(drop)
-    };
-    on(&["BufReadPost"], App::buffer_read)?;
-    on(&["BufNewFile", "BufFilePost"], App::buffer_loaded)?;
-    on(&["BufUnload"], App::buffer_unloaded)?;
-    on(&["BufModifiedSet"], App::buffer_modified)?;
-    on(&["BufWritePost"], App::buffer_saved)?;
-    on(&["BufWinEnter"], App::buffer_shown)?;
-    on(&["BufEnter"], App::buffer_entered)?;
-    on(&["BufEnter"], App::buffer_visited)?;
-    on(&["WinResized", "VimResized"], |app, _| app.resized())?;
-    on(&["FocusLost"], |app, _| {
-        app.signals.away = true;
-        Ok(())
-    })?;
-    on(&["FocusGained"], |app, _| {
-        app.signals.away = false;
-        Ok(())
-    })?;
-    on(&["QuitPre"], |app, _| app.quitting())?;
-    on_window_closed(editor, group)?;
-    on_look(editor, group)?;
-    on(&["ColorScheme"], |app, _| groups::define(&app.editor))?;
-    on_background_set(editor, group)
-}
-
-/// Without a colour scheme another 'background' comes without the event of one.
-fn on_background_set(editor: &Editor, group: i64) -> Result<()> {
-    let callback = editor.lua.create_function(|_, _: mlua::Value| {
-        run(|app| groups::define(&app.editor));
-        Ok(())
-    })?;
-    let options = editor.table([
-        ("group", mlua::Value::Integer(group)),
-        ("pattern", editor.string("background")?),
-        ("callback", mlua::Value::Function(callback)),
-    ])?;
-    editor.api::<mlua::Value>("nvim_create_autocmd", ("OptionSet", options)).map(drop)
-}
-
-/// Tells of a window that is about to be closed; an autocommand's `match` is its id then.
-fn on_window_closed(editor: &Editor, group: i64) -> Result<()> {
-    let callback = editor.lua.create_function(|_, event: Table| {
-        let id: String = event.get("match")?;
-        if let Ok(id) = id.parse() {
-            run(move |app| app.window_closing(Win(id)));
-        }
-        Ok(())
-    })?;
-    let options = editor
-        .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
-    editor.api::<mlua::Value>("nvim_create_autocmd", ("WinClosed", options)).map(drop)
-}
-
-/// Tells that lines may look otherwise in a buffer: that they have other tabs, or wrap now.
-fn on_look(editor: &Editor, group: i64) -> Result<()> {
-    let callback = editor.lua.create_function(|_, _: mlua::Value| {
-        run(|app| {
-            app.looks_changed();
-            Ok(())
-        });
-        Ok(())
-    })?;
-    let options = editor.table([
-        ("group", mlua::Value::Integer(group)),
-        (
-            "pattern",
-            editor
-                .lua
-                .create_sequence_from(["tabstop", "list", "listchars", "wrap", "number"])
-                .map(mlua::Value::Table)?,
-        ),
-        ("callback", mlua::Value::Function(callback)),
-    ])?;
-    editor.api::<mlua::Value>("nvim_create_autocmd", ("OptionSet", options)).map(drop)
-}
-
-/// Has the app told of what the user does, once there is somebody to follow.
-fn watch_user(editor: &Editor) -> Result<()> {
-    let group: i64 = editor
-        .api("nvim_create_augroup", ("acp.follow", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
-    let callback = editor.lua.create_function(|_, _: mlua::Value| {
-        run(App::user_acted);
-        Ok(())
-    })?;
-    let options = editor
-        .table([("group", mlua::Value::Integer(group)), ("callback", mlua::Value::Function(callback))])?;
-    let events = vec!["CursorMoved", "CursorMovedI", "ModeChanged", "WinEnter", "CmdwinLeave"];
-    editor.api::<mlua::Value>("nvim_create_autocmd", (events, options)).map(drop)
+    keys::listen(&editor)?;
+    autocommands::watch(&editor)
 }
 
 /// A timer for when there is more to show of where the agents are.
@@ -394,7 +292,7 @@ fn settle() {
 
 enum Next {
     Done(Result<()>),
-    Effect(app::Effect),
+    Effect(app::effects::Effect),
 }
 
 /// Plain data for Lua: what is absent is absent, since Neovim takes no `null` of a library's.
@@ -438,24 +336,4 @@ fn later(lua: &Lua, after: Duration, work: impl FnOnce(&mut App) -> Result<()> +
     let vim: Table = lua.globals().get("vim")?;
     let defer: Function = vim.get("defer_fn")?;
     defer.call::<mlua::Value>((callback, after.as_millis() as u64)).map(drop)
-}
-
-/// Tries to ask again once the user may have stopped typing.
-fn on_mode_change(editor: &Editor) -> Result<()> {
-    let group: i64 = editor
-        .api("nvim_create_augroup", ("acp.ask", editor.table([("clear", mlua::Value::Boolean(true))])?))?;
-    let callback = editor.lua.create_function(|lua, _: mlua::Value| {
-        // The mode is still changing: look again when it has settled.
-        later(lua, Duration::from_millis(1), |app| {
-            app.asking.retry = true;
-            Ok(())
-        })
-    })?;
-    let options = editor.table([
-        ("group", mlua::Value::Integer(group)),
-        ("once", mlua::Value::Boolean(true)),
-        ("callback", mlua::Value::Function(callback)),
-    ])?;
-    let events = vec!["ModeChanged", "WinEnter", "CmdwinLeave"];
-    editor.api::<mlua::Value>("nvim_create_autocmd", (events, options)).map(drop)
 }

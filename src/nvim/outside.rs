@@ -117,10 +117,6 @@ impl App {
         };
         format!("{} in {}  ({until})", doing(allowed.access), allowed.path.display())
     }
-
-    pub fn advise(&mut self, text: String, level: Level) {
-        self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
-    }
 }
 
 fn verb(access: Access) -> &'static str {

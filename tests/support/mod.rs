@@ -6,6 +6,7 @@ pub mod grid;
 pub mod process;
 pub mod project;
 mod rpc;
+pub mod screens;
 pub mod script;
 pub mod source;
 
@@ -201,12 +202,7 @@ impl Nvim {
 
     /// Compares the screen with `tests/screens/{name}.snap`; `INSTA_UPDATE=always` writes it anew.
     pub fn assert_screen(&mut self, name: &str) {
-        let mut settings = insta::Settings::clone_current();
-        settings.set_snapshot_path("../screens");
-        settings.set_prepend_module_to_snapshot(false);
-        settings.set_omit_expression(true);
-        let screen = self.screen();
-        settings.bind(|| insta::assert_snapshot!(name, screen));
+        screens::assert_looks(name, &self.screen());
     }
 
     /// The screen with the highlight groups of each run of text: `{Group:text}`.
@@ -244,6 +240,12 @@ impl Nvim {
     pub fn messages(&mut self) -> String {
         let code = "return vim.api.nvim_exec2('messages', { output = true }).output";
         self.exec_lua(code, []).as_str().expect("a text in UTF-8").to_owned()
+    }
+
+    /// Keeps what is told by `vim.notify()` from now on, in `_G.said`, instead of showing it.
+    #[track_caller]
+    pub fn listen(&mut self) {
+        self.exec_lua("_G.said = {}; vim.notify = function(text) table.insert(_G.said, text) end", []);
     }
 
     /// Works while Neovim is blocked.

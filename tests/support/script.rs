@@ -1,6 +1,8 @@
 //! Scripted agents for the editor's tests: the first steps that each of them plays, the usual ones
 //! after that, and a Neovim whose chat runs one. The record is what the agent was sent, line by line.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::project::TempProject;
@@ -31,6 +33,24 @@ pub fn opened_with(mut answer: Value) -> Vec<Value> {
     ]
 }
 
+/// The same, and what is played after it.
+pub fn steps(parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut all = opened();
+    all.extend(parts);
+    all
+}
+
+/// The steps of an agent that says at the start what it can do, and how to log in.
+pub fn initialized(capabilities: Value, methods: Value) -> Vec<Value> {
+    let answer = json!({
+        "protocolVersion": 1,
+        "agentInfo": { "name": "fake", "title": "Fake", "version": "1.0" },
+        "agentCapabilities": capabilities,
+        "authMethods": methods,
+    });
+    vec![json!({ "expect": "initialize" }), json!({ "reply": "initialize", "result": answer })]
+}
+
 /// A `session/update` of the session `s1`.
 pub fn update(update: Value) -> Value {
     json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": update } } })
@@ -45,6 +65,31 @@ pub fn says(text: &str) -> Value {
 pub fn asks(id: &str, method: &str, mut params: Value) -> Value {
     params["sessionId"] = "s1".into();
     json!({ "send": { "id": id, "method": method, "params": params } })
+}
+
+/// Holds the agent until its request of this id is answered.
+pub fn answered(id: &str) -> Value {
+    json!({ "expect_reply": id, "to": id })
+}
+
+/// The agent makes a request, and waits for its answer.
+pub fn awaits(id: &str, method: &str, params: Value) -> [Value; 2] {
+    [asks(id, method, params), answered(id)]
+}
+
+/// The agent writes a file of the project through the client.
+pub fn writes(path: &str, content: &str) -> [Value; 2] {
+    awaits("w", "fs/write_text_file", json!({ "path": format!("$PROJECT/{path}"), "content": content }))
+}
+
+/// The agent asks whether it may do something; the answers are `Allow`, `Always allow` and `Reject`.
+pub fn permission(id: &str, call: Value) -> Value {
+    let options = json!([
+        { "optionId": "a", "name": "Allow", "kind": "allow_once" },
+        { "optionId": "aa", "name": "Always allow", "kind": "allow_always" },
+        { "optionId": "r", "name": "Reject", "kind": "reject_once" },
+    ]);
+    asks(id, "session/request_permission", json!({ "toolCall": call, "options": options }))
 }
 
 pub fn prompt() -> Value {
@@ -66,17 +111,32 @@ impl Scripted {
         let project = TempProject::new(files);
         let text = Value::Array(steps).to_string().replace("$PROJECT", &project.path().to_string_lossy());
         project.write(".agent/script.json", &text);
-        let mut nvim = Nvim::start(Options {
+        let nvim = Nvim::start(Options {
             columns,
             rows,
             cwd: Some(project.path().to_owned()),
             ..Options::default()
         });
-        let script = project.file(".agent/script.json");
-        let record = project.file(".agent/record.jsonl");
-        let path = |path: &std::path::Path| path.to_str().expect("a path in UTF-8").to_owned();
-        nvim.setup_agent("fake", demo_agent(), &["--script", &path(&script), "--record", &path(&record)]);
-        Self { project, nvim }
+        let mut chat = Self { project, nvim };
+        chat.configure("");
+        chat
+    }
+
+    /// Sets the user's options: what stands between the braces of `setup({ .. })`, beside the agent.
+    #[track_caller]
+    pub fn configure(&mut self, options: &str) {
+        let code = format!(
+            "local command, script, record = ...
+             local options = {{ {options} }}
+             local fake = {{ command = command, args = {{ '--script', script, '--record', record }} }}
+             options.agents = vim.tbl_extend('keep', options.agents or {{}}, {{ fake = fake }})
+             options.default_agent = options.default_agent or 'fake'
+             require('acp').setup(options)"
+        );
+        let path = |path: &Path| path.to_str().expect("a path in UTF-8").into();
+        let (script, record) =
+            (self.project.file(".agent/script.json"), self.project.file(".agent/record.jsonl"));
+        self.nvim.exec_lua(&code, [path(demo_agent()), path(&script), path(&record)]);
     }
 
     /// Opens the chat and waits until the agent's session is there.

@@ -29,7 +29,7 @@ impl App {
         let name = self.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
         if changed.is_empty() {
             let text = format!("{name} has changed no files in this session");
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+            self.advise(text, Level::Info);
             return Ok(());
         }
         if args.bang || args.first() == Some("quickfix") {

@@ -45,7 +45,7 @@ impl App {
             let records =
                 if broken == 1 { "1 checkpoint".to_owned() } else { format!("{broken} checkpoints") };
             let text = format!("{records} can't be read in full; what can be is shown");
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+            self.advise(text, Level::Warn);
         }
         if shown.is_empty() {
             return fail("there is no checkpoint yet: no agent has changed a file of this project");

@@ -49,9 +49,7 @@ impl App {
         if let Err(error) = written {
             return fail(format!("couldn't export: {}", crate::nvim::files::brief(&error)));
         }
-        self.effects.push_back(Box::new(move |editor| {
-            editor.notify(&format!("exported to {path}"), Level::Info);
-        }));
+        self.advise(format!("exported to {path}"), Level::Info);
         Ok(())
     }
 }

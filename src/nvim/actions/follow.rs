@@ -48,7 +48,7 @@ impl App {
                 return fail(format!("follow takes on, off, toggle, resume, pin or unpin, not {other:?}"));
             }
         };
-        self.effects.push_back(Box::new(move |editor| editor.notify(text, Level::Info)));
+        self.advise(text, Level::Info);
         let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
         keys.into_iter().try_for_each(|key| self.update_bar(key))
     }

@@ -249,16 +249,13 @@ impl App {
         let before =
             self.reviews.comments.iter().find(|comment| is_here(comment)).map(|comment| comment.text.clone());
         let About::Hunk { path, hunk, .. } = self.panel_about()? else { return Ok(()) };
-        self.effects.push_back(Box::new(move |editor| {
-            let typed = picker::input(editor, "Comment", &before.unwrap_or_default(), move |text| {
+        self.attempt("the comment could not be typed", move |editor| {
+            picker::input(editor, "Comment", &before.unwrap_or_default(), move |text| {
                 if let Some(text) = text {
                     run(move |app| app.commented(path, hunk, text));
                 }
-            });
-            if let Err(error) = typed {
-                editor.notify(&format!("the comment could not be typed: {error}"), Level::Error);
-            }
-        }));
+            })
+        });
         Ok(())
     }
 
@@ -298,9 +295,7 @@ impl App {
         let name = self.sessions.get(&key).map(crate::core::session::Session::name).unwrap_or_default();
         let count = comments.len();
         let what = if count == 1 { "comment" } else { "comments" };
-        self.effects.push_back(Box::new(move |editor| {
-            editor.notify(&format!("sent {count} {what} to {name}"), Level::Info)
-        }));
+        self.advise(format!("sent {count} {what} to {name}"), Level::Info);
         self.draw_panel()?;
         self.frame_due()
     }

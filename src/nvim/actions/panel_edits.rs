@@ -78,7 +78,7 @@ impl App {
         self.draw_reviews()?;
         if count > 0 {
             let text = format!("changed {count} {}", if count == 1 { "hunk" } else { "hunks" });
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+            self.advise(text, Level::Info);
         }
         Ok(())
     }

@@ -59,7 +59,7 @@ impl App {
         self.editor.command(&format!("silent {first},{last}yank {register}"))?;
         let count = block.len();
         let text = if count == 1 { "1 line yanked".to_owned() } else { format!("{count} lines yanked") };
-        self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+        self.advise(text, Level::Info);
         Ok(())
     }
 

@@ -208,7 +208,7 @@ impl App {
             let what = if verdict == Verdict::Keep { "kept" } else { "undid" };
             let files = if files == 1 { String::new() } else { format!(" in {files} files") };
             let text = format!("{what} {hunks} hunks{files}");
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+            self.advise(text, Level::Info);
         }
         Ok(())
     }

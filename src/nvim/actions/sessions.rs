@@ -121,12 +121,9 @@ impl App {
                     })
                 })
                 .collect();
-            app.effects.push_back(Box::new(move |editor| {
-                let told = crate::nvim::to_lua(&editor.lua, &list).and_then(|list| then.call::<()>(list));
-                if let Err(error) = told {
-                    editor.notify(&format!("a function for sessions() failed: {error}"), Level::Error);
-                }
-            }));
+            app.attempt("a function for sessions() failed", move |editor| {
+                then.call::<()>(crate::nvim::to_lua(&editor.lua, &list)?)
+            });
             Ok(())
         })
     }

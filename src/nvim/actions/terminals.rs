@@ -119,7 +119,7 @@ impl App {
             // A longer message would hold the editor at a prompt.
             let command = cut_middle(&one_line(title), 30);
             let text = format!("the output of {command} names no place in a file");
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+            self.advise(text, Level::Info);
             return Ok(());
         }
         let lua = &self.editor.lua;

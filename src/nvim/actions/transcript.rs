@@ -10,8 +10,8 @@ use crate::core::message::{Picture, PicturePlace, SessionKey, TerminalId};
 use crate::core::transcript::reading::{Reference, reference_at};
 use crate::nvim::app::App;
 use crate::nvim::chat::Fold;
-use crate::nvim::editor::Level;
 use crate::nvim::follow;
+use crate::nvim::keys::clicked_from;
 
 impl App {
     pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
@@ -50,6 +50,10 @@ impl App {
     pub(super) fn click(&mut self, key: SessionKey) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
         let Some(win) = chat.window(&self.editor) else { return Ok(()) };
+        // Who was elsewhere wanted to come here, no more. The prompt belongs to the chat.
+        if !clicked_from().is_some_and(|buf| buf == chat.transcript || buf == chat.prompt) {
+            return Ok(());
+        }
         let mouse: Table = self.editor.func("getmousepos", ())?;
         let (clicked, line, column): (i64, usize, usize) =
             (mouse.get("winid")?, mouse.get("line")?, mouse.get("column")?);
@@ -181,11 +185,7 @@ impl App {
             }
             PicturePlace::File(path) => path.to_string_lossy().into_owned(),
         };
-        self.effects.push_back(Box::new(move |editor| {
-            if let Err(error) = editor.open_outside(&what) {
-                editor.notify(&format!("couldn't open the image: {error}"), Level::Error);
-            }
-        }));
+        self.attempt("couldn't open the image", move |editor| editor.open_outside(&what));
         Ok(())
     }
 

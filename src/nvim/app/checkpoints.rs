@@ -186,7 +186,7 @@ impl App {
     }
 
     fn say(&mut self, text: String, level: Level) {
-        self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
+        self.advise(text, level);
     }
 
     /// Puts files back. Asks when others have changed them since the session has.

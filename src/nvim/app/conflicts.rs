@@ -134,9 +134,8 @@ impl App {
             _ => "Refuse the write",
         };
         choices.push((leave.to_owned(), Choice::Leave));
-        if let Err(error) = self.show_in_window(buf) {
-            self.editor.notify(&error.to_string(), Level::Error);
-        }
+        let done = self.show_in_window(buf);
+        self.editor.complain(done);
         let items = choices.iter().map(|(item, _)| item.clone()).collect();
         self.ask_to_choose(ask, "acp_conflict", prompt, items, move |app, index| {
             match index.and_then(|index| choices.get(index)).map(|(_, choice)| *choice) {

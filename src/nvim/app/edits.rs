@@ -342,7 +342,7 @@ impl App {
     }
 
     fn read_slice(&mut self, mut job: Box<FileJob>, mut reading: Reading) -> Result<()> {
-        match reading.go_on(&self.editor)? {
+        match reading.go_on(&self.editor, &mut self.files.texts)? {
             Some(snapshot) => {
                 job.ours = snapshot;
                 self.read(job)
@@ -372,7 +372,7 @@ impl App {
         if !self.editor.buf_is_loaded(buf) {
             return then(self, None);
         }
-        match reading.go_on(&self.editor) {
+        match reading.go_on(&self.editor, &mut self.files.texts) {
             Ok(Some(snapshot)) => then(self, Some(snapshot)),
             Ok(None) => later(&self.editor.lua, PAUSE, move |app| app.go_on_reading(reading, buf, then)),
             Err(_) => then(self, None),
@@ -524,8 +524,8 @@ impl App {
                     job.lines_before = self.editor.line_count(job.buf)?;
                 }
                 let saves = job.was_clean || self.config.files.save == Save::Always;
-                if saves && !job.task.is_take() && self.is_stale(&job) {
-                    // Written by somebody else just now.
+                if (saves || job.task.is_take()) && self.is_stale(&job) {
+                    // Written by somebody else just now; or, if it is to be taken, by the user.
                     job.tries += 1;
                     return if job.tries < TRIES { self.examine(job) } else { self.give_up(&job) };
                 }
@@ -548,7 +548,7 @@ impl App {
     fn merge_now(&mut self, job: &mut FileJob) -> Result<Option<Reconciled>> {
         let mut reading = Reading::of(job.buf);
         job.ours = loop {
-            if let Some(snapshot) = reading.go_on(&self.editor)? {
+            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.files.texts)? {
                 break snapshot;
             }
         };

@@ -158,7 +158,7 @@ impl App {
             Event::Recalled { job, kept } => self.recalled(job, kept)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::RecordFailed { text } => {
-                self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+                self.advise(text, Level::Warn);
             }
             Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
             Event::Exited { agent, why } => {

@@ -7,7 +7,7 @@ use mlua::{Result, Value};
 
 use super::App;
 use crate::core::message::Severity;
-use crate::nvim::editor::{Buf, Level, Win};
+use crate::nvim::editor::{Buf, Win};
 use crate::nvim::files::{FileJob, Gone};
 use crate::nvim::follow;
 
@@ -100,23 +100,18 @@ impl App {
                 return Ok(());
             }
             match (choices[index].1, gone) {
-                (Choice::WriteBack, _) => app.do_outside("write_back", buf),
-                (Choice::Drop, _) => app.do_outside("drop_buffer", buf),
+                (Choice::WriteBack, _) => app.attempt("couldn't write the file again", move |editor| {
+                    editor.helper::<()>("write_back", buf)
+                }),
+                (Choice::Drop, _) => app.attempt("couldn't drop the buffer", move |editor| {
+                    editor.helper::<()>("drop_buffer", buf)
+                }),
                 (Choice::OpenNew, Gone::Renamed(to)) => return app.open_renamed(buf, &to),
                 (Choice::OpenNew | Choice::Leave, _) => {}
             }
             Ok(())
         })?;
         Ok(true)
-    }
-
-    /// Runs what sets off autocommands when nothing of ours is held any more.
-    fn do_outside(&mut self, helper: &'static str, buf: Buf) {
-        self.effects.push_back(Box::new(move |editor| {
-            if let Err(error) = editor.helper::<()>(helper, buf) {
-                editor.notify(&error.to_string(), Level::Error);
-            }
-        }));
     }
 
     /// The windows go on with the new file, each at its place; the old buffer keeps what was typed.

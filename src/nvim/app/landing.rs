@@ -13,8 +13,11 @@ use crate::core::checkpoint::Held;
 use crate::core::entry::EntryId;
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp};
+use crate::core::reconcile::body;
+use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::files::reading::{Reading, as_lines};
+use crate::nvim::files::reading::{Reading, Snapshot, as_lines};
+use crate::nvim::files::texts::Texts;
 use crate::nvim::files::{FileJob, Landing, Task, as_held, canonical, is_modified, save};
 
 /// How many entries back a tool call is looked for.
@@ -22,7 +25,9 @@ const RECENT: usize = 64;
 
 impl App {
     pub(super) fn landed(&mut self, job: Box<FileJob>, landing: Landing) -> Result<()> {
+        let tick = self.editor.changedtick(job.buf)?;
         self.set_end_of_file(job.buf, &landing.text)?;
+        self.keep_landed(job.buf, tick, &landing.text)?;
         match &job.task {
             Task::Write { .. } => self.landed_write(&job, landing)?,
             Task::Take { .. } => self.landed_take(&job, landing)?,
@@ -40,6 +45,21 @@ impl App {
             // Saving would add the line break that the text does not have.
             self.editor.set_buf_option(buf, "fixendofline", false)?;
         }
+        Ok(())
+    }
+
+    /// What was put into a buffer need not be read out of it again.
+    fn keep_landed(&mut self, buf: Buf, tick: u64, text: &Text) -> Result<()> {
+        // An empty text and one empty line look the same in a buffer.
+        if body(text).is_empty() {
+            return Ok(());
+        }
+        let snapshot = Snapshot { tick, text: text.clone() };
+        self.files.texts.keep(buf, text.ends_with('\n'), &snapshot);
+        debug_assert!({
+            let read = Reading::of(buf).go_on(&self.editor, &mut Texts::default())?;
+            read.is_none_or(|read| read.text == snapshot.text)
+        });
         Ok(())
     }
 
@@ -66,7 +86,7 @@ impl App {
             if formats && self.editor.changedtick(job.buf)? != tick {
                 let mut reading = Reading::of(job.buf);
                 after = loop {
-                    if let Some(snapshot) = reading.go_on(&self.editor)? {
+                    if let Some(snapshot) = reading.go_on(&self.editor, &mut self.files.texts)? {
                         break snapshot.text;
                     }
                 };

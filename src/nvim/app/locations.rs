@@ -15,7 +15,7 @@ use crate::nvim::editor::{Editor, Level, Win};
 use crate::nvim::files::brief;
 use crate::nvim::follow::{self, Pause, Tag, Target};
 use crate::nvim::timer::Timer;
-use crate::nvim::{follow_timer, run};
+use crate::nvim::{autocommands, follow_timer, run};
 
 /// What the user's function wants.
 enum Choice {
@@ -103,7 +103,7 @@ impl App {
         if std::mem::replace(&mut self.follow.watching, true) {
             return Ok(());
         }
-        crate::nvim::watch_user(&self.editor)
+        autocommands::watch_user(&self.editor)
     }
 
     /// The turn is over, or its agent is gone.
@@ -209,7 +209,7 @@ impl App {
     fn tell_once(&mut self, why: String) {
         if !std::mem::replace(&mut self.follow.told, true) {
             let text = format!("follow.window failed: {why}; the usual window follows instead");
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Error)));
+            self.advise(text, Level::Error);
         }
     }
 

@@ -164,20 +164,15 @@ impl App {
                 self.place_adopted(&folder)?;
             }
             Event::Found { search, files } => {
-                self.effects.push_back(Box::new(move |editor| {
-                    let tell = || -> Result<()> {
-                        let require: mlua::Function = editor.lua.globals().get("require")?;
-                        let module: mlua::Table = require.call("acp.complete")?;
-                        module.get::<mlua::Function>("found")?.call((search.0, files))
-                    };
-                    if let Err(error) = tell() {
-                        editor.notify(&format!("the completion failed: {error}"), Level::Error);
-                    }
-                }));
+                self.attempt("the completion failed", move |editor| {
+                    let require: mlua::Function = editor.lua.globals().get("require")?;
+                    let module: mlua::Table = require.call("acp.complete")?;
+                    module.get::<mlua::Function>("found")?.call::<()>((search.0, files))
+                });
             }
             Event::NotKept { why } => {
                 let text = format!("couldn't keep your prompts: {why}; they are lost when Neovim ends");
-                self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+                self.advise(text, Level::Warn);
             }
             _ => {}
         }
@@ -203,7 +198,7 @@ impl App {
             let draft = drafts.remove(index);
             self.set_prompt(key, &draft.text)?;
             let text = "this is what you had typed and not sent";
-            self.effects.push_back(Box::new(move |editor| editor.notify(text, Level::Info)));
+            self.advise(text, Level::Info);
         }
         for draft in drafts {
             self.remember(folder, &draft.text)?;

@@ -71,7 +71,7 @@ impl App {
     ) -> Result<()> {
         let Some(then) = self.recalls.remove(&job) else { return Ok(()) };
         let kept = kept.unwrap_or_else(|why| {
-            self.effects.push_back(Box::new(move |editor| editor.notify(&why, Level::Warn)));
+            self.advise(why, Level::Warn);
             Vec::new()
         });
         let stored = kept.into_iter().filter(|kept| self.open_as(&kept.owner).is_none()).collect();

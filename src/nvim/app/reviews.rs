@@ -275,9 +275,7 @@ impl App {
             Some(_) if reviewed.waiting.is_empty() => {
                 // Lines were missed: the whole text says what is true.
                 let check = later(&editor.lua, Duration::ZERO, move |app| app.review_stale(buf));
-                if let Err(error) = check {
-                    editor.notify(&error.to_string(), Level::Error);
-                }
+                editor.complain(check);
             }
             _ => reviewed.waiting.push_back(Input::Splice(Splice { rows, lines })),
         }
@@ -449,7 +447,7 @@ impl App {
             reviewed.touched = true;
         }
         let text = format!("couldn't undo in {}: {why}", path.display());
-        self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Error)));
+        self.advise(text, Level::Error);
         self.take_waiting(path)
     }
 
@@ -475,9 +473,7 @@ impl App {
             app.reviews.drawing = false;
             app.draw_reviews()
         });
-        if let Err(error) = soon {
-            self.editor.notify(&error.to_string(), Level::Error);
-        }
+        self.editor.complain(soon);
     }
 
     /// Buffers may look otherwise now, in windows of other sizes or with other options: so do lines that are

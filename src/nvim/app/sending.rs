@@ -79,13 +79,13 @@ impl App {
                 Gathered::Nothing(note) => notes.extend(note),
                 Gathered::Refused(why) => {
                     let text = format!("couldn't send the prompt: {why}");
-                    self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Error)));
+                    self.advise(text, Level::Error);
                     return Ok(None);
                 }
             }
         }
         if !notes.is_empty() {
-            self.effects.push_back(Box::new(move |editor| editor.notify(&notes.join(" "), Level::Info)));
+            self.advise(notes.join(" "), Level::Info);
         }
         Ok(Some(content))
     }
@@ -276,7 +276,7 @@ impl App {
             Ok(path) => self.add_token(key, &path),
             Err(why) => {
                 let text = format!("couldn't paste an image: {why}");
-                self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Error)));
+                self.advise(text, Level::Error);
                 Ok(())
             }
         }

@@ -163,7 +163,7 @@ impl App {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         if session.is_working() && !session.can_be_steered() {
             let text = format!("{} can't be steered: the prompt waits in line", session.name());
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+            self.advise(text, Level::Info);
         } else if session.is_working() {
             let commands = session.steer(content, now);
             self.send_all(commands)?;

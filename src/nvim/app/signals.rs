@@ -87,11 +87,7 @@ impl App {
         }
         if changed && crate::nvim::status_was_asked() {
             // Neovim draws a status line again when something else changes, which may take long.
-            self.effects.push_back(Box::new(|editor| {
-                if let Err(error) = editor.command("redrawstatus!") {
-                    editor.notify(&error.to_string(), Level::Error);
-                }
-            }));
+            self.attempt("couldn't draw the status lines", |editor| editor.command("redrawstatus!"));
         }
     }
 
@@ -107,15 +103,12 @@ impl App {
             return;
         }
         let (notify, bell) = (self.config.notify, self.config.bell);
-        let text = text.to_owned();
-        self.effects.push_back(Box::new(move |editor| {
-            if notify {
-                editor.notify(&text, level);
-            }
-            if bell && let Err(error) = ring(editor) {
-                editor.notify(&format!("couldn't ring the bell: {error}"), Level::Error);
-            }
-        }));
+        if notify {
+            self.advise(text, level);
+        }
+        if bell {
+            self.attempt("couldn't ring the bell", ring);
+        }
     }
 }
 

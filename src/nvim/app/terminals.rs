@@ -126,7 +126,7 @@ impl App {
                 let name = self.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
                 format!("{name} runs this command itself: what you type does not reach it")
             };
-            self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Info)));
+            self.advise(text, Level::Info);
         }
         Ok(())
     }

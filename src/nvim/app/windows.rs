@@ -63,7 +63,7 @@ impl App {
             let busy = |session: &&Session| session.is_working() || !session.asks().is_empty();
             if let Some(session) = self.sessions.values().find(busy) {
                 let text = format!("{} is still at work: :quit once more, or :qall, ends it", session.name());
-                self.effects.push_back(Box::new(move |editor| editor.notify(&text, Level::Warn)));
+                self.advise(text, Level::Warn);
                 return Ok(());
             }
         }

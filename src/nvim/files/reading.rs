@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use mlua::Result;
 
+use super::texts::Texts;
 use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
 
@@ -42,7 +43,10 @@ impl Reading {
     }
 
     /// Reads on. `None` when there is more to read; another time.
-    pub fn go_on(&mut self, editor: &Editor) -> Result<Option<Snapshot>> {
+    pub fn go_on(&mut self, editor: &Editor, texts: &mut Texts) -> Result<Option<Snapshot>> {
+        if let Some(known) = texts.find(editor, self.buf)? {
+            return Ok(Some(known));
+        }
         let tick = editor.changedtick(self.buf)?;
         let count = editor.line_count(self.buf)?;
         if tick != self.tick {
@@ -65,7 +69,9 @@ impl Reading {
         if ended && !is_empty {
             self.text.push('\n');
         }
-        Ok(Some(Snapshot { tick, text: std::mem::take(&mut self.text).into() }))
+        let snapshot = Snapshot { tick, text: std::mem::take(&mut self.text).into() };
+        texts.keep(self.buf, ended, &snapshot);
+        Ok(Some(snapshot))
     }
 
     fn begin(&mut self, tick: u64, bytes: usize) {

@@ -1,0 +1,196 @@
+--- How the user is told something. Where `vim.notify` is Neovim's own, by what never has Neovim wait for a
+--- key: an error of its kind would, after another message, and it holds the editor for a second while
+--- somebody types. Who types does not see messages, since Neovim shows the mode there: a line that floats
+--- over the text says it then, for a while.
+
+local api = vim.api
+
+local groups = { [3] = "WarningMsg", [4] = "ErrorMsg" }
+-- What comes within so many milliseconds is shown in one line, and how long a line floats.
+local together, lasting = 200, 6000
+
+-- The messages of the last moment, what floats for a while, what floats until it is taken back, and the float.
+local told, passing, sign, float = {}, nil, nil, nil
+
+local function width(text)
+  return vim.fn.strdisplaywidth(text)
+end
+
+local function length(chunks)
+  local all = 0
+  for _, chunk in ipairs(chunks) do
+    all = all + width(chunk[1])
+  end
+  return all
+end
+
+-- As much of the chunks as has room; the last cells say where the rest is.
+local function fit(chunks, room)
+  if length(chunks) <= room then
+    return chunks
+  end
+  local more = room > 40 and "… :messages" or "…"
+  local left, kept = room - width(more), {}
+  for _, chunk in ipairs(chunks) do
+    local text = vim.fn.printf("%." .. left .. "S", chunk[1])
+    left = left - width(text)
+    kept[#kept + 1] = { text, chunk[2] }
+    if left <= 0 or text ~= chunk[1] then
+      break
+    end
+  end
+  kept[#kept + 1] = { more, "Comment" }
+  return kept
+end
+
+-- A text in pieces that have room, broken between words where that can be.
+local function pieces(text, room)
+  local all = {}
+  while width(text) > room do
+    local head = vim.fn.printf("%." .. room .. "S", text)
+    local space = head:find(" [^ ]*$")
+    if space and space > #head / 2 then
+      head = head:sub(1, space)
+    end
+    all[#all + 1] = head
+    text = text:sub(#head + 1)
+  end
+  all[#all + 1] = text
+  return all
+end
+
+-- The messages of one moment, as one.
+local function joined()
+  local chunks = {}
+  for index, message in ipairs(told) do
+    chunks[index] = { (index == 1 and "acp: " or "; ") .. message[1], message[2] }
+  end
+  return chunks
+end
+
+local function close()
+  if float and api.nvim_win_is_valid(float) then
+    api.nvim_win_close(float, true)
+  end
+  float = nil
+end
+
+-- One line over the last of the text, or the first where the cursor is in its way. Who is told something in the midst
+-- of what allows no window (E565) is not shown it.
+local function show_float()
+  close()
+  local chunks = passing or sign
+  if not chunks then
+    return
+  end
+  chunks = fit(chunks, vim.o.columns - 2)
+  local last = vim.o.lines - vim.o.cmdheight - (vim.o.laststatus > 0 and 1 or 0) - 1
+  local wide = length(chunks) + 2
+  local hidden = vim.fn.screenrow() - 1 >= last and vim.fn.screencol() > vim.o.columns - wide
+  pcall(function()
+    local buf = api.nvim_create_buf(false, true)
+    vim.bo[buf].bufhidden = "wipe"
+    local text, marks, from = " ", {}, 1
+    for _, chunk in ipairs(chunks) do
+      text = text .. chunk[1]
+      marks[#marks + 1] = { from, #text, chunk[2] }
+      from = #text
+    end
+    api.nvim_buf_set_lines(buf, 0, -1, false, { text .. " " })
+    local ns = api.nvim_create_namespace("acp.told")
+    for _, mark in ipairs(marks) do
+      if mark[3] then
+        api.nvim_buf_set_extmark(buf, ns, 0, mark[1], { end_col = mark[2], hl_group = mark[3] })
+      end
+    end
+    float = api.nvim_open_win(buf, false, {
+      relative = "editor",
+      row = hidden and 1 or last,
+      col = vim.o.columns - wide,
+      width = wide,
+      height = 1,
+      style = "minimal",
+      focusable = false,
+      noautocmd = true,
+      zindex = 60,
+    })
+    vim.wo[float].wrap = false
+  end)
+end
+
+local function is_typing()
+  return api.nvim_get_mode().mode:find("^[iRt]") ~= nil
+end
+
+local function float_for_a_while(chunks)
+  passing = chunks
+  show_float()
+  vim.defer_fn(function()
+    if passing == chunks then
+      passing = nil
+      show_float()
+    end
+  end, lasting)
+end
+
+-- Whether messages are on Neovim's own command line: a screen that draws them itself has room for all.
+local function has_command_line()
+  local uis = api.nvim_list_uis()
+  for _, ui in ipairs(uis) do
+    if ui.ext_messages then
+      return false
+    end
+  end
+  return #uis > 0
+end
+
+local function is_neovims_own(notify)
+  local source = debug.getinfo(notify, "S").source
+  return source == "?" or source:find("^@vim/") ~= nil
+end
+
+local M = {}
+
+--- Tells the user something, in one line.
+---@param text string
+---@param level integer one of `vim.log.levels`
+function M.notify(text, level)
+  if not is_neovims_own(vim.notify) then
+    vim.notify("acp: " .. text, level, { title = "acp" })
+    return
+  end
+  text = text:gsub("%c", " ")
+  if not has_command_line() then
+    api.nvim_echo({ { "acp: " .. text, groups[level] } }, true, {})
+    return
+  end
+  if #told == 0 then
+    vim.defer_fn(function()
+      told = {}
+    end, together)
+  end
+  told[#told + 1] = { text, groups[level] }
+  local room = math.max(vim.v.echospace, 20) + math.max(vim.o.cmdheight - 1, 0) * vim.o.columns
+  for _, piece in ipairs(pieces("acp: " .. text, room)) do
+    api.nvim_echo({ { piece, groups[level] } }, true, {})
+  end
+  local chunks = joined()
+  if #told > 1 or length(chunks) > room then
+    api.nvim_echo(fit(chunks, room), false, {})
+  end
+  if is_typing() and vim.o.showmode and (level == 4 or not sign) then
+    float_for_a_while(chunks)
+  end
+end
+
+--- What stays on the screen for somebody who types, until it is nil.
+---@param text string?
+function M.sign(text)
+  local before = sign and sign[1][1]
+  if text ~= before then
+    sign = text and { { text, "WarningMsg" } }
+    show_float()
+  end
+end
+
+return M

@@ -1,0 +1,64 @@
+//! Blocks of content as texts: what a prompt looks like to its user, and what stands in a message for a
+//! block that is no text.
+
+use std::path::Path;
+
+use crate::core::context;
+use crate::core::image;
+use crate::core::message::{Content, ResourceBody};
+use crate::core::text::one_line;
+
+/// A prompt as its user sees it: the text, and a line for each attachment.
+pub(super) fn describe(content: &[Content], root: &Path) -> (String, Vec<String>) {
+    let mut text = String::new();
+    let mut attachments = Vec::new();
+    for block in content {
+        match block {
+            Content::Text(part) => text.push_str(part),
+            other => attachments.push(context::label(other, root).unwrap_or_else(|| as_markdown(other))),
+        }
+    }
+    (text, attachments)
+}
+
+/// A content block as Markdown; what is no text becomes a line that names it.
+pub fn as_markdown(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Image { data, mime, uri } => media("image", mime, data, uri.as_deref()),
+        Content::Audio { data, mime } => media("audio", mime, data, None),
+        Content::Link { uri, name, title, .. } => {
+            let name = title.as_deref().unwrap_or(name);
+            format!("[{}]({uri})", one_line(name))
+        }
+        Content::Resource { uri, body: ResourceBody::Text(text), .. } => {
+            format!("[{uri}]({uri}) ({} lines)", text.lines().count())
+        }
+        Content::Resource { uri, mime, body: ResourceBody::Blob(data) } => {
+            media("resource", mime.as_deref().unwrap_or("binary"), data, Some(uri))
+        }
+        Content::Picture(picture) => image::label(picture),
+        Content::Unknown { kind } => format!("[{}: this client cannot show it]", one_line(kind)),
+    }
+}
+
+/// A text without blank lines at its beginning, and without an indent that means nothing in Markdown.
+pub(super) fn without_lead(text: &str) -> &str {
+    let text = text.trim_start_matches(['\r', '\n']);
+    let inner = text.trim_start_matches(' ');
+    if text.len() - inner.len() < 4 { inner } else { text }
+}
+
+fn media(what: &str, mime: &str, data: &str, uri: Option<&str>) -> String {
+    let bytes = data.len() / 4 * 3;
+    let size = match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} kB", bytes / 1024),
+        _ => format!("{} MB", bytes / 1_048_576),
+    };
+    let label = format!("{what}: {}, {size}", one_line(mime));
+    match uri {
+        Some(uri) => format!("[{label}]({uri})"),
+        None => format!("[{label}]"),
+    }
+}

@@ -1,0 +1,150 @@
+//! How a session begins and ends: connecting, opening, logging in, a process in the place of a dead one,
+//! and what is said when the agent is gone. What happens in between is left to `turn` and `updates`.
+
+use super::{Moment, Phase, Queued, Session, Turn};
+use crate::core::entry::{Body, EntryId, Greeting, Verdict};
+use crate::core::message::{
+    AgentId, AgentInfo, AuthMethod, Command, Ending, Exit, Failure, FailureKind, Opened, Reopen,
+};
+use crate::core::tool_call::Cause;
+
+/// What a login leads to.
+#[derive(Debug, PartialEq)]
+pub enum LoggedIn {
+    Nothing,
+    Open,
+    Send(Vec<Command>),
+}
+
+impl Session {
+    pub fn connected(&mut self, info: AgentInfo) {
+        self.info = Some(info);
+        let title = self.name();
+        self.greet(Greeting::Opening { title });
+    }
+
+    /// The session is open; prompts that were sent before may go now.
+    pub fn opened(&mut self, opened: Opened, now: Moment) -> Vec<Command> {
+        let Opened { acp_id, modes, models, options } = opened;
+        self.acp_id = Some(acp_id);
+        self.taking_up = None;
+        self.end_thought(now);
+        self.speaker_shown = false;
+        // What was told again of an earlier time is all that there is of it.
+        self.close_calls(&Cause::TurnEnded, now);
+        self.turn = Turn::default();
+        self.modes = modes;
+        self.models = models;
+        self.options = options;
+        self.phase = Phase::Idle;
+        let version = self.info.as_ref().and_then(|info| info.version.clone());
+        self.greet(Greeting::Ready { title: self.name(), version });
+        self.next_prompt(now)
+    }
+
+    pub fn open_failed(&mut self, failure: Failure) {
+        let methods: Vec<AuthMethod> =
+            self.info.as_ref().map(|info| info.auth_methods.clone()).unwrap_or_default();
+        if failure.kind == FailureKind::AuthRequired {
+            self.phase = Phase::LoginNeeded;
+            self.greet(Greeting::LoginNeeded { title: self.name(), methods, message: failure.message });
+        } else {
+            self.phase = Phase::Gone;
+            let name = self.name();
+            self.greet(match failure.kind {
+                FailureKind::Cancelled => Greeting::Stopped { name },
+                _ => Greeting::Failed { name, failure, stderr: Vec::new() },
+            });
+        }
+    }
+
+    /// Logged in: what waited for it goes on. A session that was never opened has to be opened by the
+    /// caller, who is told so.
+    pub fn logged_in(&mut self, now: Moment) -> LoggedIn {
+        if self.phase != Phase::LoginNeeded {
+            return LoggedIn::Nothing;
+        }
+        if self.acp_id.is_some() {
+            self.phase = Phase::Idle;
+            self.status_touched = true;
+            return LoggedIn::Send(self.next_prompt(now));
+        }
+        self.phase = Phase::Opening { since: now };
+        self.greet(Greeting::Opening { title: self.name() });
+        LoggedIn::Open
+    }
+
+    /// A new process takes the place of a dead one; the transcript stays.
+    pub fn restarted(&mut self, agent: AgentId, command: &str, now: Moment) {
+        self.agent = agent;
+        // A resumed session goes on where it was; else what the agent knew is gone.
+        self.taking_up = match (self.acp_id.take(), &self.info) {
+            (Some(id), Some(info)) if info.can.resume => Some((id, Reopen::Resume)),
+            _ => self.taking_up.take(),
+        };
+        self.info = None;
+        self.phase = Phase::Opening { since: now };
+        self.turn = Turn::default();
+        self.speaker_shown = false;
+        let body = Body::Greeting(Greeting::Connecting {
+            name: self.agent_name.clone(),
+            command: command.to_owned(),
+        });
+        match self.entries.last().map(|entry| &entry.body) {
+            Some(Body::Greeting(Greeting::Failed { .. } | Greeting::Gone { .. }))
+                if self.entries.len() == 1 =>
+            {
+                self.entries[0].body = body;
+                self.touched.insert(EntryId(0));
+            }
+            _ => {
+                self.add(body, now);
+            }
+        }
+        self.status_touched = true;
+    }
+
+    pub fn exited(&mut self, ending: Ending, now: Moment) {
+        let was_open = self.acp_id.is_some();
+        self.close_calls(&Cause::AgentGone, now);
+        self.close_asks(&Verdict::Withdrawn);
+        let unanswered = std::mem::take(&mut self.steering).into_iter();
+        self.queue.extend(unanswered.map(|content| Queued { content, again: false }));
+        self.end_thought(now);
+        self.phase = Phase::Gone;
+        self.status_touched = true;
+        let name = self.name();
+        let Ending { failure, exit, stderr, expected } = ending;
+        if !was_open {
+            if expected {
+                self.greet(Greeting::Stopped { name });
+                return;
+            }
+            let failure = failure.unwrap_or_else(|| Failure {
+                kind: FailureKind::Disconnected,
+                message: format!("{} before it was ready", exit_text(exit.as_ref())),
+                details: None,
+            });
+            self.greet(Greeting::Failed { name, failure, stderr });
+            return;
+        }
+        let what = match (failure, expected) {
+            (_, true) => "was stopped".to_owned(),
+            (Some(failure), false) => failure.message,
+            (None, false) => exit_text(exit.as_ref()),
+        };
+        self.add(Body::Greeting(Greeting::Gone { name, what, stderr, expected }), now);
+    }
+}
+
+/// "ended with exit code 3", "was ended by SIGKILL".
+pub fn exit_text(exit: Option<&Exit>) -> String {
+    match exit {
+        Some(exit) => match (&exit.signal, exit.code_text()) {
+            (Some(signal), _) => format!("was ended by {signal}"),
+            (None, Some(code)) => format!("ended with exit code {code}"),
+            (None, None) => "ended".to_owned(),
+        },
+        None => "closed the connection".to_owned(),
+    }
+}

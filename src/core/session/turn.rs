@@ -1,0 +1,257 @@
+//! The turns of a session: prompts that wait in line, are sent or steered into a running turn, and how a
+//! turn is cancelled and ends. What the agent says in it is left to `updates`.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use super::content::describe;
+use super::{Moment, Phase, Session, Turn};
+use crate::core::entry::{Body, Entry, EntryId, Verdict};
+use crate::core::message::{
+    Answer, Command, Content, Cost, FailureKind, Severity, Steering, StopReason, TurnEnd,
+};
+use crate::core::tool_call::Cause;
+
+/// How long an agent may take to confirm a cancel, in milliseconds.
+const GRACE: u64 = 10_000;
+
+/// A prompt that waits to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    pub content: Vec<Content>,
+    /// It was sent before and stands in the transcript; the agent wanted a login first.
+    pub(super) again: bool,
+}
+
+impl Queued {
+    /// As its user wrote it.
+    pub fn text(&self) -> String {
+        describe(&self.content, Path::new("")).0
+    }
+}
+
+impl Session {
+    /// Prompts that wait for the turn to end, oldest first.
+    pub fn queue(&self) -> &VecDeque<Queued> {
+        &self.queue
+    }
+
+    /// Takes a prompt out of the line. One that stands in the transcript already stays in it.
+    pub fn unqueue(&mut self, index: usize) -> Option<Queued> {
+        self.queue.get(index).filter(|queued| !queued.again)?;
+        self.status_touched = true;
+        self.queue.remove(index)
+    }
+
+    /// Moves a prompt to another place in the line; none gets before one that is sent again.
+    pub fn move_queued(&mut self, from: usize, to: usize) {
+        let first = usize::from(self.queue.front().is_some_and(|queued| queued.again));
+        if from < first || from >= self.queue.len() {
+            return;
+        }
+        if let Some(queued) = self.queue.remove(from) {
+            self.queue.insert(to.clamp(first, self.queue.len().max(first)), queued);
+            self.status_touched = true;
+        }
+    }
+
+    /// How many prompts were sent into the running turn and are not confirmed yet.
+    pub fn steering(&self) -> usize {
+        self.steering.len()
+    }
+
+    /// Whether prompts may be sent into a running turn.
+    pub fn can_be_steered(&self) -> bool {
+        self.info.as_ref().is_some_and(|info| info.can.steering)
+    }
+
+    /// Sends a prompt, or keeps it until it can be sent.
+    pub fn prompt(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
+        self.queue.push_back(Queued { content, again: false });
+        self.status_touched = true;
+        self.next_prompt(now)
+    }
+
+    pub(super) fn next_prompt(&mut self, now: Moment) -> Vec<Command> {
+        if self.phase != Phase::Idle {
+            return Vec::new();
+        }
+        let Some(Queued { content, again }) = self.queue.pop_front() else {
+            return Vec::new();
+        };
+        let (text, attachments) = describe(&content, &self.place.cwd);
+        let asked = |entry: &Entry| matches!(entry.body, Body::User { .. });
+        let first = match again {
+            true => self.entries.iter().rposition(asked).unwrap_or_default(),
+            false => self.entries.len(),
+        };
+        // An agent that went on by itself does not say when that ended.
+        self.close_calls(&Cause::TurnEnded, now);
+        self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
+        self.cost_before.clone_from(&self.cost);
+        if !again {
+            self.add(Body::User { text, attachments }, now);
+        }
+        self.speaker_shown = false;
+        self.phase = Phase::Working { since: now };
+        self.status_touched = true;
+        vec![Command::Prompt { session: self.key, content }]
+    }
+
+    /// Sends a prompt into the running turn. Where that cannot be, it is a prompt like any other.
+    pub fn steer(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
+        if !matches!(self.phase, Phase::Working { .. }) || !self.can_be_steered() {
+            return self.prompt(content, now);
+        }
+        self.steering.push(content.clone());
+        self.status_touched = true;
+        vec![Command::Steer { session: self.key, content }]
+    }
+
+    /// What the agent took is shown as said; what it did not take is a prompt like any other.
+    pub fn steered(&mut self, content: Vec<Content>, outcome: Steering, now: Moment) -> Vec<Command> {
+        // One that is not waited for was put in line already.
+        let Some(index) = self.steering.iter().position(|sent| *sent == content) else { return Vec::new() };
+        self.steering.remove(index);
+        self.status_touched = true;
+        let failure = match outcome {
+            Steering::Injected => {
+                self.said_meanwhile(&content, now);
+                return Vec::new();
+            }
+            Steering::StartedNewTurn => {
+                self.said_meanwhile(&content, now);
+                self.turn.detached = true;
+                let text = "The turn was over by then: the agent works on this by itself, and does not say \
+                            when it is done; <C-c> stops it.";
+                self.notice(Severity::Info, text.into(), now);
+                return Vec::new();
+            }
+            Steering::NotTaken(failure) => failure,
+        };
+        // That the agent is gone is about to be told with its reason.
+        if let Some(failure) = failure.filter(|failure| failure.kind != FailureKind::Disconnected) {
+            let text = format!("Couldn't steer the turn: {}; the prompt waits in line.", failure.message);
+            self.notice(Severity::Warning, text, now);
+        }
+        self.prompt(content, now)
+    }
+
+    /// Shows what the user said while the agent was at work; agents do not send it back.
+    fn said_meanwhile(&mut self, content: &[Content], now: Moment) {
+        self.end_thought(now);
+        let (text, attachments) = describe(content, &self.place.cwd);
+        // Should one do so after all, it is known by this.
+        self.turn.prompt.push('\n');
+        self.turn.prompt.push_str(&text);
+        self.add(Body::User { text, attachments }, now);
+        self.speaker_shown = false;
+    }
+
+    /// Stops the turn. The calls that are not over look cancelled at once; the turn itself ends when
+    /// the agent says so.
+    pub fn cancel(&mut self, now: Moment) -> Vec<Command> {
+        let Phase::Working { since } = self.phase else {
+            if self.phase == Phase::Idle && std::mem::take(&mut self.turn.detached) {
+                self.close_calls(&Cause::TurnCancelled, now);
+                return vec![Command::Cancel { session: self.key }];
+            }
+            return Vec::new();
+        };
+        self.phase = Phase::Cancelling { since, asked: now };
+        self.close_calls(&Cause::TurnCancelled, now);
+        self.end_thought(now);
+        self.status_touched = true;
+        let asks = self.close_asks(&Verdict::Cancelled);
+        let cancelled = |ask| Command::Answer { ask, answer: Answer::Cancelled };
+        let mut commands: Vec<Command> = asks.into_iter().map(cancelled).collect();
+        commands.push(Command::Cancel { session: self.key });
+        commands
+    }
+
+    /// Time has passed: an agent that does not confirm a cancel is said to be stuck, once.
+    pub fn ticked(&mut self, now: Moment) {
+        let Phase::Cancelling { asked, .. } = self.phase else { return };
+        if self.turn.stuck || now.since(asked) < GRACE {
+            return;
+        }
+        self.turn.stuck = true;
+        let text = format!(
+            "{} did not stop within {} s\nR in here ends it and starts it again; what stands here stays",
+            self.name(),
+            GRACE / 1000
+        );
+        self.notice(Severity::Warning, text, now);
+    }
+
+    /// The agent was to stop and did not.
+    pub fn is_stuck(&self) -> bool {
+        matches!(self.phase, Phase::Cancelling { .. }) && self.turn.stuck
+    }
+
+    pub fn turn_ended(&mut self, end: TurnEnd, now: Moment) -> Vec<Command> {
+        let (since, cancelling) = match self.phase {
+            Phase::Working { since } => (since, false),
+            Phase::Cancelling { since, .. } => (since, true),
+            _ => return Vec::new(),
+        };
+        if matches!(&end, TurnEnd::Failed(failure) if failure.kind == FailureKind::Disconnected) {
+            // That the agent is gone is about to be told with its reason.
+            return Vec::new();
+        }
+        self.end_thought(now);
+        let took = now.since(since);
+        let body = match end {
+            // Many agents leak the exception that aborting them raised; the user asked for the end.
+            TurnEnd::Failed(_) if cancelling => {
+                self.close_calls(&Cause::TurnCancelled, now);
+                Body::Stop {
+                    reason: StopReason::Cancelled,
+                    silent: false,
+                    took,
+                    usage: None,
+                    cost: self.turn_cost(),
+                }
+            }
+            TurnEnd::Failed(failure) => {
+                self.close_calls(&Cause::AgentGone, now);
+                if failure.kind == FailureKind::AuthRequired {
+                    // Nothing typed is lost: the prompt goes out again after the login.
+                    let content = std::mem::take(&mut self.turn.content);
+                    self.queue.push_front(Queued { content, again: true });
+                    self.add(Body::TurnFailed(failure), now);
+                    self.speaker_shown = false;
+                    self.phase = Phase::LoginNeeded;
+                    self.status_touched = true;
+                    return Vec::new();
+                }
+                Body::TurnFailed(failure)
+            }
+            TurnEnd::Stopped { reason, usage } => {
+                let cancelled = reason == StopReason::Cancelled;
+                // Some agents end a turn without a word of what became of a call.
+                self.close_calls(if cancelled { &Cause::TurnCancelled } else { &Cause::TurnEnded }, now);
+                if reason == StopReason::Refusal {
+                    for index in self.turn.first..self.entries.len() {
+                        self.entries[index].refused = true;
+                        self.touched.insert(EntryId(index));
+                    }
+                }
+                Body::Stop { reason, silent: !self.turn.answered, took, usage, cost: self.turn_cost() }
+            }
+        };
+        self.add(body, now);
+        self.speaker_shown = false;
+        self.phase = Phase::Idle;
+        self.status_touched = true;
+        self.next_prompt(now)
+    }
+
+    /// What the turn has cost, where the agent tells what the conversation has.
+    fn turn_cost(&self) -> Option<Cost> {
+        let now = self.cost.as_ref()?;
+        let before = self.cost_before.as_ref().filter(|before| before.currency == now.currency);
+        let amount = now.amount - before.map_or(0.0, |before| before.amount);
+        (amount > 0.0).then(|| Cost { amount, currency: now.currency.clone() })
+    }
+}

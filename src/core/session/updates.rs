@@ -1,0 +1,230 @@
+//! What an agent tells in a session, absorbed in whatever order it comes: text, calls, plans, modes and
+//! usage become entries and state. What its texts look like is left to `content`.
+
+use super::content::{as_markdown, without_lead};
+use super::{Moment, Session};
+use crate::core::entry::{Body, EntryId};
+use crate::core::message::{
+    Chosen, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
+};
+use crate::core::text::one_line;
+use crate::core::tool_call::ToolCall;
+
+impl Session {
+    pub fn chosen(&mut self, chosen: Chosen) {
+        match chosen {
+            Chosen::Mode(mode) => self.set_mode(mode),
+            Chosen::Model(model) => {
+                if let Some(models) = &mut self.models {
+                    models.current = model;
+                }
+            }
+            Chosen::Options(options) => self.options = options,
+        }
+        self.status_touched = true;
+    }
+
+    /// Absorbs one update, whenever it comes.
+    pub fn apply(&mut self, update: Update, now: Moment) {
+        match update {
+            Update::Message { role, message, content } => self.message(role, message, content, now),
+            Update::ToolCall(patch) => {
+                self.upsert(*patch, now);
+            }
+            Update::Plan(items) => {
+                match self.turn.plan {
+                    Some(entry) => {
+                        self.entries[entry.0].body = Body::Plan(items);
+                        self.touched.insert(entry);
+                    }
+                    None if items.is_empty() => {}
+                    None => {
+                        self.turn.plan = Some(self.say(Body::Plan(items), now));
+                        self.plan = self.turn.plan;
+                    }
+                }
+                self.status_touched = true;
+            }
+            Update::Commands(commands) => self.commands = commands,
+            Update::Mode(mode) => {
+                self.set_mode(mode);
+                self.status_touched = true;
+            }
+            Update::Options(options) => {
+                self.options = options;
+                self.status_touched = true;
+            }
+            Update::Info { title, updated_at: _ } => {
+                if let Some(title) = title.filter(|_| !self.named) {
+                    self.title = title.map(|title| one_line(&title));
+                    self.status_touched = true;
+                }
+            }
+            Update::Usage { used, size, cost } => {
+                self.usage = Some((used, size));
+                self.cost = cost.or(self.cost.take());
+                self.status_touched = true;
+            }
+            Update::Notice { severity, title, description } => {
+                let text = match description {
+                    Some(description) => format!("{title}\n{description}"),
+                    None => title,
+                };
+                self.notice(severity, text, now);
+            }
+            Update::Compaction { id, status, summary, error } => {
+                let entry = self.compaction(id, now);
+                if let Body::Compaction { status: s, summary: text, error: e } =
+                    &mut self.entries[entry.0].body
+                {
+                    *s = status.unwrap_or_else(|| std::mem::take(s));
+                    if let Some(summary) = summary {
+                        *text = summary.unwrap_or_default();
+                    }
+                    if let Some(error) = error {
+                        *e = error;
+                    }
+                }
+            }
+            Update::CompactionSummary { id, text } => {
+                let entry = self.compaction(id, now);
+                if let Body::Compaction { summary, .. } = &mut self.entries[entry.0].body {
+                    summary.push_str(&text);
+                }
+            }
+            Update::Unknown { kind } => *self.unknown.entry(kind).or_default() += 1,
+        }
+    }
+
+    /// Something the user should know that no entry of the agent's says.
+    pub fn notice(&mut self, severity: Severity, text: String, now: Moment) {
+        self.add(Body::Notice { severity, text }, now);
+    }
+
+    fn set_mode(&mut self, mode: String) {
+        for option in &mut self.options {
+            if option.category.as_deref() == Some("mode")
+                && let OptionKind::Select { current, .. } = &mut option.kind
+            {
+                *current = mode.clone();
+            }
+        }
+        match &mut self.modes {
+            Some(modes) => modes.current = mode,
+            None => self.modes = Some(Modes { current: mode, available: Vec::new() }),
+        }
+    }
+
+    fn message(&mut self, role: Role, message: Option<String>, content: Content, now: Moment) {
+        let content = match content {
+            Content::Picture(picture) if role != Role::User => {
+                return self.picture(role, message, *picture, now);
+            }
+            content => content,
+        };
+        let text = as_markdown(&content);
+        if role == Role::Agent && self.took_mode_from(&text) {
+            return;
+        }
+        if role == Role::User && self.is_working() && self.turn.prompt.contains(text.trim()) {
+            // Some agents send the user's own words back; they are on the screen already.
+            return;
+        }
+        if role != Role::Thought {
+            self.end_thought(now);
+        }
+        if role == Role::Agent {
+            self.turn.answered = true;
+        }
+        let known = match &message {
+            Some(id) => self.turn.messages.get(&(role, id.clone())).copied(),
+            None => self.entries.len().checked_sub(1).map(EntryId).filter(|last| self.continues(*last, role)),
+        };
+        let entry = known.unwrap_or_else(|| match role {
+            Role::User => {
+                self.speaker_shown = false;
+                self.add(Body::User { text: String::new(), attachments: Vec::new() }, now)
+            }
+            Role::Agent => self.say(Body::Message { text: String::new() }, now),
+            Role::Thought => self.say(Body::Thought { text: String::new(), ended: None }, now),
+        });
+        if let Some(id) = message {
+            self.turn.messages.insert((role, id), entry);
+        }
+        if let Body::User { text: body, .. }
+        | Body::Message { text: body }
+        | Body::Thought { text: body, .. } = &mut self.entries[entry.0].body
+        {
+            // What some agents put before a text that follows a call would indent its first line only.
+            body.push_str(if body.is_empty() { without_lead(&text) } else { &text });
+        }
+        self.touched.insert(entry);
+    }
+
+    /// An image stands for itself; what is said after it is a text of its own.
+    fn picture(&mut self, role: Role, message: Option<String>, picture: Picture, now: Moment) {
+        self.end_thought(now);
+        self.turn.answered |= role == Role::Agent;
+        if let Some(id) = message {
+            self.turn.messages.remove(&(role, id));
+        }
+        self.say(Body::Picture(picture), now);
+    }
+
+    /// Gemini tells of a new mode by a message in the place of the update that there is for it.
+    fn took_mode_from(&mut self, text: &str) -> bool {
+        let Some(mode) = text.strip_prefix("[MODE_UPDATE] ") else { return false };
+        let offers = |modes: &Modes| modes.available.iter().any(|offered| offered.id == mode);
+        if !self.modes.as_ref().is_some_and(offers) {
+            return false;
+        }
+        self.set_mode(mode.to_owned());
+        self.status_touched = true;
+        true
+    }
+
+    fn continues(&self, entry: EntryId, role: Role) -> bool {
+        matches!(
+            (&self.entries[entry.0].body, role),
+            (Body::User { .. }, Role::User)
+                | (Body::Message { .. }, Role::Agent)
+                | (Body::Thought { ended: None, .. }, Role::Thought)
+        ) && !self.turn.messages.values().any(|named| *named == entry)
+    }
+
+    pub(super) fn upsert(&mut self, patch: ToolCallPatch, now: Moment) -> EntryId {
+        self.end_thought(now);
+        self.turn.answered = true;
+        let entry = match self.turn.calls.get(&patch.id) {
+            Some(entry) => *entry,
+            None => {
+                let id = patch.id.clone();
+                let mut call = ToolCall::new(id.clone(), now);
+                call.root.clone_from(&self.place.cwd);
+                let entry = self.say(Body::Tool(Box::new(call)), now);
+                self.turn.calls.insert(id, entry);
+                entry
+            }
+        };
+        if let Body::Tool(call) = &mut self.entries[entry.0].body {
+            call.patch(patch, now);
+        }
+        self.touched.insert(entry);
+        entry
+    }
+
+    fn compaction(&mut self, id: String, now: Moment) -> EntryId {
+        let entry = match self.turn.compactions.get(&id) {
+            Some(entry) => *entry,
+            None => {
+                let body =
+                    Body::Compaction { status: "in_progress".into(), summary: String::new(), error: None };
+                let entry = self.say(body, now);
+                self.turn.compactions.insert(id, entry);
+                entry
+            }
+        };
+        self.touched.insert(entry);
+        entry
+    }
+}

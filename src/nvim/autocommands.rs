@@ -1,0 +1,119 @@
+//! The autocommands that keep the app's picture of the editor right: which events it hears of, and when.
+//! What it makes of them is left to the app.
+
+use std::time::Duration;
+
+use mlua::{Lua, Result, Table, Value};
+
+use super::app::App;
+use super::editor::{Buf, Editor, Win};
+use super::{groups, later, run};
+
+/// A group of autocommands; made again, it is empty.
+struct Group<'editor> {
+    editor: &'editor Editor,
+    id: i64,
+}
+
+impl<'editor> Group<'editor> {
+    fn new(editor: &'editor Editor, name: &str) -> Result<Self> {
+        let clear = editor.table([("clear", Value::Boolean(true))])?;
+        Ok(Self { editor, id: editor.api("nvim_create_augroup", (name, clear))? })
+    }
+
+    fn on(&self, events: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
+        self.create(events, Vec::new(), move |_, _| {
+            super::run(run);
+            Ok(())
+        })
+    }
+
+    fn on_buffer(&self, events: &[&str], run: fn(&mut App, Buf) -> Result<()>) -> Result<()> {
+        self.create(events, Vec::new(), move |_, event| {
+            let buf: Buf = event.get("buf")?;
+            super::run(move |app| run(app, buf));
+            Ok(())
+        })
+    }
+
+    fn on_options(&self, names: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
+        let names = self.editor.lua.create_sequence_from(names.iter().copied())?;
+        self.create(&["OptionSet"], vec![("pattern", Value::Table(names))], move |_, _| {
+            super::run(run);
+            Ok(())
+        })
+    }
+
+    fn create(
+        &self,
+        events: &[&str],
+        options: Vec<(&str, Value)>,
+        heard: impl Fn(&Lua, Table) -> Result<()> + 'static,
+    ) -> Result<()> {
+        let callback = self.editor.lua.create_function(move |lua, event: Table| heard(lua, event))?;
+        let all = self
+            .editor
+            .table([("group", Value::Integer(self.id)), ("callback", Value::Function(callback))])?;
+        for (name, value) in options {
+            all.set(name, value)?;
+        }
+        self.editor.api::<Value>("nvim_create_autocmd", (events.to_vec(), all)).map(drop)
+    }
+}
+
+/// What the app hears of from its start to its end.
+pub fn watch(editor: &Editor) -> Result<()> {
+    let acp = Group::new(editor, "acp")?;
+    acp.on_buffer(&["BufReadPost"], App::buffer_read)?;
+    acp.on_buffer(&["BufNewFile", "BufFilePost"], App::buffer_loaded)?;
+    acp.on_buffer(&["BufUnload"], App::buffer_unloaded)?;
+    acp.on_buffer(&["BufModifiedSet"], App::buffer_modified)?;
+    acp.on_buffer(&["BufWritePost"], App::buffer_saved)?;
+    acp.on_buffer(&["BufWinEnter"], App::buffer_shown)?;
+    acp.on_buffer(&["BufEnter"], App::buffer_entered)?;
+    acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
+    acp.on(&["WinResized", "VimResized"], App::resized)?;
+    acp.on(&["FocusLost"], |app| {
+        app.signals.away = true;
+        Ok(())
+    })?;
+    acp.on(&["FocusGained"], |app| {
+        app.signals.away = false;
+        Ok(())
+    })?;
+    acp.on(&["QuitPre"], App::quitting)?;
+    acp.create(&["WinClosed"], Vec::new(), |_, event| {
+        // The window is about to be closed; the autocommand's `match` is its id.
+        let id: String = event.get("match")?;
+        if let Ok(id) = id.parse() {
+            run(move |app| app.window_closing(Win(id)));
+        }
+        Ok(())
+    })?;
+    // Lines may look otherwise in a buffer then: have other tabs, or wrap.
+    acp.on_options(&["tabstop", "list", "listchars", "wrap", "number"], |app| {
+        app.looks_changed();
+        Ok(())
+    })?;
+    acp.on(&["ColorScheme"], |app| groups::define(&app.editor))?;
+    // Without a colour scheme another 'background' comes without the event of one.
+    acp.on_options(&["background"], |app| groups::define(&app.editor))
+}
+
+/// Has the app told of what the user does, once there is somebody to follow.
+pub fn watch_user(editor: &Editor) -> Result<()> {
+    Group::new(editor, "acp.follow")?
+        .on(&["CursorMoved", "CursorMovedI", "ModeChanged", "WinEnter", "CmdwinLeave"], App::user_acted)
+}
+
+/// Tries to ask again once the user may have stopped typing.
+pub fn on_mode_change(editor: &Editor) -> Result<()> {
+    let once = vec![("once", Value::Boolean(true))];
+    Group::new(editor, "acp.ask")?.create(&["ModeChanged", "WinEnter", "CmdwinLeave"], once, |lua, _| {
+        // The mode is still changing: look again when it has settled.
+        later(lua, Duration::from_millis(1), |app| {
+            app.asking.retry = true;
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,42 @@
+//! The texts that buffers were last known to hold: an agent that reads an unchanged buffer again, or a
+//! part of it after another, does not cost a reading of all its lines. A text is kept as long as
+//! somebody else keeps it, and the last one a little longer.
+
+use std::collections::HashMap;
+
+use mlua::Result;
+
+use super::reading::Snapshot;
+use crate::core::text::{Text, WeakText};
+use crate::nvim::editor::{Buf, Editor};
+
+#[derive(Default)]
+pub struct Texts {
+    known: HashMap<Buf, Known>,
+    /// Whoever reads in parts keeps none of them.
+    last: Text,
+}
+
+struct Known {
+    tick: u64,
+    /// 'endofline', a change of which does not count as one of the buffer.
+    ended: bool,
+    text: WeakText,
+}
+
+impl Texts {
+    /// The text of a buffer that has not changed since it was kept.
+    pub fn find(&self, editor: &Editor, buf: Buf) -> Result<Option<Snapshot>> {
+        let Some(known) = self.known.get(&buf) else { return Ok(None) };
+        let Some(text) = known.text.upgrade() else { return Ok(None) };
+        let is_same = editor.changedtick(buf)? == known.tick
+            && editor.buf_option::<bool>(buf, "endofline")? == known.ended;
+        Ok(is_same.then_some(Snapshot { tick: known.tick, text }))
+    }
+
+    pub fn keep(&mut self, buf: Buf, ended: bool, snapshot: &Snapshot) {
+        self.known.retain(|_, known| known.text.is_held());
+        self.last = snapshot.text.clone();
+        self.known.insert(buf, Known { tick: snapshot.tick, ended, text: snapshot.text.downgrade() });
+    }
+}

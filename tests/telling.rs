@@ -1,0 +1,118 @@
+//! How users are told of what they did not ask for: never so that Neovim waits for a key or stands still,
+//! where they see it while they type, and all of it in `:messages`.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use support::Nvim;
+use support::script::{Scripted, answered, ends, permission, prompt, steps};
+
+/// A chat beside a file in which the user is. Each prompt that means a line which is not there fails.
+fn beside() -> Scripted {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit" });
+    let steps = steps([prompt(), permission("p", call), answered("p"), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\n"), ("b.txt", "one\n")], steps);
+    chat.chat();
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("wincmd h | edit a.txt | set noruler noshowcmd");
+    chat
+}
+
+fn fail(nvim: &mut Nvim, prompts: &[String]) {
+    for prompt in prompts {
+        nvim.exec_lua("require('acp').send(...)", [prompt.as_str().into()]);
+    }
+}
+
+/// Without a key that Neovim waits for.
+fn wait_for_message(nvim: &mut Nvim, text: &str) {
+    let said = |nvim: &mut Nvim| nvim.messages().replace('\n', "").contains(text);
+    nvim.wait_until(|nvim| nvim.mode().blocking || said(nvim), text);
+    assert!(!nvim.mode().blocking, "neovim waits for a key:\n{}", nvim.screen());
+}
+
+#[test]
+fn errors_that_come_at_once_are_one_line() {
+    let mut chat = beside();
+    fail(&mut chat.nvim, &["see @a.txt:8".into(), "see @b.txt:9".into()]);
+    wait_for_message(&mut chat.nvim, "a.txt ends at line 1");
+    wait_for_message(&mut chat.nvim, "b.txt ends at line 1");
+    chat.nvim
+        .wait_for_screen("acp: couldn't send the prompt: a.txt ends at line 1; give other lines; couldn't");
+    chat.nvim.wait_for_screen("… :messages");
+    assert!(!chat.nvim.mode().blocking);
+}
+
+#[test]
+fn an_error_that_is_longer_than_the_line_is_cut_and_stands_whole_in_messages() {
+    let mut chat = beside();
+    let name = format!("{}.txt", "long_".repeat(30));
+    chat.project.write(&name, "one\n");
+    fail(&mut chat.nvim, &[format!("see @{name}:9")]);
+    wait_for_message(&mut chat.nvim, "ends at line 1");
+    chat.nvim.wait_for_screen("… :messages");
+    assert!(chat.nvim.messages().replace('\n', "").contains(&name), "{}", chat.nvim.messages());
+    chat.nvim.command("set cmdheight=3");
+    fail(&mut chat.nvim, &[format!("see @{name}:9")]);
+    chat.nvim.wait_for_screen("ends at line 1");
+    assert!(!chat.nvim.mode().blocking);
+}
+
+#[test]
+fn who_types_sees_an_error_and_is_not_held_up_by_it() {
+    let mut chat = beside();
+    chat.nvim.input("i");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "insert mode");
+    // How long the main loop ever stands still.
+    chat.nvim.exec_lua(
+        "_G.worst, _G.last = 0, vim.uv.hrtime()
+         vim.uv.new_timer():start(0, 10, vim.schedule_wrap(function()
+           local now = vim.uv.hrtime()
+           _G.worst, _G.last = math.max(_G.worst, now - _G.last), now
+         end))",
+        [],
+    );
+    fail(&mut chat.nvim, &["see @a.txt:8".into()]);
+    chat.nvim.wait_for_screen("acp: couldn't send the prompt: a.txt ends at line 1");
+    let shown = Instant::now();
+    chat.nvim.input("typed on");
+    chat.nvim.wait_for_screen("typed on");
+    assert!(shown.elapsed() < Duration::from_millis(900), "{:?}", shown.elapsed());
+    chat.nvim.wait_until(|_| shown.elapsed() > Duration::from_millis(300), "a while");
+    assert!(chat.nvim.screen().contains("-- INSERT --"));
+    assert!(chat.nvim.screen().contains("a.txt ends at line 1"), "{}", chat.nvim.screen());
+    let worst = chat.nvim.exec_lua("return _G.worst / 1e6", []).as_f64().expect("a number");
+    assert!(worst < 900.0, "the editor stood still for {worst} ms");
+}
+
+#[test]
+fn who_types_sees_that_a_question_waits_until_it_is_there() {
+    let mut chat = beside();
+    chat.nvim.exec_lua("vim.ui.select = function(items) _G.items = items end", []);
+    chat.nvim.input("iwords");
+    chat.nvim.wait_for_screen("words");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.nvim.wait_for_screen("Fake asks: Edit a.txt · <Esc> to answer");
+    chat.nvim.input(" and more");
+    chat.nvim.wait_for_screen("words and more");
+    assert!(chat.nvim.screen().contains("<Esc> to answer"), "{}", chat.nvim.screen());
+    assert_eq!(chat.nvim.exec_lua("return _G.items", []), rmpv::Value::Nil);
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("<Esc> to answer"), "the sign to go");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.items ~= nil", []) == true.into(), "the question");
+}
+
+#[test]
+fn the_sign_goes_with_its_question() {
+    let mut chat = beside();
+    chat.nvim.input("iwords");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.nvim.wait_for_screen("<Esc> to answer");
+    chat.nvim.exec_lua("require('acp').cancel()", []);
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("<Esc> to answer"), "the sign to go");
+    assert_eq!(chat.nvim.mode().name, "i");
+}
