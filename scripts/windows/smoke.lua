@@ -20,6 +20,7 @@ vim.cmd.runtime("plugin/acp.lua")
 
 local project = vim.fn.tempname()
 vim.fn.mkdir(project .. "/.agent", "p")
+vim.fn.mkdir(project .. "/bin", "p")
 project = assert(vim.uv.fs_realpath(project))
 vim.cmd.cd(vim.fn.fnameescape(project))
 local function file(name)
@@ -42,6 +43,10 @@ end
 write("a.txt", "one\r\ntwo\r\n")
 write("b.txt", "before\n")
 write("with space.cmd", "@echo script [%1] [%2]>CON\r\n@exit /b 5\r\n")
+
+-- As npm installs agents: a script, found by its name without the extension.
+write("bin/smoke-agent.cmd", '@"%SMOKE_AGENT%" %*\r\n')
+vim.env.PATH = file("bin") .. ";" .. vim.env.PATH
 
 -- The agent's side of the turn.
 local steps = {}
@@ -127,7 +132,8 @@ local function main()
   require("acp").setup({
     agents = {
       fake = {
-        command = place.demo,
+        command = "smoke-agent",
+        env = { SMOKE_AGENT = (place.demo:gsub("/", "\\")) },
         args = { "--script", file(".agent/script.json"), "--record", file(".agent/record.jsonl") },
       },
     },

@@ -26,7 +26,7 @@ use windows_sys::Win32::System::JobObjects::{
 };
 use windows_sys::Win32::System::Threading::{
     CREATE_NO_WINDOW, CREATE_SUSPENDED, GetExitCodeProcess, GetProcessTimes, INFINITE, OpenProcess,
-    OpenThread, PROCESS_QUERY_LIMITED_INFORMATION, PROCESS_SET_QUOTA, PROCESS_SYNCHRONIZE, PROCESS_TERMINATE,
+    OpenThread, PROCESS_QUERY_INFORMATION, PROCESS_SET_QUOTA, PROCESS_SYNCHRONIZE, PROCESS_TERMINATE,
     ResumeThread, THREAD_SUSPEND_RESUME, WaitForSingleObject,
 };
 
@@ -106,7 +106,7 @@ impl Group {
             if !parents.contains(&parent) || parents.contains(&process) {
                 continue;
             }
-            let rights = PROCESS_SET_QUOTA | PROCESS_TERMINATE | PROCESS_QUERY_LIMITED_INFORMATION;
+            let rights = PROCESS_SET_QUOTA | PROCESS_TERMINATE | PROCESS_QUERY_INFORMATION;
             // One that is gone meanwhile needs no job.
             let Ok(child) = open(process, rights) else { continue };
             // Older than its parent: that is a stranger whose own parent had the number before.
@@ -304,6 +304,7 @@ mod tests {
     fn command(line: &str) -> Command {
         let mut command = program::shell(line);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        program::without_window(&mut command);
         command
     }
 
