@@ -393,6 +393,13 @@ impl Keys {
         shown(self.get(name))
     }
 
+    /// A line that says what to type for what: pairs of a key's name and what it does. Keys that are switched
+    /// off are not named.
+    pub fn line(&self, of: &[(&str, &str)]) -> String {
+        let named = of.iter().filter_map(|(name, what)| Some(format!("{} {what}", self.get(name).first()?)));
+        named.collect::<Vec<_>>().join(" \u{b7} ")
+    }
+
     /// What is typed for the key of that name; empty when it is switched off or there is none.
     pub fn get(&self, name: &str) -> &[String] {
         KEYS.iter().zip(&self.0).find(|(key, _)| key.name == name).map_or(&[], |(_, all)| all)

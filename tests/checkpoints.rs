@@ -28,7 +28,8 @@ fn two_turns() -> Scripted {
     chat.wait_for("Done");
     chat.send("Change three");
     chat.wait_for("Second.");
-    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
     chat.nvim.wait_for_screen("- three");
     answer_by_hand(&mut chat.nvim);
     chat
@@ -250,7 +251,7 @@ fn files_are_put_back_to_before_one_of_a_turns_calls() {
     chat.chat();
     chat.send("Change both");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert");
+    chat.nvim.stop_insert();
     answer_by_hand(&mut chat.nvim);
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
@@ -269,7 +270,7 @@ fn files_are_put_back_to_before_one_of_a_turns_calls() {
 fn a_picker_that_is_closed_changes_nothing_and_without_changes_there_is_nothing_to_choose() {
     let mut chat = Scripted::new(&[], opened());
     chat.chat();
-    chat.nvim.command("stopinsert");
+    chat.nvim.stop_insert();
     chat.nvim.input(":Acp checkpoints<CR>");
     chat.nvim.wait_for_screen("there is no checkpoint yet");
     let mut chat = two_turns();
@@ -310,7 +311,7 @@ fn an_agent_that_writes_itself_leaves_checkpoints_too() {
     chat.project.write("b.txt", "new\nand more\n");
     choose(&mut chat, 1);
     chat.wait_for("Over.");
-    chat.nvim.command("stopinsert");
+    chat.nvim.stop_insert();
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
     Put files back to how they were before

@@ -21,7 +21,8 @@ fn changed(name: &str, before: Option<&str>, after: &str) -> Scripted {
     chat.chat();
     chat.send("Change it");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | Acp toggle");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp toggle");
     chat.nvim.command("set noshowmode");
     chat.nvim.resize(50, 16);
     chat
@@ -138,7 +139,8 @@ fn files_that_were_deleted_and_renamed_stand_in_the_review() {
     std::fs::rename(chat.project.file("c.txt"), chat.project.file("d.txt")).expect("it is there");
     chat.send("Change it");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | Acp toggle");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp toggle");
     chat.nvim.command("only");
     chat.nvim.command("Acp review");
     screen(&mut chat, "deleted-renamed", "Review:");
@@ -233,7 +235,8 @@ fn the_keys_go_on_to_the_next_file_side_by_side() {
     chat.chat();
     chat.send("Change it");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
     chat.nvim.command("Acp diff");
     chat.nvim.wait_until(|nvim| windows(nvim).starts_with("a.txt diff, *a.txt diff"), "the first file");
     chat.nvim.input("gg]c");

@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, prompt, says, steps, update};
+use support::script::{Scripted, ends, prompt, says, steps, update, writes};
 
 /// A chat whose user has these keys.
 fn with_keys(files: &[(&str, &str)], steps: Vec<Value>, keys: &Value) -> Scripted {
@@ -45,6 +45,22 @@ fn without_its_keys_a_chat_names_the_commands() {
     assert!(!chat.nvim.screen().contains("sends"));
     chat.nvim.exec_lua("require('acp').send('go')", []);
     chat.nvim.wait_for_screen(":Acp restart starts it again");
+}
+
+#[test]
+fn the_review_names_its_keys_as_they_are_mapped() {
+    let steps =
+        steps([prompt()].into_iter().chain(writes("a.txt", "2\n")).chain([says("Well."), ends("end_turn")]));
+    let keys = json!({ "review_keep": "<F2>", "review_undo_all": false, "review_close": "<Esc>" });
+    let mut chat = with_keys(&[("a.txt", "one\n")], steps, &keys);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert | Acp review");
+    let all = "<F2> keep · x undo · A keep all · c comment · s send comments · <CR> go · g? keys";
+    chat.nvim.wait_for_screen(all);
+    chat.nvim.input("<F2>");
+    chat.nvim.wait_for_screen("Nothing is left to decide · <Esc> closes this");
 }
 
 /// Clicks on the first cell of a text that is on the screen.

@@ -122,7 +122,7 @@ fn a_range_becomes_a_reference_that_moves_with_its_lines() {
     let text: String = (1..=20).map(|number| format!("line {number}\n")).collect();
     let mut chat = Scripted::new(&[("notes.txt", &text)], answering(1));
     chat.chat();
-    chat.nvim.command("stopinsert");
+    chat.nvim.stop_insert();
     chat.nvim.command("wincmd t");
     chat.nvim.command("edit notes.txt");
     chat.nvim.command("5,7AcpChat");

@@ -17,7 +17,8 @@ fn written() -> Scripted {
     chat.chat();
     chat.send("Change it");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
     chat.nvim.wait_for_screen("- two");
     chat
 }
@@ -173,7 +174,8 @@ fn a_file_without_a_buffer_is_changed_from_the_review() {
     chat.chat();
     chat.send("Change it");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | Acp review");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp review");
     chat.nvim.wait_for_screen("+ TWO");
     chat.nvim.command("call search('TWO') | normal! A!");
     chat.nvim.command("write");
@@ -199,7 +201,7 @@ fn a_file_that_no_buffer_holds_is_put_back_on_the_disk_unless_it_has_changed_sin
     chat.chat();
     chat.send("Change it");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert");
+    chat.nvim.stop_insert();
     chat.project.write("b.txt", "one\nTWO\nmine\n");
     chat.nvim.input(":Acp undo all<CR>");
     chat.nvim.wait_for_screen("the file has changed since");
@@ -224,7 +226,7 @@ fn a_file_whose_text_nobody_knew_is_not_undone_into_nothing() {
     chat.chat();
     chat.send("Change it");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert");
+    chat.nvim.stop_insert();
     chat.nvim.command("Acp undo all");
     let project = &chat.project;
     chat.nvim.wait_until(|_| project.read("b.txt") == "two\n", "the other file to be put back");
@@ -254,12 +256,47 @@ fn an_agent_that_writes_itself_is_believed_by_its_diffs_also_before_the_file_is_
     chat.send("Change it");
     chat.wait_for("Done");
     chat.nvim.wait_for_screen("- two");
-    chat.nvim.command("stopinsert | wincmd h | edit b.txt");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h | edit b.txt");
     chat.nvim.wait_for_screen("- due");
     chat.nvim.input("]c");
     assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 2.into());
     chat.nvim.command("Acp undo");
     assert_eq!(chat.project.read("b.txt"), "uno\ndue\ntre\n");
+}
+
+#[test]
+fn many_files_that_nobody_opened_are_reviewed_without_being_opened() {
+    let text = |word: &str| format!("one\r\n{word}\r\nthree\r\n");
+    let names: Vec<String> = (0..150).map(|number| format!("f{number:03}.txt")).collect();
+    let new = text("TWO");
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), new.as_str())).collect();
+    let edits = names.iter().map(|name| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": name, "title": format!("Edit {name}"),
+            "kind": "edit", "status": "completed", "content": [
+                { "type": "diff", "path": format!("$PROJECT/{name}"), "oldText": "two", "newText": "TWO" },
+            ] }))
+    });
+    let parts = [prompt()].into_iter().chain(edits).chain([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&files, steps(parts));
+    chat.chat();
+    chat.send("Change all");
+    chat.wait_for("Done");
+    chat.nvim.command("stopinsert");
+    let buffers = "return #vim.api.nvim_list_bufs()";
+    let before = chat.nvim.exec_lua(buffers, []).as_u64().expect("a number");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 150 files · 150 hunks");
+    chat.nvim.wait_for_screen("- two");
+    assert_eq!(chat.nvim.exec_lua(buffers, []).as_u64(), Some(before + 1), "the review alone");
+    chat.nvim.input("x");
+    chat.nvim.wait_for_screen("Review: 149 files");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("f000.txt") == text("two"), "the first file to be put back");
+    chat.nvim.input("]c<CR>");
+    let place = "return ('%s:%d'):format(vim.fn.expand('%:t'), vim.fn.line('.'))";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(place, []) == "f002.txt:2".into(), "the place in the file");
+    chat.nvim.wait_for_screen("- two");
 }
 
 #[test]
@@ -283,7 +320,8 @@ fn what_agents_did_to_files_that_nobody_opened_is_reviewed_and_undone_too() {
     chat.chat();
     chat.send("Change it");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | Acp review");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp review");
     chat.nvim.wait_for_screen("Review: 2 files · 2 hunks");
     let screen = chat.nvim.screen();
     for part in ["- due", "+ DUE", "gone.txt  1 hunk · +0 -1 · deleted", "- old"] {
@@ -348,7 +386,8 @@ fn five_hundred_hunks_in_a_large_file_are_compared_in_the_background_and_drawn_i
     let marks = "return #vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('a.txt'),
         vim.api.nvim_create_namespace('acp.review'), 0, -1, {})";
     chat.nvim.wait_until(|nvim| nvim.exec_lua(marks, []).as_u64() >= Some(1000), "all hunks to be drawn");
-    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
     chat.nvim.input("Gggomine<Esc>[c");
     chat.nvim.command("Acp undo all");
     chat.nvim.wait_until(|nvim| nvim.exec_lua(marks, []).as_u64() == Some(0), "all to be undone");
@@ -380,7 +419,8 @@ fn a_large_file_that_is_written_again_and_again_has_the_agents_hunks_alone() {
                      vim.api.nvim_buf_set_lines(buf, -1, -1, true, { 'mine after ' .. said })";
         chat.nvim.exec_lua(typed, [buf.clone(), said.into()]);
     }
-    chat.nvim.command("stopinsert | wincmd h");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
     chat.nvim.wait_for_screen("- old 0");
     chat.nvim.command("Acp undo all");
     let mine = "mine after First.\nmine after Second.\nmine after Third.";

@@ -109,6 +109,25 @@ fn lua_gets_the_answer_to_its_own_question() {
 }
 
 #[test]
+fn the_end_of_a_turn_tells_what_was_said_to_all_kinds_of_listeners() {
+    for pattern in ["AcpTurnEnded", "Acp*", "Acp{Turn,State}[A-Z]*", "*"] {
+        let mut steps = opened();
+        steps.extend([prompt(), says("Said, and "), says("done."), ends("end_turn")]);
+        let mut chat = Scripted::new(&[], steps);
+        chat.chat();
+        chat.nvim.exec_lua(
+            "vim.api.nvim_create_autocmd('User', { pattern = ..., callback = function(args)
+               _G.text = args.match == 'AcpTurnEnded' and args.data.text or _G.text
+             end })",
+            [pattern.into()],
+        );
+        chat.send("go");
+        let told = |nvim: &mut Nvim| nvim.exec_lua("return _G.text", []).as_str() == Some("Said, and done.");
+        chat.nvim.wait_until(told, pattern);
+    }
+}
+
+#[test]
 fn a_status_line_is_never_empty_while_the_plugin_draws() {
     let mut steps = opened();
     steps.extend([prompt(), says("Done with it."), ends("end_turn")]);
@@ -168,7 +187,8 @@ fn a_conversation_is_exported_into_a_buffer_a_file_and_in_part() {
     chat.chat();
     chat.send("Why?");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | Acp export");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp export");
     let text = chat.nvim.buffer_text(0);
     assert!(text.starts_with("# Why?\n\nWith Fake, in `"), "{text}");
     assert!(text.ends_with("## You\n\nWhy?\n\n## Fake\n\nIt is **so**."), "{text}");

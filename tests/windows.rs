@@ -150,7 +150,8 @@ fn a_second_chat_takes_the_place_of_the_first_and_both_keep_their_drafts() {
 fn a_chat_stands_in_several_tab_pages_at_once() {
     let mut chat = talking(&["in both"], 80, 24);
     chat.chat();
-    chat.nvim.command("stopinsert | tabnew code.txt");
+    chat.nvim.stop_insert();
+    chat.nvim.command("tabnew code.txt");
     chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "insert mode to be over");
     chat.nvim.command("AcpChat");
     wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
@@ -160,7 +161,8 @@ fn a_chat_stands_in_several_tab_pages_at_once() {
     chat.nvim.wait_for_screen("Done");
     chat.nvim.wait_for_screen("ready");
     assert_screen(&mut chat.nvim, "second_tab");
-    chat.nvim.command("stopinsert | tabfirst");
+    chat.nvim.stop_insert();
+    chat.nvim.command("tabfirst");
     chat.nvim.wait_for_screen("in both");
     // Hidden here, it still stands there.
     chat.nvim.command("Acp toggle");
@@ -395,7 +397,7 @@ fn buffers_that_were_wiped_are_made_anew_and_none_is_listed() {
             chat.nvim.command("AcpChat");
             chat.nvim.wait_for_screen("still here");
             assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"], "{wipe} {which}");
-            chat.nvim.command("stopinsert");
+            chat.nvim.stop_insert();
         }
     }
     let listed = chat.nvim.exec_lua("return vim.api.nvim_exec2('ls', { output = true }).output", []);
@@ -409,7 +411,8 @@ fn a_saved_session_brings_back_a_text_that_says_how_to_go_on() {
     chat.chat();
     chat.send("go");
     chat.wait_for("Done");
-    chat.nvim.command("stopinsert | mksession! saved.vim");
+    chat.nvim.stop_insert();
+    chat.nvim.command("mksession! saved.vim");
     // In the same Neovim, whose chat lives on.
     chat.nvim.command("source saved.vim");
     chat.nvim.wait_for_screen("Nothing of it runs now");
@@ -431,4 +434,32 @@ fn a_saved_session_brings_back_a_text_that_says_how_to_go_on() {
     assert_screen(&mut next, "restored");
     let loaded = next.exec_lua("return package.loaded['acp'] ~= nil", []);
     assert_eq!(loaded.as_bool(), Some(false));
+}
+
+#[test]
+fn filetype_autocommands_find_both_buffers_in_their_windows_and_a_failing_one_is_told() {
+    let mut chat = talking(&[], 100, 30);
+    chat.nvim.exec_lua(
+        "_G.seen = {}
+         vim.api.nvim_create_autocmd('FileType', { pattern = { 'acp', 'acp-prompt' }, callback = function(args)
+           vim.opt_local.colorcolumn = '7'
+           _G.seen[args.match] = vim.api.nvim_win_get_buf(0) == args.buf
+           if args.match == 'acp' then error('a plugin broke') end
+         end })
+         -- What other plugins are told before that has it, too.
+         vim.api.nvim_create_autocmd('BufWinEnter', { callback = function(args)
+           _G.first = _G.first or vim.bo[args.buf].filetype
+         end })",
+        [],
+    );
+    chat.chat();
+    let told = |nvim: &mut Nvim| nvim.exec_lua("return vim.fn.execute('messages')", []).to_string();
+    chat.nvim.wait_until(|nvim| told(nvim).contains("a plugin broke"), "the error to be told");
+    let code = "local wins = {}
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local filetype = vim.bo[vim.api.nvim_win_get_buf(win)].filetype
+          if vim.wo[win].colorcolumn == '7' then table.insert(wins, filetype .. tostring(_G.seen[filetype])) end
+        end
+        return table.concat(wins, ' ') .. ' first ' .. _G.first";
+    assert_eq!(chat.nvim.exec_lua(code, []).as_str(), Some("acptrue acp-prompttrue first acp"));
 }

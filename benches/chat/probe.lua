@@ -134,18 +134,16 @@ function M.answer_question()
   end
 end
 
---- The middle one of what some runs of a function cost the main thread, with what comes of it in the next ticks, in ms.
+--- What a run of a function costs the main thread on average, with what comes of it in the next ticks, in ms. Some
+--- runs prepare what later ones need, so the middle one would be either.
 local function cost_of(count, act)
-  local costs = {}
-  for i = 1, count do
-    local before = main_ms()
+  local before = main_ms()
+  for _ = 1, count do
     act()
     vim.cmd.redraw()
     vim.wait(30)
-    costs[i] = main_ms() - before
   end
-  table.sort(costs)
-  return costs[math.floor((count + 1) / 2)]
+  return (main_ms() - before) / count
 end
 
 --- What a scroll by half a window costs in the middle of a buffer that is shown.

@@ -175,8 +175,8 @@ function M.run(command)
   end
   local subcommand, bang = M.find(name)
   if not subcommand then
-    local message = (":Acp has no subcommand %q; `:Acp` alone lists them"):format(name)
-    return require("acp.tell").notify(message, vim.log.levels.ERROR)
+    local message = ("acp: :Acp has no subcommand %q; `:Acp` alone lists them"):format(name)
+    return vim.notify(message, vim.log.levels.ERROR, { title = "acp" })
   end
   local args = { unpack(command.fargs, 2) }
   acp.call(subcommand.name, { args = args, text = rest, bang = bang or command.bang, range = range })

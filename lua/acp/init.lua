@@ -72,7 +72,7 @@ local function show(err)
   if #lines > 1 then
     line = ("%s (%d more: `:checkhealth acp`)"):format(line, #lines - 1)
   end
-  require("acp.tell").notify(line, vim.log.levels.ERROR)
+  vim.notify("acp: " .. line, vim.log.levels.ERROR, { title = "acp" })
   return text
 end
 
@@ -171,7 +171,7 @@ function M.chat(opts)
     local advice = require("acp.native").outdated()
     if advice and advice ~= advised then
       advised = advice
-      require("acp.tell").notify(advice, vim.log.levels.WARN)
+      vim.notify("acp: " .. advice, vim.log.levels.WARN, { title = "acp" })
     end
   end
   return nil, err

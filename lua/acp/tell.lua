@@ -7,10 +7,11 @@ local api = vim.api
 
 local groups = { [3] = "WarningMsg", [4] = "ErrorMsg" }
 -- What comes within so many milliseconds is shown in one line, and how long a line floats.
-local together, lasting = 200, 6000
+local together, lasting = 50, 6000
 
--- The messages of the last moment, what floats for a while, what floats until it is taken back, and the float.
-local told, passing, sign, float = {}, nil, nil, nil
+-- What is to be told, what was in the last moment, what floats for a while, what floats until it is taken back, and
+-- the float.
+local waiting, told, passing, sign, float = {}, {}, nil, nil, nil
 
 local function width(text)
   return vim.fn.strdisplaywidth(text)
@@ -59,11 +60,17 @@ local function pieces(text, room)
   return all
 end
 
--- The messages of one moment, as one.
-local function joined()
+-- The messages of one moment as one: the newest where they have no room together.
+local function joined(room)
   local chunks = {}
   for index, message in ipairs(told) do
     chunks[index] = { (index == 1 and "acp: " or "; ") .. message[1], message[2] }
+  end
+  if #told > 1 and length(chunks) > room then
+    local newest = told[#told]
+    local others = (" (+%d in :messages)"):format(#told - 1)
+    chunks = fit({ { "acp: " .. newest[1], newest[2] } }, room - width(others))
+    chunks[#chunks + 1] = { others, "Comment" }
   end
   return chunks
 end
@@ -118,10 +125,6 @@ local function show_float()
   end)
 end
 
-local function is_typing()
-  return api.nvim_get_mode().mode:find("^[iRt]") ~= nil
-end
-
 local function float_for_a_while(chunks)
   passing = chunks
   show_float()
@@ -149,6 +152,36 @@ local function is_neovims_own(notify)
   return source == "?" or source:find("^@vim/") ~= nil
 end
 
+-- Shows what has been told since the last time.
+local function deliver()
+  local room = math.max(vim.v.echospace, 20) + math.max(vim.o.cmdheight - 1, 0) * vim.o.columns
+  local mode = api.nvim_get_mode().mode
+  if mode:find("^c") == nil then
+    -- What somebody else wrote just now would be scrolled up by this, and Neovim wait for a key.
+    pcall(vim.cmd.redraw)
+  end
+  local worst = 0
+  for _, message in ipairs(waiting) do
+    for _, piece in ipairs(pieces("acp: " .. message[1], room)) do
+      api.nvim_echo({ { piece, message[2] } }, true, {})
+    end
+    told[#told + 1] = message
+    worst = math.max(worst, message[3])
+  end
+  waiting = {}
+  local now = told
+  vim.defer_fn(function()
+    if told == now then
+      told = {}
+    end
+  end, together)
+  -- Without a trace in the history, which has each message as it is.
+  api.nvim_echo(fit(joined(room), room), false, {})
+  if mode:find("^[iRt]") and vim.o.showmode and (worst == vim.log.levels.ERROR or not sign) then
+    float_for_a_while(joined(vim.o.columns - 2))
+  end
+end
+
 local M = {}
 
 --- Tells the user something, in one line.
@@ -164,22 +197,10 @@ function M.notify(text, level)
     api.nvim_echo({ { "acp: " .. text, groups[level] } }, true, {})
     return
   end
-  if #told == 0 then
-    vim.defer_fn(function()
-      told = {}
-    end, together)
-  end
-  told[#told + 1] = { text, groups[level] }
-  local room = math.max(vim.v.echospace, 20) + math.max(vim.o.cmdheight - 1, 0) * vim.o.columns
-  for _, piece in ipairs(pieces("acp: " .. text, room)) do
-    api.nvim_echo({ { piece, groups[level] } }, true, {})
-  end
-  local chunks = joined()
-  if #told > 1 or length(chunks) > room then
-    api.nvim_echo(fit(chunks, room), false, {})
-  end
-  if is_typing() and vim.o.showmode and (level == 4 or not sign) then
-    float_for_a_while(chunks)
+  waiting[#waiting + 1] = { text, groups[level], level }
+  if #waiting == 1 then
+    -- Not within a command, whose messages stand one below the other.
+    vim.schedule(deliver)
   end
 end
 

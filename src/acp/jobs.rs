@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{gather, look};
 use crate::core::changeset::without;
-use crate::core::message::{Outcome, Work};
+use crate::core::message::{OnDisk, Outcome, Work};
 use crate::core::output::Output;
 use crate::core::{changes, diff, mention, places};
 
@@ -34,6 +34,13 @@ pub fn run(work: Work) -> Outcome {
         }
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
         Work::Before { text, diffs } => Outcome::Before(without(&text, &diff::place(&text, &diffs)).into()),
+        Work::Recall { path, diffs } => Outcome::Recalled(match examine::examine(&path, "utf-8", None) {
+            OnDisk::Text { text, .. } => {
+                let text = text.plain_lines();
+                Some((without(&text, &diff::place(&text, &diffs)).into(), text))
+            }
+            OnDisk::Same | OnDisk::Gone | OnDisk::Unreadable(_) => None,
+        }),
         Work::Examine { path, encoding, known } => {
             Outcome::Examined(examine::examine(&path, &encoding, known))
         }

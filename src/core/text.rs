@@ -40,6 +40,16 @@ impl Text {
         WeakText { whole: Arc::downgrade(&self.whole), start: self.start, end: self.end }
     }
 
+    /// A file's text as lines joined by `\n`, as buffers have them.
+    pub fn plain_lines(&self) -> Self {
+        let text = self.without_prefix('\u{feff}');
+        let lines = if text.contains('\r') { text.matches('\n').count() } else { 0 };
+        match lines > 0 && text.matches("\r\n").count() == lines {
+            true => Self::from(text.replace("\r\n", "\n")).body(),
+            false => text.body(),
+        }
+    }
+
     /// The text without the newline that ends it, as a buffer's lines are.
     pub fn body(&self) -> Self {
         let end = if self.ends_with('\n') { self.end - 1 } else { self.end };

@@ -167,6 +167,11 @@ pub enum Job {
         origin: OriginId,
         text: Text,
     },
+    /// The same of a file that no buffer held, with what was told of it.
+    RecallUnopened {
+        path: PathBuf,
+        told: Vec<(OriginId, FileDiff)>,
+    },
     /// A file on the disk is to be put back; what to say when that is done.
     PutBack {
         path: PathBuf,

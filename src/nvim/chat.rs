@@ -33,6 +33,12 @@ impl Chat {
         editor.buf_is_loaded(self.transcript) && editor.buf_is_loaded(self.prompt)
     }
 
+    /// Tells of a buffer's 'filetype'. What all there is in Neovim and its plugins for a file type is looked
+    /// for then, so this can wait until the chat is on the screen.
+    pub fn announce(editor: &Editor, buf: Buf) -> Result<()> {
+        editor.helper("announce_filetype", buf)
+    }
+
     // Windows.
 
     /// The transcript's window in the current tab page.
@@ -75,6 +81,6 @@ fn buffer(editor: &Editor, filetype: &str, name: &str) -> Result<Buf> {
     if editor.set_buf_name(buf, name).is_err() {
         editor.set_buf_name(buf, &format!("{name}#{}", buf.0))?;
     }
-    editor.set_buf_option(buf, "filetype", filetype)?;
+    editor.helper::<()>("set_filetype", (buf, filetype))?;
     Ok(buf)
 }

@@ -31,6 +31,7 @@ mod windows;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -70,16 +71,20 @@ pub type Start = fn(Arc<Mailbox>, &Config, Option<PathBuf>) -> Box<dyn Backgroun
 type Task = Box<dyn FnOnce(&mut App) -> Result<()>>;
 
 thread_local! {
-    static APP: RefCell<Option<App>> = const { RefCell::new(None) };
+    // What holds functions of Lua's is never dropped: a thread's locals go at the very end, when Lua may be
+    // closed already (`os.exit(0, true)`).
+    static APP: RefCell<ManuallyDrop<Option<App>>> = const { RefCell::new(ManuallyDrop::new(None)) };
     /// What came while the app was busy.
-    static LATE: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
+    static LATE: RefCell<ManuallyDrop<VecDeque<Task>>> =
+        const { RefCell::new(ManuallyDrop::new(VecDeque::new())) };
     /// The drain or a frame was due while the app was busy.
     static OVERDUE: Cell<bool> = const { Cell::new(false) };
     /// What `status()` last gave, for those who ask while the app is busy: status lines that are drawn
     /// because of it. And whether anybody has asked yet.
     static STATUS: RefCell<serde_json::Value> = const { RefCell::new(serde_json::Value::Null) };
     static STATUS_ASKED: Cell<bool> = const { Cell::new(false) };
-    static EDITOR: RefCell<Option<Rc<Editor>>> = const { RefCell::new(None) };
+    static EDITOR: RefCell<ManuallyDrop<Option<Rc<Editor>>>> =
+        const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 static MAILBOX: OnceLock<Arc<Mailbox>> = OnceLock::new();
@@ -119,7 +124,7 @@ fn keep_panics_off_the_screen(log: PathBuf) {
 
 /// Makes the app; later calls do nothing.
 fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
-    if APP.with_borrow(Option::is_some) {
+    if APP.with_borrow(|app| app.is_some()) {
         return Ok(());
     }
     let demo: Option<String> = options.and_then(|options| options.get("demo").ok()).flatten();
@@ -135,11 +140,11 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
         }
     };
     let editor = Rc::new(Editor::new(lua)?);
-    EDITOR.set(Some(editor.clone()));
+    EDITOR.set(ManuallyDrop::new(Some(editor.clone())));
     let tick = Timer::new(lua, lua.create_function(|_, ()| when_free(App::ticked))?)?;
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
     let app = App::new(editor.clone(), mailbox, background, frames, tick, demo.map(PathBuf::from))?;
-    APP.set(Some(app));
+    APP.set(ManuallyDrop::new(Some(app)));
     groups::define(&editor)?;
     keys::listen(&editor)?;
     autocommands::watch(&editor)
@@ -181,7 +186,7 @@ fn guarded(work: impl FnOnce() -> Result<()>) {
         Ok(Err(error)) => files::brief(&error),
         Err(_) => "an internal error; what it was is in acp-panic.log in :echo stdpath('log')".to_owned(),
     };
-    if let Some(editor) = EDITOR.with_borrow(Clone::clone) {
+    if let Some(editor) = the_editor() {
         editor.notify(&text, Level::Error);
     }
 }
@@ -214,6 +219,10 @@ fn when_free(work: impl FnOnce(&mut App) -> Result<()>) -> Result<()> {
     }
     guarded(|| enter(work));
     Ok(())
+}
+
+fn the_editor() -> Option<Rc<Editor>> {
+    EDITOR.with_borrow(|editor| (**editor).clone())
 }
 
 /// Looks at the app, if there is one and it is free.
@@ -256,7 +265,7 @@ fn run(work: impl FnOnce(&mut App) -> Result<()> + 'static) {
 /// What waited for the app to be free: tasks, then effects, one at a time, since each may bring more.
 fn settle() {
     loop {
-        let late = LATE.with_borrow_mut(VecDeque::pop_front);
+        let late = LATE.with_borrow_mut(|late| late.pop_front());
         let next = APP.with(|cell| {
             let mut app = cell.try_borrow_mut().ok()?;
             let app = app.as_mut()?;
@@ -273,7 +282,7 @@ fn settle() {
             None => break,
             Some(Next::Done(done)) => guarded(|| done),
             Some(Next::Effect(effect)) => {
-                if let Some(editor) = EDITOR.with_borrow(Clone::clone) {
+                if let Some(editor) = the_editor() {
                     guarded(|| {
                         effect(&editor);
                         Ok(())

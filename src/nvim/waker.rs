@@ -3,6 +3,7 @@
 //! it fires in the middle of Ex commands, where nothing would refuse an edit.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,8 @@ use crate::mailbox::Wake;
 pub use ringer::init;
 
 thread_local! {
-    static BELL: RefCell<Option<Rc<Bell>>> = const { RefCell::new(None) };
+    /// Never dropped: a thread's locals go when Lua may be closed already (`os.exit(0, true)`).
+    static BELL: RefCell<ManuallyDrop<Option<Rc<Bell>>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 /// What a ring leads to; lives as long as Neovim does.
@@ -44,7 +46,7 @@ impl Waker {
     pub fn new(lua: &Lua, drain: Function, frames: Rc<Frames>) -> Result<Self, Box<dyn std::error::Error>> {
         let vim: Table = lua.globals().get("vim")?;
         let schedule: Function = vim.get("schedule")?;
-        BELL.set(Some(Rc::new(Bell { schedule, drain, frames })));
+        BELL.set(ManuallyDrop::new(Some(Rc::new(Bell { schedule, drain, frames }))));
         let ringer = ringer::Ringer::new(lua, || {
             // Above this is C: nothing may unwind into it. A failed schedule is tried at the next ring.
             let _ = catch_unwind(AssertUnwindSafe(rung));
@@ -61,7 +63,7 @@ impl Waker {
 }
 
 fn rung() {
-    let Some(bell) = BELL.with_borrow(Clone::clone) else { return };
+    let Some(bell) = BELL.with_borrow(|bell| (**bell).clone()) else { return };
     // Both fail only when memory is out.
     let _ = if NOW.swap(false, Ordering::AcqRel) || bell.frames.is_due() {
         bell.schedule.call::<()>(&bell.drain)

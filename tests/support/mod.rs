@@ -179,6 +179,16 @@ impl Nvim {
         }
     }
 
+    /// Leaves insert mode with a key, as a user does: a `:stopinsert` is lost when Neovim runs normal mode
+    /// commands for somebody else before it comes to it.
+    #[track_caller]
+    pub fn stop_insert(&mut self) {
+        if self.mode().name.starts_with('i') {
+            self.input("<Esc>");
+            self.wait_until(|nvim| !nvim.mode().name.starts_with('i'), "insert mode to end");
+        }
+    }
+
     /// Tells Neovim of an agent, which is the one that a new chat takes.
     #[track_caller]
     pub fn setup_agent(&mut self, name: &str, command: impl AsRef<Path>, args: &[&str]) {

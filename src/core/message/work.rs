@@ -22,6 +22,8 @@ pub enum Work {
     Place { text: Text, diffs: Vec<FileDiff> },
     /// What the text of one file was before the diffs that are in it (`core::changeset`).
     Before { text: Text, diffs: Vec<FileDiff> },
+    /// What a file without a buffer is, and was before the diffs that are in it.
+    Recall { path: PathBuf, diffs: Vec<FileDiff> },
     /// Take what was written into the review of its file (`core::changeset`), or into a new one.
     Review { file: Option<Box<FileReview>>, written: Written },
     /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
@@ -51,6 +53,8 @@ pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
     Before(Text),
+    /// Before the diffs and now, as buffers have it; nothing where there is no such file, or no text in it.
+    Recalled(Option<(Text, Text)>),
     Examined(OnDisk),
     Stamped(Option<Stamp>),
     Mention(String),

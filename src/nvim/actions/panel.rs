@@ -151,7 +151,7 @@ impl App {
         if !self.editor.buf_is_valid(panel.buf) {
             return Ok(());
         }
-        let drawn = panel.draw(&self.editor, &self.reviews);
+        let drawn = panel.draw(&self.editor, &self.reviews, &self.config.keys);
         self.reviews.panel = Some(panel);
         drawn
     }

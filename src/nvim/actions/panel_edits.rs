@@ -41,7 +41,7 @@ impl App {
         self.editor.lua.create_function(|_, ()| {
             run(|app| {
                 let Some(mut panel) = app.reviews.panel.take() else { return Ok(()) };
-                let drawn = panel.draw_anew(&app.editor, &app.reviews);
+                let drawn = panel.draw_anew(&app.editor, &app.reviews, &app.config.keys);
                 app.reviews.panel = Some(panel);
                 drawn
             });
@@ -117,7 +117,10 @@ impl App {
             return fail(format!("couldn't write: {}{why}", self.name_in_project(path)));
         }
         if !editor.buf_option::<bool>(buf, "modifiable")? {
-            return fail(format!("couldn't change {}: its buffer is not 'modifiable'", path.display()));
+            return fail(format!(
+                "couldn't change {}: its buffer is not 'modifiable'",
+                self.short_name(None, path)
+            ));
         }
         let mut splices: Vec<Splice> = edits
             .iter()
@@ -140,7 +143,7 @@ impl App {
             Ok(()) => Ok(()),
             Err(why) => {
                 self.review_again(path, buf)?;
-                fail(format!("couldn't change {}: {why}", path.display()))
+                fail(format!("couldn't change {}: {why}", self.short_name(None, path)))
             }
         }
     }

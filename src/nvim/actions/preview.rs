@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use super::fail;
+use crate::config::Keys;
 use crate::core::checkpoint::{Fetched, Held, Kind, Planned};
 use crate::core::diff::{Hunk, counts};
 use crate::nvim::app::App;
 use crate::nvim::app::checkpoints::Restore;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::canonical;
-use crate::nvim::review::page::{About, Page, plural, visible};
+use crate::nvim::review::page::{About, Page, nothing_left, plural, visible};
 
 /// The buffer of a restore that is looked at.
 pub struct Preview {
@@ -25,7 +26,7 @@ impl App {
     /// Looks at what a restore would change.
     pub(super) fn preview(&mut self, restore: Restore) -> Result<()> {
         self.fetch_restore(restore, |app, restore, fetched| {
-            let page = page_of(&restore, &fetched);
+            let page = page_of(&restore, &fetched, &app.config.keys);
             let known = app.preview.as_ref().map(|preview| preview.buf);
             let buf = match known.filter(|buf| app.editor.buf_is_valid(*buf)) {
                 Some(buf) => buf,
@@ -49,7 +50,7 @@ impl App {
         }
         let restore = preview.restore.clone();
         self.fetch_restore(restore, |app, restore, fetched| {
-            let page = page_of(&restore, &fetched);
+            let page = page_of(&restore, &fetched, &app.config.keys);
             let Some(preview) = &mut app.preview else { return Ok(()) };
             if !app.editor.buf_is_loaded(preview.buf) {
                 return Ok(());
@@ -84,7 +85,15 @@ impl App {
                 let rows = self.preview.as_ref().map(|preview| preview.page.rows.clone()).unwrap_or_default();
                 self.step_in_page(&rows, name == "review_next")
             }
-            _ => fail("this shows what would be put back: x does it for what is at the cursor, X for all"),
+            _ => {
+                let keys = &self.config.keys;
+                let keys = keys.line(&[
+                    ("review_undo", "does it for what is at the cursor"),
+                    ("review_undo_all", "does it for all"),
+                ]);
+                let keys = if keys.is_empty() { keys } else { format!(": {keys}") };
+                fail(format!("this shows what would be put back{keys}"))
+            }
         })
     }
 
@@ -96,7 +105,11 @@ impl App {
 
     fn restore_here(&mut self) -> Result<()> {
         match self.preview_about()? {
-            About::Nothing => fail("the cursor is on no change and no file; X puts back all"),
+            About::Nothing => {
+                let all = self.config.keys.line(&[("review_undo_all", "puts back all")]);
+                let all = if all.is_empty() { all } else { format!("; {all}") };
+                fail(format!("the cursor is on no change and no file{all}"))
+            }
             About::File(path) => self.restore_previewed(Some((path, None))),
             About::Hunk { path, hunk, .. } => self.restore_previewed(Some((path, Some(hunk)))),
         }
@@ -113,7 +126,7 @@ impl App {
     }
 }
 
-fn page_of(restore: &Restore, fetched: &[Fetched]) -> Page {
+fn page_of(restore: &Restore, fetched: &[Fetched], keys: &Keys) -> Page {
     let root = canonical(&restore.head.cwd);
     let name = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
     let differs = |file: &&Fetched| !file.hunks.is_empty() || becomes(file).is_some();
@@ -132,10 +145,16 @@ fn page_of(restore: &Restore, fetched: &[Fetched]) -> Page {
     };
     page.add(title, About::Nothing, "0", "AcpWinbar");
     let hint = match files.len() {
-        0 => "All of it is as it was then · q closes this",
-        _ => "x put back this hunk or file · X put back all · <CR> go · q close · g? keys",
+        0 => nothing_left("All of it is as it was then", keys),
+        _ => keys.line(&[
+            ("review_undo", "put back this hunk or file"),
+            ("review_undo_all", "put back all"),
+            ("review_go", "go"),
+            ("review_close", "close"),
+            ("review_help", "keys"),
+        ]),
     };
-    page.add(hint.to_owned(), About::Nothing, "0", "AcpMeta");
+    page.add(hint, About::Nothing, "0", "AcpMeta");
     page.add(String::new(), About::Nothing, "0", "");
     for file in files {
         let there = |held: Option<&Held>| held != Some(&Held::Absent);

@@ -227,7 +227,10 @@ impl App {
         if let Some(buf) = buf
             && !editor.buf_option::<bool>(buf, "modifiable")?
         {
-            return fail(format!("couldn't undo in {}: its buffer is not 'modifiable'", path.display()));
+            return fail(format!(
+                "couldn't undo in {}: its buffer is not 'modifiable'",
+                self.short_name(None, path)
+            ));
         }
         let Some(file) = &mut reviewed.file else { return Ok(()) };
         let was = file.clone();
@@ -258,7 +261,7 @@ impl App {
         self.set_reviewed_tick(path, buf)?;
         if let Err(why) = done {
             self.review_again(path, buf)?;
-            return fail(format!("couldn't undo in {}: {why}", path.display()));
+            return fail(format!("couldn't undo in {}: {why}", self.short_name(None, path)));
         }
         if removed {
             return self.put_back(path, Some(String::new()), None, was);
@@ -344,7 +347,10 @@ impl App {
         self.editor.command("normal! m'")?;
         if self.reviews.path_of(self.editor.win_buf(win)?) != Some(path) {
             if !path.is_file() {
-                return fail(format!("{} is gone; :Acp undo all brings it back", path.display()));
+                return fail(format!(
+                    "{} is gone; :Acp undo all brings it back",
+                    self.short_name(None, path)
+                ));
             }
             let Some(code) = follow::code_window(&self.editor)? else { return Ok(()) };
             win = code;

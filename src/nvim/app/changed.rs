@@ -37,16 +37,6 @@ pub struct Change {
     pub saved: bool,
 }
 
-/// A file's text as lines joined by `\n`, as buffers have them.
-pub fn plain_lines(text: &Text) -> Text {
-    let text = text.without_prefix('\u{feff}');
-    let lines = if text.contains('\r') { text.matches('\n').count() } else { 0 };
-    match lines > 0 && text.matches("\r\n").count() == lines {
-        true => Text::from(text.replace("\r\n", "\n")).body(),
-        false => text.body(),
-    }
-}
-
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
 const MANY: usize = 50;
 
@@ -60,7 +50,7 @@ impl App {
             follow::list(&self.editor, buf)?;
         }
         self.refresh_diffs(session, &path)?;
-        if ranges.len() > MANY && !self.has_listeners() {
+        if ranges.len() > MANY && !self.has_listeners("AcpFileChanged") {
             return Ok(());
         }
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();

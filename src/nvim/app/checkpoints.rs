@@ -9,7 +9,7 @@ use std::rc::Rc;
 use mlua::Result;
 
 use super::App;
-use super::changed::{Change, plain_lines};
+use super::changed::Change;
 use crate::core::changes::TextEdit;
 use crate::core::checkpoint::{
     Fetched, Head, Held, Kind, Limits, Loaded, Planned, Reply, TurnKey, Wish, unmarked, with_hunk,
@@ -460,7 +460,7 @@ impl App {
             review.is_there = there;
         }
         let text = match &file.target {
-            Held::Text(text) => plain_lines(text),
+            Held::Text(text) => text.plain_lines(),
             Held::Absent | Held::Unknown => Text::default(),
         };
         self.take_in(&file.path, Input::Text(text))

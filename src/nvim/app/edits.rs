@@ -181,12 +181,12 @@ impl App {
             Task::Read { ask, .. } => (*ask, "read"),
             Task::Write { ask, .. } => (*ask, "write"),
             Task::Take { session, .. } => {
-                let text = format!("couldn't take {} from the disk: {why}", path.display());
+                let text = format!("couldn't take {} from the disk: {why}", self.short_name(None, path));
                 return self.note(*session, Severity::Warning, text);
             }
             Task::Remember => return Ok(()),
         };
-        let text = format!("couldn't {verb} {}: {why}", path.display());
+        let text = format!("couldn't {verb} {}: {why}", self.short_name(None, path));
         self.send(Command::Answer { ask, answer: Answer::Refused(text) })
     }
 
@@ -239,6 +239,10 @@ impl App {
             (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
             (Some(Job::Recall { path, buf, origin, text }), Outcome::Before(before)) => {
                 self.reconstructed(&path, buf, origin, text, before)?;
+                self.all_known()
+            }
+            (Some(Job::RecallUnopened { path, told }), Outcome::Recalled(found)) => {
+                self.recalled_unopened(&path, told, found)?;
                 self.all_known()
             }
             (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),

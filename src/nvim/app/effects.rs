@@ -45,12 +45,18 @@ impl App {
         });
     }
 
-    /// Whether there are any `User` autocommands. What cannot be told counts as some.
-    pub fn has_listeners(&self) -> bool {
+    /// Whether a `User` autocommand may want to hear of this. What cannot be told counts as yes.
+    pub fn has_listeners(&self, event: &str) -> bool {
         let any = || -> Result<bool> {
             let events = self.editor.table([("event", self.editor.string("User")?)])?;
             let all: mlua::Table = self.editor.api("nvim_get_autocmds", events)?;
-            Ok(all.raw_len() > 0)
+            for autocommand in all.sequence_values::<mlua::Table>() {
+                let pattern: String = autocommand?.get("pattern")?;
+                if pattern == event || pattern.contains(['*', '?', '[', '{', '\\']) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
         };
         any().unwrap_or(true)
     }

@@ -4,7 +4,7 @@ use mlua::Result;
 use serde_json::json;
 
 use super::App;
-use super::changed::{Change, plain_lines};
+use super::changed::Change;
 use crate::core::checkpoint::Held;
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
@@ -142,8 +142,8 @@ impl App {
                                 .map_or(if created { Held::Absent } else { Held::Unknown }, Held::Text),
                             after.clone().map_or(Held::Unknown, Held::Text),
                         ),
-                        before: before.map(|text| plain_lines(&text)),
-                        after: after.map(|text| plain_lines(&text)),
+                        before: before.map(|text| text.plain_lines()),
+                        after: after.map(|text| text.plain_lines()),
                         ranges: Vec::new(),
                         lines: None,
                         saved: true,
@@ -256,8 +256,10 @@ impl App {
             TurnEnd::Stopped { reason, .. } => (reason.word().to_owned(), None),
             TurnEnd::Failed(failure) => ("failed".to_owned(), Some(failure.message.clone())),
         };
+        let is_heard = self.has_listeners("AcpTurnEnded");
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
-        let text = session.answer_text();
+        // An answer may be as long as the agent likes.
+        let text = if is_heard { session.answer_text() } else { String::new() };
         let commands = session.turn_ended(end, now);
         let name = session.name();
         // Before what waited in line is sent, which begins the next one.

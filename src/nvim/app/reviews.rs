@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mlua::{Result, Value};
 
-use super::changed::{Change, plain_lines};
+use super::changed::Change;
 use super::{App, Job};
 use crate::config::{DiffStyle, Stay};
 use crate::core::changeset::{FileReview, OriginId, Written};
@@ -24,13 +24,10 @@ use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::canonical;
 use crate::nvim::files::reading::Snapshot;
 use crate::nvim::review::{Input, Origin};
-use crate::nvim::{follow, later, note, run};
+use crate::nvim::{later, note, run};
 
 /// Larger texts, in bytes, are compared in the background.
 const LARGE: usize = 128 << 10;
-
-/// At most so many files are opened at once for what was told of them.
-const OPENED: usize = 100;
 
 /// Hunks are drawn for this long, then the editor has its turn.
 pub(super) const BUDGET: Duration = Duration::from_millis(3);
@@ -179,19 +176,51 @@ impl App {
         self.review_stale(buf)
     }
 
-    /// Has what was told of files that nobody has opened yet looked into, and goes on when that is known.
+    /// Has the background look into what was told of files that nobody has opened yet, and goes on when that is
+    /// known.
     pub fn when_told_is_known(&mut self, then: impl FnOnce(&mut App) -> Result<()> + 'static) -> Result<()> {
-        for path in self.reviews.told().into_iter().filter(|path| path.is_file()).take(OPENED) {
-            let buf = follow::load(&self.editor, &path)?;
-            self.buffer_loaded(buf)?;
+        for path in self.reviews.told() {
+            let told = self.reviews.take_told(&path);
+            let work = Work::Recall {
+                path: path.clone(),
+                diffs: told.iter().map(|(_, diff)| diff.clone()).collect(),
+            };
+            let job = self.next_job(Job::RecallUnopened { path, told });
+            self.send(Command::Compute { job, work })?;
         }
         self.reviews.when_known.push(Box::new(then));
         self.all_known()
     }
 
+    /// A file that nobody had opened has been looked into.
+    pub(super) fn recalled_unopened(
+        &mut self,
+        path: &Path,
+        told: Vec<(OriginId, FileDiff)>,
+        found: Option<(Text, Text)>,
+    ) -> Result<()> {
+        let Some((origin, _)) = told.last() else { return Ok(()) };
+        if self.reviews.files.contains_key(path) {
+            return Ok(());
+        }
+        // Somebody has opened it meanwhile: what is in the buffer counts.
+        if let Some(buf) = self.files.buf_of(&self.editor, path) {
+            return self.reconstruct(path, buf, *origin, told.into_iter().map(|(_, diff)| diff).collect());
+        }
+        match found {
+            Some((before, after)) if before == after => Ok(()),
+            Some((before, after)) => self.review_written(path, None, Some(before), Some(after), *origin),
+            // It may be there later.
+            None => {
+                told.into_iter().for_each(|(origin, diff)| self.reviews.tell(path.to_owned(), origin, diff));
+                Ok(())
+            }
+        }
+    }
+
     /// Goes on with what waited until nothing is to be found out any more.
     pub(super) fn all_known(&mut self) -> Result<()> {
-        if self.jobs.values().any(|job| matches!(job, Job::Recall { .. })) {
+        if self.jobs.values().any(|job| matches!(job, Job::Recall { .. } | Job::RecallUnopened { .. })) {
             return Ok(());
         }
         let waiting = std::mem::take(&mut self.reviews.when_known);
@@ -446,7 +475,7 @@ impl App {
             reviewed.file = Some(was);
             reviewed.touched = true;
         }
-        let text = format!("couldn't undo in {}: {why}", path.display());
+        let text = format!("couldn't undo in {}: {why}", self.short_name(None, path));
         self.advise(text, Level::Error);
         self.take_waiting(path)
     }
@@ -525,5 +554,5 @@ impl App {
 fn deleted(path: &Path, diffs: &mut dyn Iterator<Item = FileDiff>) -> Option<Text> {
     let (diff, more) = (diffs.next()?, diffs.next());
     let old = diff.old_text.filter(|_| diff.new_text.is_empty() && more.is_none())?;
-    (!path.exists()).then(|| plain_lines(&old))
+    (!path.exists()).then(|| old.plain_lines())
 }

@@ -15,6 +15,7 @@ use crate::core::message::{
 use crate::core::session::{Phase, Session};
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::Level;
+use crate::nvim::files::brief;
 
 /// At most this many stored sessions are asked for.
 const MOST_LISTED: usize = 500;
@@ -47,13 +48,15 @@ impl App {
             session.connected(info.clone());
         }
         self.sessions.insert(key, session);
-        self.make_chat(key, &launch.name)?;
-        self.current = Some(key);
-        self.show(key)?;
+        let name = launch.name.clone();
+        // The agent starts while the chat is being made.
         if running.is_none() {
             self.connect(agent, launch)?;
         }
         self.open_session(key)?;
+        self.make_chat(key, &name)?;
+        self.current = Some(key);
+        self.show(key)?;
         Ok(key)
     }
 
@@ -93,7 +96,16 @@ impl App {
             (chat.transcript, chat.prompt)
         };
         crate::nvim::keys::bind(&self.editor, &self.config.keys, transcript, prompt)?;
-        self.attach_prompt(key)
+        self.attach_prompt(key)?;
+        for buf in [prompt, transcript] {
+            crate::nvim::later(&self.editor.lua, Duration::ZERO, move |app| {
+                app.attempt("a FileType autocommand failed", move |editor| {
+                    Chat::announce(editor, buf).map_err(|error| brief(&error))
+                });
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     fn redraw_all(&mut self, key: SessionKey) {

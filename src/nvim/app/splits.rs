@@ -59,7 +59,7 @@ impl App {
         let reviewed = self.reviews.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
         let Some(file) = reviewed.filter(|file| !file.is_settled()) else { return fail(NOTHING) };
         if !path.is_file() && self.files.buf_of(&self.editor, &path).is_none() {
-            return fail(format!("{} is gone; :Acp undo all brings it back", path.display()));
+            return fail(format!("{} is gone; :Acp undo all brings it back", self.short_name(None, &path)));
         }
         let lines = file.base_lines().to_vec();
         let title = if file.was_there { "before" } else { "before: it was not there" };

@@ -10,6 +10,7 @@ use mlua::{Function, Result, Table, Value};
 
 use super::look::Look;
 use super::marks::{Words, push, words_in};
+use crate::config::Keys;
 use crate::core::diff::Hunk;
 use crate::core::edited::{ADDED, Part, REMOVED};
 use crate::nvim::editor::{Buf, Editor};
@@ -163,6 +164,12 @@ fn line_mark(editor: &Editor, text: &str, group: &str) -> Result<Table> {
 /// A buffer's line holds no line break; what else is no text is left to Neovim to show.
 pub fn shown(line: &str) -> String {
     line.replace(['\n', '\r'], " ")
+}
+
+/// Says that a page has nothing more to do, and which key closes it.
+pub fn nothing_left(what: &str, keys: &Keys) -> String {
+    let close = keys.line(&[("review_close", "closes this")]);
+    if close.is_empty() { what.to_owned() } else { format!("{what} \u{b7} {close}") }
 }
 
 pub fn plural(count: usize, word: &str) -> String {

@@ -7,7 +7,8 @@ use mlua::Result;
 
 use super::Reviews;
 pub use super::page::{About, plural};
-use super::page::{Page, visible};
+use super::page::{Page, nothing_left, visible};
+use crate::config::Keys;
 use crate::core::diff::{Hunk, counts};
 use crate::nvim::actions::Scope;
 use crate::nvim::editor::{Buf, Editor};
@@ -39,11 +40,11 @@ impl Panel {
     }
 
     /// Draws the buffer anew where it has changed, unless the user is editing it.
-    pub fn draw(&mut self, editor: &Editor, reviews: &Reviews) -> Result<()> {
+    pub fn draw(&mut self, editor: &Editor, reviews: &Reviews, keys: &Keys) -> Result<()> {
         if !editor.buf_is_loaded(self.buf) || self.is_edited(editor) {
             return Ok(());
         }
-        let page = self.page(reviews);
+        let page = self.page(reviews, keys);
         if page.lines == self.page.lines {
             self.page = page;
             return Ok(());
@@ -54,13 +55,13 @@ impl Panel {
     }
 
     /// Draws all of it anew, whatever the user did to it.
-    pub fn draw_anew(&mut self, editor: &Editor, reviews: &Reviews) -> Result<()> {
+    pub fn draw_anew(&mut self, editor: &Editor, reviews: &Reviews, keys: &Keys) -> Result<()> {
         self.page = Page::default();
         editor.set_buf_option(self.buf, "modified", false)?;
-        self.draw(editor, reviews)
+        self.draw(editor, reviews, keys)
     }
 
-    fn page(&self, reviews: &Reviews) -> Page {
+    fn page(&self, reviews: &Reviews, keys: &Keys) -> Page {
         let (mut files, mut hunks) = (0, 0);
         let meant = |path: &Path, file| reviews.meant(&self.scope, path, file);
         for (path, _, file) in reviews.open() {
@@ -79,12 +80,19 @@ impl Panel {
         }
         page.add(title, About::Nothing, "0", "AcpWinbar");
         let hint = match hunks {
-            0 => "Nothing is left to decide · q closes this",
-            _ => {
-                "a keep · x undo · A keep all · X undo all · c comment · s send comments · <CR> go · g? keys"
-            }
+            0 => nothing_left("Nothing is left to decide", keys),
+            _ => keys.line(&[
+                ("review_keep", "keep"),
+                ("review_undo", "undo"),
+                ("review_keep_all", "keep all"),
+                ("review_undo_all", "undo all"),
+                ("review_comment", "comment"),
+                ("review_send", "send comments"),
+                ("review_go", "go"),
+                ("review_help", "keys"),
+            ]),
         };
-        page.add(hint.to_owned(), About::Nothing, "0", "AcpMeta");
+        page.add(hint, About::Nothing, "0", "AcpMeta");
         page.add(String::new(), About::Nothing, "0", "");
         for (path, _, file) in reviews.open() {
             let meant = meant(path, file);
