@@ -379,8 +379,11 @@ fn overwrite(path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), Dis
 /// An empty file that could take the other's place with nobody seeing a difference, if there can
 /// be one.
 fn stand_in(path: &Path, metadata: &Metadata) -> Option<Temporary> {
+    if !files::is_replaceable(path, metadata) {
+        return None;
+    }
     let temporary = Temporary::beside(path, files::standing_in()).ok()?;
-    files::become_like(&temporary.file, path, metadata).ok()?;
+    files::become_like(&temporary.file, metadata).ok()?;
     Some(temporary)
 }
 

@@ -82,12 +82,13 @@ pub fn standing_in() -> OpenOptions {
     private()
 }
 
-/// Gives the file at `new` what makes it the same as that at `old` but for the content; fails where
-/// that cannot be.
-pub fn become_like(new: &File, old: &Path, metadata: &Metadata) -> io::Result<()> {
-    if metadata.nlink() > 1 || has_attributes(old) {
-        return Err(io::ErrorKind::Unsupported.into());
-    }
+/// Whether another file could take the place of this one with nobody seeing a difference.
+pub fn is_replaceable(old: &Path, metadata: &Metadata) -> bool {
+    metadata.nlink() == 1 && !has_attributes(old)
+}
+
+/// Gives a new file what makes it the same as the old one but for the content.
+pub fn become_like(new: &File, metadata: &Metadata) -> io::Result<()> {
     let own = new.metadata()?;
     if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
         fchown(new, Some(metadata.uid()), Some(metadata.gid()))?;
