@@ -205,6 +205,7 @@ fn the_chat_says_what_waits_and_afterwards_what_was_answered_but_not_with_what()
     ] {
         assert!(text.contains(part), "{part:?} is missing in:\n{text}");
     }
+    chat.nvim.wait_for_screen("Fake asks: Tell me");
     let groups = chat.nvim.groups_of("Fake asks: Tell me");
     assert!(groups.iter().any(|group| group == "DiagnosticWarn"), "{groups:?}");
     chat.nvim.wait_for_screen("waiting for you");

@@ -329,7 +329,8 @@ fn what_agents_did_to_files_that_nobody_opened_is_reviewed_and_undone_too() {
     }
     chat.nvim.input("X");
     chat.nvim.wait_for_screen("Nothing is left to decide");
-    assert_eq!(chat.project.read("b.txt"), "uno\ndue\ntre\n");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("b.txt") == "uno\ndue\ntre\n", "the file to be put back");
     let gone = chat.project.file("gone.txt");
     chat.nvim.wait_until(|_| gone.exists(), "the deleted file to come back");
     assert_eq!(chat.project.read("gone.txt"), "old\n");

@@ -27,10 +27,11 @@ const SHAPES: [Shape; 3] = [
 /// What no screen has on it whose user wants no icons.
 const ICONS: &str = "\u{2713}\u{2717}\u{25cf}\u{25cb}\u{25d0}\u{2298}\u{25cc}\u{25b8}\u{25be}";
 
-/// Looks at a state on each kind of screen.
-fn in_each_shape(name: &str, come_to: impl Fn(Shape) -> Scripted) {
+/// Looks on each kind of screen at the state to which a chat comes with this agent and these options.
+fn in_each_shape(name: &str, steps: &[Value], options: &str, come_to: impl Fn(&mut Scripted)) {
     for shape in SHAPES {
-        let mut chat = come_to(shape);
+        let mut chat = alone(steps.to_vec(), options, shape);
+        come_to(&mut chat);
         let Shape { columns, rows, icons } = shape;
         let kind = if icons { "" } else { "-words" };
         looks(&mut chat, &format!("{name}-{columns}x{rows}{kind}"));
@@ -73,37 +74,30 @@ fn call(id: &str, kind: &str, title: &str, status: &str) -> Value {
 #[test]
 fn an_agent_that_starts() {
     // A program that never says anything.
-    in_each_shape("starting", |shape| {
-        let mut chat =
-            alone(Vec::new(), "agents = { fake = { command = 'sleep', args = { '600' } } }", shape);
+    in_each_shape("starting", &[], "agents = { fake = { command = 'sleep', args = { '600' } } }", |chat| {
         chat.nvim.command("AcpChat");
         chat.nvim.wait_for_screen("You can type already");
         chat.nvim.wait_for_screen("starting");
         chat.nvim.wait_for_screen("-- INSERT --");
-        chat
     });
 }
 
 #[test]
 fn a_chat_that_is_empty() {
-    in_each_shape("empty", |shape| {
-        let mut chat = alone(opened(), "", shape);
+    in_each_shape("empty", &opened(), "", |chat| {
         chat.chat();
         chat.nvim.wait_for_screen("ready");
         chat.nvim.wait_for_screen("-- INSERT --");
-        chat
     });
 }
 
 #[test]
 fn an_answer_that_streams() {
-    in_each_shape("streaming", |shape| {
-        let mut chat = alone(working([says("# A plan\n\nFirst I look at `lock`, then")]), "", shape);
+    in_each_shape("streaming", &working([says("# A plan\n\nFirst I look at `lock`, then")]), "", |chat| {
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("then");
         chat.nvim.wait_for_screen("working");
-        chat
     });
 }
 
@@ -120,8 +114,7 @@ fn a_turn_that_waits_for_its_user_while_prompts_wait_for_it() {
             ],
         }),
     );
-    in_each_shape("waiting", |shape| {
-        let mut chat = alone(working([says("I build it."), question.clone()]), "", shape);
+    in_each_shape("waiting", &working([says("I build it."), question]), "", |chat| {
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("Allow this command?");
@@ -130,7 +123,6 @@ fn a_turn_that_waits_for_its_user_while_prompts_wait_for_it() {
         chat.nvim.wait_for_screen("waiting: and then test it");
         chat.send("and write it down");
         chat.nvim.wait_for_screen("waiting: and write it down");
-        chat
     });
 }
 
@@ -145,13 +137,11 @@ fn a_login_that_is_needed() {
         json!({ "expect": "session/new" }),
         json!({ "reply": "session/new", "error": { "code": -32000, "message": "Authentication required" } }),
     ]);
-    in_each_shape("login", |shape| {
-        let mut chat = alone(steps.clone(), "", shape);
+    in_each_shape("login", &steps, "", |chat| {
         chat.nvim.command("AcpChat");
         chat.nvim.wait_for_screen("In the browser");
         chat.nvim.wait_for_screen("log in");
         chat.nvim.wait_for_screen("-- INSERT --");
-        chat
     });
 }
 
@@ -162,13 +152,11 @@ fn a_start_that_fails() {
         json!({ "stderr": "no key was found" }),
         json!({ "exit": 3 }),
     ];
-    in_each_shape("failed", |shape| {
-        let mut chat = alone(steps.clone(), "", shape);
+    in_each_shape("failed", &steps, "", |chat| {
         chat.nvim.command("AcpChat");
         chat.nvim.wait_for_screen("no key was found");
         chat.nvim.wait_for_screen("R starts it again");
         chat.nvim.wait_for_screen("-- INSERT --");
-        chat
     });
 }
 
@@ -176,26 +164,22 @@ fn a_start_that_fails() {
 fn a_turn_that_fails() {
     let error = json!({ "code": -32603, "message": "429 {\"error\": {\"message\": \"Too many requests\"}}" });
     let fails = json!({ "reply": "session/prompt", "error": error });
-    in_each_shape("turn-failed", |shape| {
-        let mut chat = alone(working([says("I look"), fails.clone()]), "", shape);
+    in_each_shape("turn-failed", &working([says("I look"), fails]), "", |chat| {
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("The turn failed");
         chat.nvim.wait_for_screen("ready");
-        chat
     });
 }
 
 #[test]
 fn an_agent_that_dies_at_work() {
     let dies = [says("I look"), json!({ "stderr": "out of memory" }), json!({ "exit": 3 })];
-    in_each_shape("gone", |shape| {
-        let mut chat = alone(working(dies.clone()), "", shape);
+    in_each_shape("gone", &working(dies), "", |chat| {
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("out of memory");
         chat.nvim.wait_for_screen("ended");
-        chat
     });
 }
 
@@ -222,14 +206,12 @@ fn a_session_that_was_taken_up() {
             "status": "in_progress" } } } }),
         json!({ "reply": "session/load", "result": null }),
     ]);
-    in_each_shape("taken-up", |shape| {
-        let mut chat = alone(steps.clone(), "", shape);
+    in_each_shape("taken-up", &steps, "", |chat| {
         chat.chat();
         chat.nvim.exec_lua("vim.ui.select = function(items, _, choose) choose(items[2], 2) end", []);
         chat.nvim.command("Acp sessions");
         chat.nvim.wait_for_screen("no result");
         chat.nvim.wait_for_screen("ready");
-        chat
     });
 }
 
@@ -254,13 +236,11 @@ fn everything() -> Vec<Value> {
 
 #[test]
 fn a_turn_with_all_there_may_be_in_it() {
-    in_each_shape("working", |shape| {
-        let mut chat = alone(everything(), "", shape);
+    in_each_shape("working", &everything(), "", |chat| {
         chat.chat();
         chat.send("Fix it");
         chat.nvim.wait_for_screen("There it is.");
         chat.nvim.wait_for_screen("working");
-        chat
     });
 }
 

@@ -77,9 +77,14 @@ end
 
 local function close()
   if float and api.nvim_win_is_valid(float) then
-    api.nvim_win_close(float, true)
+    pcall(api.nvim_win_close, float, true)
   end
   float = nil
+end
+
+local function floats_here()
+  local tab = float and api.nvim_win_is_valid(float) and api.nvim_win_get_tabpage(float)
+  return tab == api.nvim_get_current_tabpage()
 end
 
 -- One line over the last of the text, or the first where the cursor is in its way. Who is told something in the midst
@@ -121,7 +126,6 @@ local function show_float()
       noautocmd = true,
       zindex = 60,
     })
-    vim.wo[float].wrap = false
   end)
 end
 
@@ -154,7 +158,7 @@ end
 
 -- Shows what has been told since the last time.
 local function deliver()
-  local room = math.max(vim.v.echospace, 20) + math.max(vim.o.cmdheight - 1, 0) * vim.o.columns
+  local room = math.max(vim.v.echospace, 8) + math.max(vim.o.cmdheight - 1, 0) * vim.o.columns
   local mode = api.nvim_get_mode().mode
   if mode:find("^c") == nil then
     -- What somebody else wrote just now would be scrolled up by this, and Neovim wait for a key.
@@ -208,7 +212,7 @@ end
 ---@param text string?
 function M.sign(text)
   local before = sign and sign[1][1]
-  if text ~= before then
+  if text ~= before or text and not floats_here() then
     sign = text and { { text, "WarningMsg" } }
     show_float()
   end

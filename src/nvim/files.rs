@@ -20,7 +20,7 @@ use crate::core::message::{AskId, OnDisk, SessionKey, Stamp};
 use crate::core::reconcile::Pick;
 use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
-use crate::platform::paths::canonicalize;
+use crate::nvim::resolve::canonical;
 
 #[derive(Default)]
 pub struct Files {
@@ -324,6 +324,7 @@ pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Resu
         return Err("permission denied; make the file writable".to_owned());
     }
     if let Some(folder) = Path::new(&name).parent()
+        // On this thread, as the write is that follows.
         && !folder.exists()
     {
         // When this fails the write below says why.
@@ -356,6 +357,7 @@ pub fn held(editor: &Editor, buf: Buf, path: &Path) -> checkpoint::Held {
         Ok(Some(text))
     };
     match whole() {
+        // An empty buffer is rare, and what it stands for is needed now, before the agent's write.
         Ok(Some(text)) if text.is_empty() && !path.exists() => checkpoint::Held::Absent,
         Ok(Some(text)) => as_held(editor, buf, &text.into()),
         Ok(None) | Err(_) => checkpoint::Held::Unknown,
@@ -377,17 +379,6 @@ pub fn as_held(editor: &Editor, buf: Buf, text: &Text) -> checkpoint::Held {
         }))
     };
     read().unwrap_or(checkpoint::Held::Unknown)
-}
-
-/// Links resolved as far as the path exists.
-pub fn canonical(path: &Path) -> PathBuf {
-    if let Ok(path) = canonicalize(path) {
-        return path;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => canonical(parent).join(name),
-        _ => path.to_owned(),
-    }
 }
 
 /// The first line of an error of Neovim's, without where in Lua it came from.

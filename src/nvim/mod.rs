@@ -22,6 +22,7 @@ mod permission;
 mod picker;
 mod plan;
 mod prompt;
+mod resolve;
 mod review;
 mod terminal;
 mod timer;

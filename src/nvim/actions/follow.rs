@@ -10,6 +10,7 @@ use crate::core::message::SessionKey;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Level, Win};
 use crate::nvim::follow;
+use crate::nvim::resolve::is_file;
 
 /// Where a list of places goes.
 #[derive(Clone, Copy, PartialEq)]
@@ -167,7 +168,7 @@ impl App {
 
     /// Goes to a place in a window for code.
     fn go_to_place(&mut self, path: &Path, line: Option<u32>) -> Result<()> {
-        if !path.is_file() {
+        if !is_file(path) {
             return fail(format!("{} is no file that can be opened", path.display()));
         }
         let Some(win) = follow::code_window(&self.editor)? else { return Ok(()) };

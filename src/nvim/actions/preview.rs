@@ -12,7 +12,7 @@ use crate::core::diff::{Hunk, counts};
 use crate::nvim::app::App;
 use crate::nvim::app::checkpoints::Restore;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::canonical;
+use crate::nvim::resolve::canonical;
 use crate::nvim::review::page::{About, Page, nothing_left, plural, visible};
 
 /// The buffer of a restore that is looked at.

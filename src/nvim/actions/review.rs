@@ -15,6 +15,7 @@ use crate::core::entry::EntryId;
 use crate::core::message::{Command, Content, SessionKey};
 use crate::nvim::app::{App, Job};
 use crate::nvim::editor::{Buf, Level};
+use crate::nvim::resolve::is_file;
 use crate::nvim::review::Reviews;
 use crate::nvim::{files, follow};
 
@@ -346,7 +347,7 @@ impl App {
         let mut win = self.editor.current_win()?;
         self.editor.command("normal! m'")?;
         if self.reviews.path_of(self.editor.win_buf(win)?) != Some(path) {
-            if !path.is_file() {
+            if !is_file(path) {
                 return fail(format!(
                     "{} is gone; :Acp undo all brings it back",
                     self.short_name(None, path)

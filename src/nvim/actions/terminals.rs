@@ -12,6 +12,7 @@ use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level};
+use crate::nvim::resolve::is_file;
 use crate::nvim::terminal::Key;
 
 type Act = fn(&mut App, &Key) -> Result<()>;
@@ -177,7 +178,7 @@ impl App {
         let lines = self.editor.lines(terminal.buf, line as i64 - 1, line as i64)?;
         let text = lines.first().map(String::as_str).unwrap_or_default();
         let found = places::at(text, column).map(|found| (cwd.join(found.path), found.line, found.column));
-        if let Some((path, line, column)) = found.filter(|(path, ..)| path.is_file()) {
+        if let Some((path, line, column)) = found.filter(|(path, ..)| is_file(path)) {
             let line = Some(line).filter(|_| with_line);
             return self.visit_place(&Target { path, line, column, text: None });
         }

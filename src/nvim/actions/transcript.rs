@@ -12,6 +12,7 @@ use crate::nvim::app::App;
 use crate::nvim::chat::Fold;
 use crate::nvim::follow;
 use crate::nvim::keys::clicked_from;
+use crate::nvim::resolve::is_file;
 
 impl App {
     pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
@@ -76,7 +77,7 @@ impl App {
         let leads = chat.target_at(&self.editor, session, &tail, row)?.is_some()
             || chat.picture_at(&self.editor, session, &tail, row)?.is_some()
             || reference_at(text, column - 1)
-                .is_some_and(|named| session.place.cwd.join(named.path).is_file());
+                .is_some_and(|named| is_file(&session.place.cwd.join(named.path)));
         let folds = session.entry(entry).is_some_and(|entry| {
             matches!(entry.body, Body::Tool(_) | Body::Thought { .. } | Body::Compaction { .. })
         });
@@ -149,7 +150,7 @@ impl App {
                 let path = cwd.join(path.strip_prefix("~/").map_or(path.clone(), |rest| {
                     std::env::home_dir().unwrap_or_default().join(rest).to_string_lossy().into_owned()
                 }));
-                if path.is_file() {
+                if is_file(&path) {
                     return self.visit_place(&Place { path, line, column: None, text: None });
                 }
             }
@@ -180,7 +181,7 @@ impl App {
         let what = match picture.place {
             PicturePlace::Nowhere(why) => return fail(format!("the image cannot be shown: {why}")),
             PicturePlace::Link(uri) => uri,
-            PicturePlace::File(path) if !path.is_file() => {
+            PicturePlace::File(path) if !is_file(&path) => {
                 return fail("the image is gone; only the newest ones of a session are kept");
             }
             PicturePlace::File(path) => path.to_string_lossy().into_owned(),
@@ -192,7 +193,7 @@ impl App {
     /// Shows a place in a window for code, and goes there.
     pub(super) fn visit_place(&mut self, place: &Place) -> Result<()> {
         let path = &place.path;
-        if !path.is_file() {
+        if !is_file(path) {
             return fail(format!("{} is no file that can be opened", path.display()));
         }
         let Some(win) = follow::code_window(&self.editor)? else { return Ok(()) };

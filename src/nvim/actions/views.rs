@@ -6,6 +6,7 @@ use super::fail;
 use super::keys_page::page;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Win};
+use crate::nvim::resolve::is_file;
 
 impl App {
     pub(super) fn open_log(&mut self) -> Result<()> {
@@ -14,7 +15,7 @@ impl App {
                 "messages are not written down; setup{ log = true } does that from the next agent on",
             );
         };
-        if !log.is_file() {
+        if !is_file(&log) {
             return fail(format!("nothing was written to {} yet", log.display()));
         }
         let path: String = self.editor.func("fnameescape", log.to_string_lossy().into_owned())?;

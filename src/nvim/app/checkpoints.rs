@@ -22,6 +22,7 @@ use crate::core::text::Text;
 use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files;
+use crate::nvim::resolve::canonical;
 use crate::nvim::review::Input;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -141,7 +142,7 @@ impl App {
         if self.files.buf_of(&self.editor, path).is_some() {
             return Ok(());
         }
-        let full = files::canonical(path);
+        let full = canonical(path);
         let wish = match call.status {
             Status::Done => {
                 let diffs =
@@ -512,6 +513,6 @@ impl App {
     }
 
     fn name_below(&self, restore: &Restore, path: &Path) -> String {
-        path.strip_prefix(files::canonical(&restore.head.cwd)).unwrap_or(path).display().to_string()
+        path.strip_prefix(canonical(&restore.head.cwd)).unwrap_or(path).display().to_string()
     }
 }

@@ -13,7 +13,7 @@ use crate::core::entry::EntryId;
 use crate::core::message::{Command, FileDiff, SessionKey, Work};
 use crate::core::tool_call::Status;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::canonical;
+use crate::nvim::resolve::canonical;
 use crate::nvim::{follow, later};
 
 impl App {

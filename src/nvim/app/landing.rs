@@ -18,7 +18,8 @@ use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::files::reading::{Reading, Snapshot, as_lines};
 use crate::nvim::files::texts::Texts;
-use crate::nvim::files::{FileJob, Landing, Task, as_held, canonical, is_modified, save};
+use crate::nvim::files::{FileJob, Landing, Task, as_held, is_modified, save};
+use crate::nvim::resolve::canonical;
 
 /// How many entries back a tool call is looked for.
 const RECENT: usize = 64;

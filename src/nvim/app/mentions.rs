@@ -12,7 +12,8 @@ use crate::config::Unsaved;
 use crate::core::context::file_uri;
 use crate::core::message::{Command, Content, JobId, SessionKey, Severity, UnsavedText, Work};
 use crate::nvim::editor::Buf;
-use crate::nvim::files::{canonical, is_modified, save};
+use crate::nvim::files::{is_modified, save};
+use crate::nvim::resolve::canonical;
 
 /// The differences of longer texts are not told, only that there are some.
 const LONGEST: usize = 20_000;

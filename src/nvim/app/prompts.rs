@@ -14,6 +14,7 @@ use crate::core::message::{Command, Draft, Event, JobId, Keep, SessionKey};
 use crate::core::transcript::clean_lines;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::prompt::Prompt;
+use crate::nvim::resolve::canonical;
 use crate::nvim::run;
 
 impl App {
@@ -272,9 +273,7 @@ impl App {
         let lines = Some(lines);
         Some(match crate::nvim::files::Files::path_of(&self.editor, buf) {
             Some(path) => {
-                let inside = path
-                    .strip_prefix(&root)
-                    .or_else(|_| path.strip_prefix(crate::nvim::files::canonical(&root)));
+                let inside = path.strip_prefix(&root).or_else(|_| path.strip_prefix(canonical(&root)));
                 let path = inside.unwrap_or(&path).to_string_lossy().into_owned();
                 Target::File { path, lines }
             }

@@ -97,6 +97,7 @@ impl App {
             return self.show(key);
         }
         let (name, cwd) = (kept.owner.agent.clone(), kept.owner.cwd.clone());
+        // The user has just chosen it, and waits.
         if !cwd.is_dir() {
             let text = format!("couldn't take the session up: its folder {} is gone", cwd.display());
             return Err(mlua::Error::runtime(text));

@@ -21,8 +21,8 @@ use crate::core::text::{Text, one_line};
 use crate::core::tool_call::Status;
 use crate::nvim::actions::Scope;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::files::canonical;
 use crate::nvim::files::reading::Snapshot;
+use crate::nvim::resolve::canonical;
 use crate::nvim::review::{Input, Origin};
 use crate::nvim::{later, note, run};
 
@@ -554,5 +554,6 @@ impl App {
 fn deleted(path: &Path, diffs: &mut dyn Iterator<Item = FileDiff>) -> Option<Text> {
     let (diff, more) = (diffs.next()?, diffs.next());
     let old = diff.old_text.filter(|_| diff.new_text.is_empty() && more.is_none())?;
+    // Asked here, and only of calls that leave nothing: what follows in the review rests on it.
     (!path.exists()).then(|| old.plain_lines())
 }

@@ -13,7 +13,7 @@ use crate::core::entry::EntryId;
 use crate::core::message::{FileDiff, SessionKey};
 use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Win};
-use crate::nvim::files::canonical;
+use crate::nvim::resolve::{canonical, is_file};
 use crate::nvim::review::split::{Beside, Split};
 use crate::nvim::{follow, later, run};
 
@@ -58,7 +58,7 @@ impl App {
     fn open_changed(&mut self, path: PathBuf) -> Result<()> {
         let reviewed = self.reviews.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
         let Some(file) = reviewed.filter(|file| !file.is_settled()) else { return fail(NOTHING) };
-        if !path.is_file() && self.files.buf_of(&self.editor, &path).is_none() {
+        if !is_file(&path) && self.files.buf_of(&self.editor, &path).is_none() {
             return fail(format!("{} is gone; :Acp undo all brings it back", self.short_name(None, &path)));
         }
         let lines = file.base_lines().to_vec();

@@ -21,8 +21,8 @@ const LONG: Duration = Duration::from_millis(1000);
 /// How long the end of a command stays in sight where its window closes by itself.
 const LINGER: Duration = Duration::from_millis(1500);
 
-/// Between two pieces of a terminal's output, of which two are what comes in a frame.
-const PACE: Duration = Duration::from_millis(8);
+/// Between two pieces of a terminal's output, of which four are what comes in a frame.
+const PACE: Duration = Duration::from_millis(4);
 
 impl App {
     pub(super) fn terminal_started(&mut self, key: Key, program: Program) -> Result<()> {

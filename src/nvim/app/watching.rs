@@ -9,7 +9,7 @@ use mlua::Result;
 use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, SessionKey};
-use crate::nvim::files::canonical;
+use crate::nvim::resolve::canonical;
 
 /// What the background has been told to watch.
 #[derive(Default)]

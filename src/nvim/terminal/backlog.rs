@@ -3,8 +3,8 @@
 
 /// How much is kept.
 const KEPT: usize = 256 << 10;
-/// How much goes to Neovim at once, which takes it in before the user's next key: some 2 ms of work.
-const PIECE: usize = 8 << 10;
+/// How much goes to Neovim at once, which takes it in before the user's next key: some 1 ms of work.
+const PIECE: usize = 4 << 10;
 /// How far a good place to cut may be away.
 const NEAR: usize = 4 << 10;
 
