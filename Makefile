@@ -1,7 +1,7 @@
 # What can be done with a checkout. Each recipe is a line or two; the work is cargo's and scripts/'.
 
 .DEFAULT_GOAL := help
-.PHONY: help all demo test bench lint test-agents test-versions clean
+.PHONY: help all demo test bench lint test-agents test-versions check-windows clean
 
 help: ## show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ test-versions: ## run the editor's tests on each Neovim that is supported
 
 test-agents: ## run a turn with the example agents of the official SDKs
 	scripts/test-agents
+
+check-windows: ## build for Windows, and run that in Wine if it is there
+	scripts/check-windows
 
 clean: ## remove all that was built or fetched
 	cargo clean

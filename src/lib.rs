@@ -6,6 +6,7 @@ pub mod config;
 pub mod core;
 pub mod mailbox;
 mod nvim;
+mod platform;
 
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -48,11 +49,9 @@ fn start(mailbox: Arc<Mailbox>, config: &Config, log: Option<PathBuf>) -> Box<dy
 /// Called by Lua with its own state.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn luaopen_acp_nvim(state: *mut mlua::lua_State) -> c_int {
-    // SAFETY: `state` is a live Lua state, which both take for the time that Neovim runs; the pointer
-    // types are the same struct under two names.
+    // SAFETY: `state` is a live Lua state, which both take for the time that Neovim runs.
     unsafe {
-        nvim_oxi::lua::init(state.cast());
-        nvim_oxi::libuv::init(state.cast());
+        nvim::init(state);
         mlua::Lua::entrypoint1(state, |lua| {
             // Else each text and table for Lua is made in a protected call of its own. Neovim ends when
             // memory is out, and so may we.

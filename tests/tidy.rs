@@ -45,25 +45,29 @@ const PARTS: &[Part] = &[
         never: &["std::fs", "std::process", "std::thread"],
     },
     Part { name: "mailbox", parts: &["core"], crates: &["tokio"], never: &[] },
+    // Where the operating systems differ; both edges may use it.
+    Part { name: "platform", parts: &["core"], crates: &["libc", "windows_sys"], never: &[] },
     Part {
         name: "acp",
-        parts: &["core", "config", "mailbox"],
+        parts: &["core", "config", "mailbox", "platform"],
         crates: &[
             "agent_client_protocol_schema",
             "ignore",
             "libc",
             "notify",
             "nucleo_matcher",
+            "portable_pty",
             "serde",
             "serde_json",
             "thiserror",
             "tokio",
+            "windows_sys",
         ],
         never: &[],
     },
     Part {
         name: "nvim",
-        parts: &["core", "config", "mailbox"],
+        parts: &["core", "config", "mailbox", "platform"],
         crates: &["mlua", "nvim_oxi", "serde", "serde_json", "thiserror", "tokio"],
         // What may take long, or block, is the background's.
         never: &["std::process", "std::net", "std::thread", "tokio::runtime", "tokio::task", "tokio::spawn"],

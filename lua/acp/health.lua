@@ -8,7 +8,8 @@ local health = vim.health
 ---@return string? version what `program --version` says first
 local function version_of(program)
   local ok, result = pcall(function()
-    return vim.system({ program, "--version" }, { text = true }):wait(5000)
+    -- By its full path: on Windows `npx` is `npx.cmd`, which is not found otherwise.
+    return vim.system({ vim.fn.exepath(program), "--version" }, { text = true }):wait(5000)
   end)
   if ok and result.code == 0 then
     return vim.trim(vim.split(result.stdout or "", "\n")[1])

@@ -72,6 +72,37 @@ local function find()
   end
 end
 
+--- The file to load. Windows lets nobody write a library's file while it is loaded, so that it could not be
+--- built again as long as any Neovim runs: there a copy is loaded, one for each build.
+---@param lib string
+---@return string
+local function loadable(lib)
+  local stat = windows and vim.uv.fs_stat(lib)
+  if not stat then
+    return lib
+  end
+  local folder = vim.fn.stdpath("cache") .. "/acp"
+  local name = ("acp_nvim-%d.%d-%d.dll"):format(stat.mtime.sec, stat.mtime.nsec, stat.size)
+  local copy = folder .. "/" .. name
+  if written(copy) then
+    return copy
+  end
+  vim.fn.mkdir(folder, "p")
+  for old in vim.fs.dir(folder) do
+    if old:find("^acp_nvim%-.*%.dll$") then
+      -- One that another Neovim has loaded stays, and goes another time.
+      os.remove(folder .. "/" .. old)
+    end
+  end
+  -- Whole or not at all: another Neovim may do the same at this moment.
+  local new = ("%s.%d"):format(copy, vim.uv.os_getpid())
+  local copied = vim.uv.fs_copyfile(lib, new) and os.rename(new, copy)
+  if not copied then
+    os.remove(new)
+  end
+  return (copied or written(copy)) and copy or lib
+end
+
 local function absent()
   if vim.env.ACP_NVIM_LIB and vim.env.ACP_NVIM_LIB ~= "" then
     return ("$ACP_NVIM_LIB names no file: %s"):format(M.candidates()[1])
@@ -102,7 +133,7 @@ function M.load()
     error(absent(), 0)
   end
   -- By its path, not through package.cpath: no other plugin's library can be meant.
-  local open, why = package.loadlib(found.lib, "luaopen_acp_nvim")
+  local open, why = package.loadlib(loadable(found.lib), "luaopen_acp_nvim")
   if not open then
     error(("couldn't load %s: %s; build it again with `cargo build --release`"):format(found.lib, why), 0)
   end

@@ -4,16 +4,14 @@
 //! `core::checkpoint`'s word.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::disk::{self, DiskErrorKind};
-use super::shelf::wait_lock;
 use crate::core::blame::{self, Step};
 use crate::core::checkpoint::{
     Fact, Fetched, Head, Held, Last, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey,
@@ -21,6 +19,7 @@ use crate::core::checkpoint::{
 };
 use crate::core::message::{Event, JobId, Severity};
 use crate::mailbox::Mailbox;
+use crate::platform::files::{create_private_folder, private, wait_lock};
 
 /// A larger text is not kept.
 const LARGEST: usize = 4 << 20;
@@ -191,7 +190,7 @@ impl Keeper {
     fn add(&mut self, folder: &Path, adding: &Adding) -> io::Result<()> {
         let Adding { turn, head, at, path, call, before, after } = *adding;
         let project = folder.join(project(&head.cwd));
-        create_folder(&project.join(TEXTS))?;
+        create_private_folder(&project.join(TEXTS))?;
         let _lock = lock(folder)?;
         let key = (turn, path.to_owned());
         let name = format!("{:013}-{}-{}.{JOURNAL}", turn.at, std::process::id(), turn.number);
@@ -246,6 +245,7 @@ impl Keeper {
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let mut file = private().create(true).write(true).truncate(true).open(&beside)?;
         file.write_all(text.as_bytes())?;
+        drop(file);
         fs::rename(&beside, &path)?;
         self.written = self.written.map(|written| written + text.len() as u64);
         Ok(Stored::Text(name))
@@ -447,17 +447,6 @@ fn write_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {
     serde_json::to_writer(&mut *text, line)?;
     text.push(b'\n');
     Ok(())
-}
-
-/// Texts of files are nobody else's business.
-fn create_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.mode(0o600);
-    options
 }
 
 /// Holds off the other Neovims until it is dropped.

@@ -86,7 +86,7 @@ fn a_turn_is_told_by_its_first_text_and_its_last() {
 #[test]
 fn neovims_that_write_at_once_lose_nothing() {
     let folder = Folder::new("many");
-    create_folder(&folder.0).expect("a folder");
+    create_private_folder(&folder.0).expect("a folder");
     thread::scope(|scope| {
         for who in 0..4 {
             let folder = &folder.0;
@@ -154,6 +154,7 @@ fn a_damaged_record_is_told_of_and_costs_no_more_than_itself() {
     assert_eq!(text_of(&folder.texts(), &turns[0].files[0].before), Ok(text("two")), "it is mended");
 }
 
+#[cfg(unix)]
 #[test]
 fn only_the_user_can_read_it() {
     use std::os::unix::fs::PermissionsExt as _;

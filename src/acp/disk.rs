@@ -6,13 +6,14 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Component, Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::watch::hash;
 use crate::core::slice;
+use crate::platform::files;
+use crate::platform::paths::canonicalize;
 
 /// More is no text that an agent could read in one piece.
 const LARGEST: u64 = 64 << 20;
@@ -104,7 +105,7 @@ impl From<io::Error> for DiskError {
             ErrorKind::NotFound => Self::Missing,
             ErrorKind::PermissionDenied => Self::Denied,
             ErrorKind::IsADirectory => Self::Folder,
-            _ if error.raw_os_error() == Some(libc::ELOOP) => Self::Loop,
+            _ if files::is_loop(&error) => Self::Loop,
             _ => Self::System(error),
         }
     }
@@ -244,7 +245,7 @@ fn resolve(path: &Path) -> Result<PathBuf, DiskError> {
     if !path.is_absolute() {
         return Err(DiskError::Relative);
     }
-    match fs::canonicalize(path) {
+    match canonicalize(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         resolved => return Ok(resolved?),
     }
@@ -279,7 +280,7 @@ fn resolve(path: &Path) -> Result<PathBuf, DiskError> {
                 is_missing = true;
                 // Once more through the system, which knows how it writes the name of what is
                 // there where upper and lower case are the same.
-                resolved = fs::canonicalize(&resolved)?.join(&name);
+                resolved = canonicalize(&resolved)?.join(&name);
             }
             Err(error) => return Err(error.into()),
         }
@@ -308,7 +309,7 @@ fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
 
 /// Opens a regular file, and tells its size. A pipe without a writer is not waited for.
 fn open(path: &Path) -> Result<(File, u64), DiskError> {
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let opened = files::reading().open(path);
     match opened {
         Ok(file) => {
             let metadata = file.metadata()?;
@@ -331,12 +332,8 @@ fn check_kind(metadata: &Metadata) -> Result<(), DiskError> {
         Ok(())
     } else if kind.is_dir() {
         Err(DiskError::Folder)
-    } else if kind.is_fifo() {
-        Err(DiskError::Special("a pipe"))
-    } else if kind.is_socket() {
-        Err(DiskError::Special("a socket"))
     } else {
-        Err(DiskError::Special("a device"))
+        Err(DiskError::Special(files::special(kind)))
     }
 }
 
@@ -362,7 +359,7 @@ fn looks_wide(bytes: &[u8]) -> bool {
 fn create(path: &Path, content: &[u8]) -> Result<(), DiskError> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|source| DiskError::NoFolder { folder: folder.to_owned(), source })?;
-    let mut temporary = Temporary::beside(path, 0o666)?;
+    let mut temporary = Temporary::beside(path, OpenOptions::new())?;
     temporary.file.write_all(content)?;
     Ok(temporary.rename(path)?)
 }
@@ -372,7 +369,7 @@ fn overwrite(path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), Dis
     let file = OpenOptions::new().write(true).open(path)?;
     if let Some(mut temporary) = stand_in(path, metadata) {
         temporary.file.write_all(content)?;
-        if temporary.rename(path).is_ok() {
+        if temporary.replace(path).is_ok() {
             return Ok(());
         }
     }
@@ -382,16 +379,11 @@ fn overwrite(path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), Dis
 /// An empty file that could take the other's place with nobody seeing a difference, if there can
 /// be one.
 fn stand_in(path: &Path, metadata: &Metadata) -> Option<Temporary> {
-    if metadata.nlink() > 1 || has_attributes(path) {
+    if !files::is_replaceable(path, metadata) {
         return None;
     }
-    let temporary = Temporary::beside(path, 0o600).ok()?;
-    let own = temporary.file.metadata().ok()?;
-    if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
-        fchown(&temporary.file, Some(metadata.uid()), Some(metadata.gid())).ok()?;
-    }
-    // After the owner, since a change of owner takes special bits away.
-    temporary.file.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o7777)).ok()?;
+    let temporary = Temporary::beside(path, files::standing_in()).ok()?;
+    files::become_like(&temporary.file, metadata).ok()?;
     Some(temporary)
 }
 
@@ -414,17 +406,20 @@ fn write_in_place(path: &Path, mut file: File, content: &[u8]) -> io::Result<()>
 /// A file that is removed unless it is renamed.
 struct Temporary {
     file: File,
-    path: Option<PathBuf>,
+    path: Unclaimed,
 }
 
+/// The path of a file that goes again.
+struct Unclaimed(Option<PathBuf>);
+
 impl Temporary {
-    fn beside(path: &Path, mode: u32) -> io::Result<Self> {
+    fn beside(path: &Path, mut options: OpenOptions) -> io::Result<Self> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         loop {
             let number = LAST.fetch_add(1, Ordering::Relaxed);
             let path = path.with_file_name(format!(".acp-nvim-{}-{number}", process::id()));
-            match OpenOptions::new().write(true).create_new(true).mode(mode).open(&path) {
-                Ok(file) => return Ok(Self { file, path: Some(path) }),
+            match options.write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok(Self { file, path: Unclaimed(Some(path)) }),
                 // Left by a process with our number that was killed.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -432,46 +427,33 @@ impl Temporary {
         }
     }
 
-    fn rename(mut self, to: &Path) -> io::Result<()> {
-        if let Some(path) = &self.path {
-            fs::rename(path, to)?;
+    fn rename(self, to: &Path) -> io::Result<()> {
+        self.put(to, |path, to| fs::rename(path, to))
+    }
+
+    fn replace(self, old: &Path) -> io::Result<()> {
+        self.put(old, files::replace)
+    }
+
+    fn put(self, to: &Path, put: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+        let Self { file, mut path } = self;
+        // Windows puts no file that is still open in the place of another.
+        drop(file);
+        if let Some(path) = &path.0 {
+            put(path, to)?;
         }
-        self.path = None;
+        path.0 = None;
         Ok(())
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Unclaimed {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        if let Some(path) = &self.0 {
             // A left-over file is all that comes of it, and we have an error to tell already.
             let _ = fs::remove_file(path);
         }
     }
-}
-
-/// Whether the file has more than a mode (an access control list, a user's notes) that a new file
-/// would not have.
-#[cfg(target_os = "linux")]
-fn has_attributes(path: &Path) -> bool {
-    use std::os::unix::ffi::OsStrExt;
-    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return true };
-    let mut names = [0_u8; 1024];
-    // SAFETY: the string ends with a NUL, and the pointer and the length are those of the array.
-    let length = unsafe { libc::listxattr(path.as_ptr(), names.as_mut_ptr().cast(), names.len()) };
-    match usize::try_from(length) {
-        // Those of security modules are given by the system to each new file.
-        Ok(length) => {
-            names[..length].split(|&b| b == 0).any(|name| !name.is_empty() && !name.starts_with(b"security."))
-        }
-        // Too many for the array; or a file system that has none.
-        Err(_) => io::Error::last_os_error().raw_os_error() == Some(libc::ERANGE),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn has_attributes(_: &Path) -> bool {
-    false
 }
 
 fn list(roots: &[PathBuf]) -> String {
@@ -488,7 +470,7 @@ fn reason(error: &io::Error) -> String {
         ErrorKind::QuotaExceeded => "the user's share of the disk is used up",
         ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
         ErrorKind::ExecutableFileBusy => "it is a program that runs",
-        _ if error.raw_os_error() == Some(libc::ENAMETOOLONG) => "the name is too long",
+        _ if files::is_name_too_long(error) => "the name is too long",
         _ => return error.to_string(),
     };
     reason.to_owned()

@@ -19,6 +19,7 @@ use super::to_acp;
 pub use queue::{Files, Held, Passed};
 
 use crate::core::message::{Access, Event, Place, Question, SessionKey};
+use crate::platform::paths::canonicalize;
 
 /// The files that buffers hold, by the editor's name for them, each with what it is on the disk.
 #[derive(Default)]
@@ -57,8 +58,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// A path without links. The file need not exist, its folder must.
 pub fn real(path: &Path) -> PathBuf {
-    let by_folder = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
-    path.canonicalize().ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
+    let by_folder = || Some(canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    canonicalize(path).ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// A read or write that an agent asked for.

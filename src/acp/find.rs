@@ -112,8 +112,10 @@ impl Listing {
                 let Some(path) = path.to_str().filter(|path| !path.is_empty() && !path.contains('\n')) else {
                     return WalkState::Continue;
                 };
+                // Typed, and told to agents, with slashes everywhere.
+                let path = path.replace(std::path::MAIN_SEPARATOR, "/");
                 let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                let name = if is_folder { format!("{path}/") } else { path.to_owned() };
+                let name = if is_folder { format!("{path}/") } else { path };
                 own.paths.push((entry.depth(), name));
                 let many = count.fetch_add(1, Ordering::Relaxed) >= MOST;
                 if many || began.elapsed() > PATIENCE { WalkState::Quit } else { WalkState::Continue }

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::core::context::{Lines, base64, file_uri, image_type, size};
 use crate::core::message::{Content, Gathered, ResourceBody, Want};
+use crate::platform::program;
 
 /// A text of more bytes is not sent along: a whole file goes as a link then.
 pub const MOST_TEXT: u64 = 1 << 20;
@@ -151,6 +152,7 @@ fn diff(root: &Path) -> Gathered {
 /// What a program says, if it ends well and in time.
 fn output(mut command: Command, most: u64) -> Result<Vec<u8>, String> {
     let name = command.get_program().to_string_lossy().into_owned();
+    program::without_window(&mut command);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("there is no program {name:?}"),

@@ -5,13 +5,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::core::image::{self, MOST};
 use crate::core::message::{Content, Picture, PicturePlace, ResourceBody, SessionKey, ToolContent, Update};
+use crate::platform::files::create_private_folder;
+use crate::platform::group::process_lives;
 
 /// The most bytes that a session's images take together; of more, the oldest go.
 const MOST_OF_SESSION: u64 = 128 << 20;
@@ -44,8 +45,8 @@ impl Images {
     pub fn sweep(folder: &Path) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let pid = name.to_str().and_then(|name| name.split_once('-')?.0.parse::<i32>().ok());
-            if pid.is_some_and(|pid| !lives(pid)) {
+            let pid = name.to_str().and_then(|name| name.split_once('-')?.0.parse::<u32>().ok());
+            if pid.is_some_and(|pid| !process_lives(pid)) {
                 // One that cannot go now goes another time.
                 let _ = fs::remove_dir_all(entry.path());
             }
@@ -124,7 +125,7 @@ impl Images {
             return Ok(path);
         }
         // What an agent sees may be for nobody else's eyes.
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        create_private_folder(&folder)?;
         fs::write(&path, bytes)?;
         files.push_back(File { path: path.clone(), bytes: bytes.len() as u64 });
         while files.iter().map(|file| file.bytes).sum::<u64>() > MOST_OF_SESSION {
@@ -179,13 +180,6 @@ fn linked(uri: &str, mime: &str, bytes: Option<u64>) -> Picture {
         PicturePlace::Link(uri.to_owned())
     };
     Picture { format: format_of(mime), size: None, bytes, place }
-}
-
-/// Whether there is a process of this number; nothing is sent to it.
-fn lives(pid: i32) -> bool {
-    // SAFETY: no memory is involved; 0 is no signal but the question.
-    let answer = unsafe { libc::kill(pid, 0) };
-    answer == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ mod asks;
 mod checkpoints;
 mod connection;
 pub mod disk;
-pub mod exit;
 mod files;
 pub mod find;
 mod foreign;

@@ -11,6 +11,7 @@ use kept::Kept;
 
 use crate::core::message::{Access, SessionKey};
 use crate::core::outside::{Allowed, Answers, Choice, Decision, Rules, Until};
+use crate::platform::paths::canonicalize;
 
 /// Until the editor says otherwise, all is refused.
 #[derive(Default)]
@@ -38,8 +39,7 @@ impl Outside {
             Access::Wrote => &rules.write,
         };
         // One that can't be resolved allows nothing.
-        let mut always: Vec<PathBuf> =
-            configured.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let mut always: Vec<PathBuf> = configured.iter().filter_map(|path| canonicalize(path).ok()).collect();
         let of_access = |kept: &Kept| Access::from(kept.access) == access;
         always.extend(kept.iter().flatten().filter(|kept| of_access(kept)).map(|kept| kept.path.clone()));
         let trouble = kept.err().map(|why| {

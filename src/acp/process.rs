@@ -5,8 +5,6 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-#[cfg(not(unix))]
-use std::process::ExitStatus;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc as blocking;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +15,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-#[cfg(unix)]
-use super::exit::exit;
 use super::framing::{Framer, TooLong, is_length_header, trim};
 use super::from_acp::Chunk;
 use super::guard::Guard;
@@ -26,6 +22,9 @@ use super::rpc::{self, Message, Noise};
 use super::shortcut::Shortcut;
 use super::wire_log::{AgentLog, Direction};
 use crate::core::message::{Exit, Launch};
+use crate::platform::Signal;
+use crate::platform::group::{CAN_ASK, Group};
+use crate::platform::program;
 
 /// How long an agent may take to leave by itself once its stdin is closed, and then once it was told.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
@@ -72,7 +71,7 @@ pub struct Process {
     pub output: mpsc::Receiver<Vec<Output>>,
     stderr: Stderr,
     exit: watch::Receiver<Option<Exit>>,
-    group: Group,
+    family: Family,
 }
 
 impl Process {
@@ -83,10 +82,11 @@ impl Process {
         log: &AgentLog,
         shortcut: Arc<Shortcut>,
     ) -> Result<Self, SpawnError> {
-        let mut child = command(launch).spawn().map_err(|error| explain(launch, error))?;
+        let (mut child, group) =
+            Group::spawn(&mut command(launch)).map_err(|error| explain(launch, error))?;
         let pid = child.id();
-        let group = Group { id: pid.cast_signed(), guard, gone: false };
-        group.guard.add(group.id);
+        guard.add(&group);
+        let family = Family { group: group.clone(), guard, gone: false };
         let stdin = child.stdin.take().expect("stdin is piped above");
         let stdout = child.stdout.take().expect("stdout is piped above");
         let stderr = child.stderr.take().expect("stderr is piped above");
@@ -104,8 +104,8 @@ impl Process {
             let (log, tail) = (log.clone(), tail.clone());
             move || read_stderr(stderr, &tail, &log)
         });
-        run("acp-wait", move || wait(child, &ended));
-        Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, group })
+        run("acp-wait", move || wait(child, &group, &ended));
+        Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, family })
     }
 
     /// Waits for the process itself; what it started may live on.
@@ -134,14 +134,14 @@ impl Process {
     pub async fn end(&mut self, hurry: &mut watch::Receiver<Option<Duration>>) {
         self.input.close();
         if !self.gone_within(PATIENCE[0], |_| Duration::ZERO, hurry).await {
-            self.group.signal(Signal::Terminate);
-            if !self.gone_within(PATIENCE[1], |limit| limit / 2, hurry).await {
-                self.group.signal(Signal::Kill);
+            let asked = CAN_ASK.then(|| self.family.group.signal(Signal::Terminate)).is_some();
+            if !asked || !self.gone_within(PATIENCE[1], |limit| limit / 2, hurry).await {
+                self.family.group.signal(Signal::Kill);
                 // What a kill does not end waits inside the kernel; nobody can do more.
                 self.gone_within(PATIENCE[0], |limit| limit / 4, hurry).await;
             }
         }
-        self.group.forget();
+        self.family.forget();
     }
 
     /// Whether all are gone after `patience`, or after what `hurried` makes of the time that is left.
@@ -174,9 +174,12 @@ impl Process {
     async fn gone(&self) {
         self.exited().await;
         let mut pause = Duration::from_millis(5);
-        let group = self.group.id;
-        // Looking may take a moment where many processes run. A panic is as good as "gone".
-        while spawn_blocking(move || lives(group)).await.unwrap_or(false) {
+        loop {
+            let group = self.family.group.clone();
+            // Looking may take a moment where many processes run. A panic is as good as "gone".
+            if !spawn_blocking(move || group.lives()).await.unwrap_or(false) {
+                return;
+            }
             sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(100));
         }
@@ -186,9 +189,9 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.input.close();
-        if !self.group.gone {
-            self.group.signal(Signal::Kill);
-            self.group.forget();
+        if !self.family.gone {
+            self.family.group.signal(Signal::Kill);
+            self.family.forget();
         }
     }
 }
@@ -387,14 +390,20 @@ fn plain(line: &str) -> String {
     plain
 }
 
-fn wait(mut child: Child, ended: &watch::Sender<Option<Exit>>) {
+fn wait(mut child: Child, group: &Group, ended: &watch::Sender<Option<Exit>>) {
     // An error means that somebody else has taken the status; the process is gone in any case.
-    let exit = child.wait().map(exit).unwrap_or_default();
+    let exit = child.wait().map(|status| group.exit(status)).unwrap_or_default();
     ended.send_replace(Some(exit));
 }
 
 fn command(launch: &Launch) -> Command {
-    let mut command = Command::new(program(launch));
+    let path = launch
+        .env
+        .iter()
+        .rev()
+        .find(|(name, _)| program::is_path_variable(name))
+        .map(|(_, value)| value.as_ref());
+    let mut command = Command::new(program::find(launch.command.as_ref(), &launch.cwd, path));
     command
         .args(&launch.args)
         .envs(launch.env.iter().map(|(name, value)| (name, value)))
@@ -402,35 +411,7 @@ fn command(launch: &Launch) -> Command {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
-}
-
-#[cfg(not(windows))]
-fn program(launch: &Launch) -> PathBuf {
-    PathBuf::from(&launch.command)
-}
-
-/// `npx` and its like are scripts named `npx.cmd` there, which are found by their full name only.
-#[cfg(windows)]
-fn program(launch: &Launch) -> PathBuf {
-    let named = PathBuf::from(&launch.command);
-    if named.extension().is_some() || named.components().count() > 1 {
-        return named;
-    }
-    let extensions = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".into());
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .flat_map(|folder| {
-            let named = &named;
-            extensions
-                .split(';')
-                .map(move |end| folder.join(format!("{}{end}", named.display())))
-                .collect::<Vec<_>>()
-        })
-        .find(|file| file.is_file())
-        .unwrap_or(named)
 }
 
 fn explain(launch: &Launch, source: std::io::Error) -> SpawnError {
@@ -446,85 +427,18 @@ fn explain(launch: &Launch, source: std::io::Error) -> SpawnError {
     }
 }
 
-enum Signal {
-    Terminate,
-    Kill,
-}
-
-/// The process group that an agent leads, with all it started unless they left it.
-struct Group {
-    id: i32,
+/// An agent with all that it started.
+struct Family {
+    group: Group,
     guard: Arc<Guard>,
     gone: bool,
 }
 
-impl Group {
+impl Family {
     fn forget(&mut self) {
         self.gone = true;
-        self.guard.remove(self.id);
+        self.guard.remove(&self.group);
     }
-
-    #[cfg(unix)]
-    fn signal(&self, signal: Signal) {
-        send(
-            self.id,
-            match signal {
-                Signal::Terminate => libc::SIGTERM,
-                Signal::Kill => libc::SIGKILL,
-            },
-        );
-    }
-
-    /// There are no groups, but `taskkill` knows who started whom.
-    #[cfg(not(unix))]
-    fn signal(&self, signal: Signal) {
-        let mut command = Command::new("taskkill");
-        command.args(["/T", "/PID", &self.id.to_string()]);
-        if let Signal::Kill = signal {
-            command.arg("/F");
-        }
-        // A process that is gone already is no failure, and there is no other way to end one.
-        let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    }
-}
-
-/// Sends a signal to a process group, or with 0 none. Says whether there is such a group.
-#[cfg(unix)]
-fn send(group: i32, signal: libc::c_int) -> bool {
-    // SAFETY: `kill` takes plain numbers and touches no memory of ours.
-    unsafe { libc::kill(-group, signal) == 0 }
-}
-
-/// Whether anything of a group still runs. In a container whose first process does not care for
-/// orphans, the dead stay in the table of processes, and signals reach them like the living.
-#[cfg(unix)]
-fn lives(group: i32) -> bool {
-    if !send(group, 0) {
-        return false;
-    }
-    let Ok(processes) = std::fs::read_dir("/proc") else { return true };
-    let mut listed = false;
-    let lives = processes.flatten().any(|process| {
-        let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else { return false };
-        listed = true;
-        // "pid (name) state parent group …", and the name may hold anything.
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let state = fields.next();
-        fields.nth(1).is_some_and(|of| of.parse() == Ok(group)) && !matches!(state, Some("Z" | "X"))
-    });
-    // Where /proc is something else, or nothing, the signal's word counts.
-    lives || !listed
-}
-
-#[cfg(not(unix))]
-fn lives(_group: i32) -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-fn exit(status: ExitStatus) -> Exit {
-    #[expect(clippy::cast_sign_loss, reason = "the system's codes are unsigned, as in 0xC0000005")]
-    Exit { code: status.code().map(|code| code as u32), signal: None }
 }
 
 #[cfg(test)]

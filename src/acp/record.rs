@@ -2,9 +2,8 @@
 //! appended, so that several Neovims do not lose each other's. A thread of its own does it, in the
 //! order in which it was wished for. What the lines say is `core::record`'s word.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -13,6 +12,7 @@ use std::time::SystemTime;
 use crate::core::message::Event;
 use crate::core::record::{Fact, Kept, Line, Owner, Wish};
 use crate::mailbox::Mailbox;
+use crate::platform::files::{create_private_folder, private};
 
 /// Sessions that are kept; of more, those go that were used least lately.
 const MOST: usize = 500;
@@ -98,10 +98,10 @@ fn failed(mailbox: &Mailbox, wish: Wish, folder: &Path, error: &io::Error, told:
 }
 
 fn keep(folder: &Path, owner: &Owner, line: &Line) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    create_private_folder(folder)?;
     let path = folder.join(file_name(&owner.agent, &owner.acp_id));
     // Prompts are nobody else's business.
-    let mut file = OpenOptions::new().create(true).append(true).read(true).mode(0o600).open(&path)?;
+    let mut file = private().create(true).append(true).read(true).open(&path)?;
     let length = file.metadata()?.len();
     let mut text = Vec::new();
     if length == 0 {
@@ -113,6 +113,8 @@ fn keep(folder: &Path, owner: &Owner, line: &Line) -> io::Result<()> {
     write_line(&mut text, line)?;
     // In one piece: what another Neovim writes comes before or after it.
     file.write_all(&text)?;
+    // Windows replaces no file that is open.
+    drop(file);
     if length == 0 {
         make_room(folder)?;
     } else if length > LARGE {
@@ -142,9 +144,10 @@ fn shorten(path: &Path) -> io::Result<()> {
         write_line(&mut text, &line)?;
     }
     let new = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
+    let mut file = private().create(true).truncate(true).write(true).open(&new)?;
     file.write_all(&text)?;
     file.sync_all()?;
+    drop(file);
     fs::rename(&new, path)
 }
 
@@ -262,7 +265,7 @@ mod tests {
         let folder = Folder::new("half");
         keep(&folder.0, &owner("a"), &Line::prompt(1, "one")).expect("to keep");
         let path = folder.0.join(file_name("claude", "a"));
-        let mut file = OpenOptions::new().append(true).open(&path).expect("the file");
+        let mut file = fs::OpenOptions::new().append(true).open(&path).expect("the file");
         file.write_all(b"{\"at\":2,\"pro").expect("to write");
         keep(&folder.0, &owner("a"), &Line::prompt(3, "three")).expect("to keep");
         let kept = recall(&folder.0).expect("to recall");
@@ -281,6 +284,7 @@ mod tests {
         let path = folder.0.join(file_name("claude", "a"));
         let facts = path.metadata().expect("the file");
         assert!(facts.len() < 2 << 20, "{}", facts.len());
+        #[cfg(unix)]
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o777, 0o600);
         let kept = recall(&folder.0).expect("to recall");
         assert!(kept[0].prompts[0].text.starts_with("0 "));

@@ -3,7 +3,7 @@
 //! a file of its own says that a Neovim lives; the system takes it back however that one ends.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::history::History;
 use crate::core::message::{Draft, Event, Keep};
 use crate::mailbox::Mailbox;
+use crate::platform::files::{create_private_folder, private, try_lock, wait_lock};
 
 const PROMPTS: &str = "prompts.jsonl";
 const PROMPTS_LOCK: &str = "prompts.lock";
@@ -143,7 +144,7 @@ impl Keeper {
 
     fn own(&mut self, folder: &Path) -> io::Result<&Own> {
         if !self.own.contains_key(folder) {
-            create_folder(folder)?;
+            create_private_folder(folder)?;
             let own = loop {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 let name = format!("draft-{}-{}", std::process::id(), now.as_nanos());
@@ -212,7 +213,7 @@ impl Keeper {
 
 /// Adds a prompt. Another Neovim that does the same waits for its turn.
 fn remember(folder: &Path, text: String) -> io::Result<()> {
-    create_folder(folder)?;
+    create_private_folder(folder)?;
     let held = open(&folder.join(PROMPTS_LOCK))?;
     wait_lock(&held)?;
     let path = folder.join(PROMPTS);
@@ -263,51 +264,6 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Prompts are nobody else's business.
-fn create_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
 fn open(path: &Path) -> io::Result<File> {
     private().read(true).write(true).create(true).truncate(false).open(path)
-}
-
-#[cfg(unix)]
-fn flock(file: &File, how: libc::c_int) -> io::Result<()> {
-    use std::os::fd::AsRawFd as _;
-    // SAFETY: the descriptor is open as long as `file` is.
-    match unsafe { libc::flock(file.as_raw_fd(), how) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-#[cfg(unix)]
-fn try_lock(file: &File) -> io::Result<()> {
-    flock(file, libc::LOCK_EX | libc::LOCK_NB)
-}
-
-#[cfg(unix)]
-pub(super) fn wait_lock(file: &File) -> io::Result<()> {
-    flock(file, libc::LOCK_EX)
-}
-
-#[cfg(not(unix))]
-fn try_lock(_: &File) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-pub(super) fn wait_lock(_: &File) -> io::Result<()> {
-    Ok(())
 }

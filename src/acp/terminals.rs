@@ -17,6 +17,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::acp::guard::Guard;
 use crate::core::message::{Event, Exit, SessionKey, TerminalId};
 use crate::mailbox::Mailbox;
+use crate::platform::Signal;
+use crate::platform::group::Group;
 use pump::Terminal;
 
 /// How long a command that is asked to end may take to do so.
@@ -248,7 +250,7 @@ impl Terminals {
         registry.named.retain(|(of, _), _| *of != session);
         let ending: Vec<_> = registry.alive.values().filter(|t| t.session == session).cloned().collect();
         drop(registry);
-        let groups = ending.iter().map(|terminal| terminal.group).collect();
+        let groups = ending.iter().map(|terminal| terminal.group.clone()).collect();
         for terminal in ending {
             terminal.end(GRACE);
         }
@@ -269,8 +271,8 @@ impl Terminals {
         for terminal in &ending {
             terminal.end(GRACE_AT_EXIT);
         }
-        let groups: Vec<i32> = ending.iter().map(|terminal| terminal.group).collect();
-        let strays = has_run && strays::signal(&self.mark, &groups, libc::SIGTERM) > 0;
+        let groups: Vec<Group> = ending.iter().map(|terminal| terminal.group.clone()).collect();
+        let strays = has_run && strays::signal(&self.mark, &groups, Signal::Terminate) > 0;
         let registry = self.shared.lock();
         // Nobody tells of the end of a stray: those are given the whole time.
         let waited = self.shared.gone.wait_timeout_while(registry, GRACE_AT_EXIT, |r| r.groups > 0 || strays);
@@ -279,7 +281,7 @@ impl Terminals {
             terminal.end(Duration::ZERO);
         }
         if strays {
-            strays::signal(&self.mark, &[], libc::SIGKILL);
+            strays::signal(&self.mark, &[], Signal::Kill);
         }
     }
 
@@ -320,7 +322,7 @@ impl Shared {
 
     /// Whether everything is ending, and so must this.
     fn register(&self, terminal: &Arc<Terminal>) -> bool {
-        self.guard.add(terminal.group);
+        self.guard.add(&terminal.group);
         let mut registry = self.lock();
         registry.groups += 1;
         registry.alive.insert(terminal.number, terminal.clone());
@@ -337,7 +339,7 @@ impl Shared {
 
     /// Nothing of the terminal's process group is left.
     fn gone(&self, terminal: &Terminal) {
-        self.guard.remove(terminal.group);
+        self.guard.remove(&terminal.group);
         self.lock().groups -= 1;
         self.gone.notify_all();
     }

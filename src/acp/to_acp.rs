@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use crate::core::message::{Capabilities, Content, Exit, McpServer, OptionValue, Place, ResourceBody};
+use crate::core::uri;
 
 pub const INITIALIZE: &str = v1::AGENT_METHOD_NAMES.initialize;
 pub const AUTHENTICATE: &str = v1::AGENT_METHOD_NAMES.authenticate;
@@ -291,23 +292,10 @@ fn with_uri(mut content: Content) -> Content {
         }
         _ => return content,
     };
-    if uri.starts_with('/') {
-        *uri = file_uri(uri);
+    if uri::is_path(uri) {
+        *uri = uri::from_path(uri);
     }
     content
-}
-
-/// An absolute path as a `file:` URI (RFC 8089): what may not stand in one is escaped byte by byte.
-fn file_uri(path: &str) -> String {
-    let mut uri = String::from("file://");
-    for byte in path.bytes() {
-        match byte {
-            b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
 }
 
 fn link(uri: String, mime: Option<String>) -> v1::ContentBlock {

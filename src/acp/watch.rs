@@ -23,6 +23,7 @@ use super::files::real;
 use super::wire_log::WireLog;
 use crate::core::message::{Event, FileChange, SessionKey};
 use crate::mailbox::Mailbox;
+use crate::platform::files;
 
 /// A file is looked at when nothing was said of any for this long: many programs write in pieces.
 const QUIET: Duration = Duration::from_millis(60);
@@ -443,11 +444,11 @@ impl Watcher {
 fn reason(error: &notify::Error) -> String {
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => "the limit fs.inotify.max_user_watches is reached".to_owned(),
-        notify::ErrorKind::Io(error) if error.raw_os_error() == Some(libc::EMFILE) => {
-            "the limit fs.inotify.max_user_instances is reached".to_owned()
-        }
         notify::ErrorKind::Io(error) if error.kind() == ErrorKind::PermissionDenied => {
             "permission denied".to_owned()
+        }
+        notify::ErrorKind::Io(error) => {
+            files::watch_limit(error).map_or_else(|| error.to_string(), str::to_owned)
         }
         _ => error.to_string(),
     }

@@ -2,7 +2,7 @@
 //! asks why. It is bounded, written by a thread of its own, and holds no secrets that have the name
 //! of one.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+
+use crate::platform::files::private;
 
 /// At this size the file is set aside as `{name}.old`, and a new one begun.
 const LARGEST_FILE: u64 = 8 << 20;
@@ -164,11 +166,7 @@ fn write_records(path: &Path, queue: &Receiver<Record>) -> io::Result<()> {
 
 /// The log holds whole conversations: only its owner may read it.
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    private().append(true).create(true).open(path)
 }
 
 impl Record {

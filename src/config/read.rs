@@ -181,7 +181,10 @@ impl<'a> Field<'a> {
             if path.is_absolute() {
                 Some(path)
             } else {
-                field.invalid("is not absolute: begin it with / or ~/")
+                field.invalid(match cfg!(windows) {
+                    true => "is not absolute: begin it with a drive, as in C:/, or with ~/",
+                    false => "is not absolute: begin it with / or ~/",
+                })
             }
         };
         each(&self.list("a list of paths")?, absolute)

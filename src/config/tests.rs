@@ -68,6 +68,7 @@ mod reading {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn every_option_in_the_list_is_read() {
         let all = json!({
             "agents": { "{name}": {
@@ -423,6 +424,7 @@ mod starting {
     use super::*;
 
     #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn a_known_agent_is_started_by_its_own_program() {
         let config = Config::default();
         let launch = launch(&config, "gemini", &["gemini", "npx"]).expect("found");
@@ -439,6 +441,7 @@ mod starting {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn npx_stands_in_for_a_program_that_is_not_installed() {
         let config = read(json!({ "agents": { "codex": { "args": ["-c", "model=x"] } } }));
         let line = |programs| command_line(&launch(&config, "codex", programs).expect("found"));
@@ -447,6 +450,7 @@ mod starting {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn an_entry_of_a_known_name_changes_only_what_it_gives() {
         let config = read(json!({ "agents": {
             "claude": { "env": { "ANTHROPIC_MODEL": "opus" } },

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::message::{Content, ResourceBody};
 use crate::core::text::one_line;
+use crate::core::uri;
 
 /// A piece of a prompt's text that stands for something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,14 +261,7 @@ fn digits(text: &str) -> &str {
 
 /// A file's URI (RFC 8089), with its lines as the fragment that editors agree on: `#L40:88`.
 pub fn file_uri(path: &Path, lines: Option<Lines>) -> String {
-    let mut uri = String::from("file://");
-    for byte in path.to_string_lossy().bytes() {
-        match byte {
-            b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
+    let mut uri = uri::from_path(&path.to_string_lossy());
     if let Some(lines) = lines {
         uri.push_str(&format!("#L{}:{}", lines.first, lines.last));
     }
@@ -301,11 +295,10 @@ pub fn size(bytes: u64) -> String {
 
 /// A file's URI as its path, relative to the root where it is inside; other URIs as they are.
 fn name_of(uri: &str, root: &Path) -> String {
-    let Some(rest) = uri.strip_prefix("file://") else {
+    let (address, fragment) = uri.split_once('#').unwrap_or((uri, ""));
+    let Some(path) = uri::to_path(address) else {
         return one_line(uri.strip_prefix("acp://context/").unwrap_or(uri));
     };
-    let (path, fragment) = rest.split_once('#').unwrap_or((rest, ""));
-    let path = decoded(path);
     let inside = Path::new(&path).strip_prefix(root).ok().and_then(Path::to_str);
     let name = one_line(inside.filter(|inside| !inside.is_empty()).unwrap_or(&path));
     match fragment.strip_prefix('L').map(|lines| lines.replace(':', "-")).and_then(|text| Lines::read(&text))
@@ -313,26 +306,6 @@ fn name_of(uri: &str, root: &Path) -> String {
         Some(lines) => format!("{name}:{}", lines.text()),
         None => name,
     }
-}
-
-fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The media type of an image that agents may take, by its first bytes.

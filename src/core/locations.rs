@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, ToolKind};
 use crate::core::session::Moment;
+use crate::core::uri;
 
 /// So many places of a session are kept; the oldest go first.
 const KEPT: usize = 10_000;
@@ -215,33 +216,8 @@ fn says_no_more(last: &Visit, visit: &Visit) -> bool {
 /// the address of the file.
 pub fn absolute(path: &Path, root: &Path) -> PathBuf {
     let text = path.to_string_lossy();
-    let named = match text.strip_prefix("file://") {
-        // An address may name the machine.
-        Some(rest) => PathBuf::from(unescaped(&rest[rest.find('/').unwrap_or(0)..])),
-        None => path.to_owned(),
-    };
+    let named = uri::to_path(&text).map_or_else(|| path.to_owned(), PathBuf::from);
     root.join(named).components().filter(|part| *part != Component::CurDir).collect()
-}
-
-/// `%20` and the like as what they stand for.
-fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%');
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// What there is at a path, as far as one wants to know before opening it.
@@ -345,7 +321,17 @@ mod tests {
         assert!(history.record(visit(1, "/p/a", 1)), "what was forgotten is not");
     }
 
+    #[cfg(windows)]
     #[test]
+    fn paths_are_read_with_either_slash() {
+        let read = |path: &str| absolute(Path::new(path), Path::new(r"C:\p")).display().to_string();
+        assert_eq!(read("src/a.rs"), r"C:\p\src\a.rs");
+        assert_eq!(read(r"c:/p\b"), r"c:\p\b");
+        assert_eq!(read("file:///C:/p/a%20b"), r"C:\p\a b");
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn paths_are_read_as_agents_write_them() {
         let read = |path: &str| absolute(Path::new(path), Path::new("/p")).display().to_string();
         assert_eq!(read("src/a.rs"), "/p/src/a.rs");

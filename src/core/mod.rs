@@ -35,3 +35,4 @@ pub mod slice;
 pub mod text;
 pub mod tool_call;
 pub mod transcript;
+pub mod uri;

@@ -43,9 +43,9 @@ static LOOKS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         // Python.
         r#"File "([^"]+)", line (\d+)"#,
         // Perl.
-        r"\bat ([^\s:]+) line (\d+)",
+        r"\bat ((?:[A-Za-z]:[\\/])?[^\s:]+) line (\d+)",
         // Microsoft's and TypeScript's compilers.
-        r#"([^\s:()\[\]"'`<>|,;]+)\((\d+)(?:,(\d+))?\)"#,
+        r#"((?:[A-Za-z]:[\\/])?[^\s:()\[\]"'`<>|,;]+)\((\d+)(?:,(\d+))?\)"#,
         // Most others.
         r#"((?:[A-Za-z]:[\\/])?[^\s:()\[\]{}"'`<>|,;=]+):(\d+)(?::(\d+))?"#,
     ]
@@ -186,6 +186,19 @@ mod tests {
     }
 
     #[test]
+    fn a_drive_is_part_of_the_path() {
+        let first =
+            |line| in_line(line).first().map(|found| (found.path.to_owned(), found.line, found.column));
+        let place = |path: &str, line, column| Some((path.to_owned(), line, column));
+        assert_eq!(first(r"C:\p\a.c(12,5): error C2143"), place(r"C:\p\a.c", 12, Some(5)));
+        assert_eq!(first(r" --> C:\p\src\a.rs:3:9"), place(r"C:\p\src\a.rs", 3, Some(9)));
+        assert_eq!(first("d:/p/a.py:7: no"), place("d:/p/a.py", 7, None));
+        assert_eq!(first(r#"File "C:\p\a b.py", line 2"#), place(r"C:\p\a b.py", 2, None));
+        assert_eq!(first(r"died at C:\p\a.pl line 4."), place(r"C:\p\a.pl", 4, None));
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn compilers_and_tests_name_places_in_many_ways() {
         assert_eq!(
             places("src/a.c:3:5: error: no such thing\nsrc/b.go:7: undefined: x\n/abs/c.py:2:1: E302 lines"),
@@ -210,6 +223,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn what_is_wrong_may_stand_before_where() {
         let text = "warning: unused variable: `x`\n --> src/main.rs:2:9\n  |\n\nerror[E0308]: mismatched\n   --> src/a.rs:5:1";
         assert_eq!(
@@ -232,6 +246,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn make_tells_the_folder() {
         let text =
             "make[1]: Entering directory '/q/sub'\nx.c:1: a\nmake[1]: Leaving directory '/q/sub'\ny.c:2: b";

@@ -49,6 +49,13 @@ fn stopped(reason: StopReason) -> TurnEnd {
 }
 
 #[test]
+fn an_exit_code_reads_as_one_looks_it_up() {
+    let text = |code| exit_text(Some(&Exit { code: Some(code), signal: None }));
+    assert_eq!(text(3), "ended with exit code 3");
+    assert_eq!(text(0xC000_013A), "ended with exit code 0xC000013A");
+}
+
+#[test]
 fn a_mode_that_comes_as_a_message_is_a_mode() {
     let mut session = session();
     let modes =

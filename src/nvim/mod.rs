@@ -47,6 +47,7 @@ use self::frames::Frames;
 use self::terminal::Key;
 use self::timer::Timer;
 use self::waker::Waker;
+pub use self::waker::init;
 use crate::config::Config;
 use crate::core::message::Command;
 use crate::mailbox::Mailbox;

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::platform::paths::canonicalize;
+
 /// How long a resolved path counts. The updates of one call name the same few files again and again, and each
 /// look at a disk over the network may take milliseconds.
 const FRESH: Duration = Duration::from_secs(1);
@@ -49,7 +51,7 @@ pub fn is_file(path: &Path) -> bool {
 }
 
 fn look(path: &Path) -> PathBuf {
-    if let Ok(path) = path.canonicalize() {
+    if let Ok(path) = canonicalize(path) {
         return path;
     }
     match (path.parent(), path.file_name()) {

@@ -1,4 +1,4 @@
-//! From any thread to Neovim's: one libuv handle that is rung, and one Lua function that Neovim then
+//! From any thread to Neovim's: one thing that is rung, and one Lua function that Neovim then
 //! runs when it is safe. The libuv callback itself only schedules, or waits for the next frame, since
 //! it fires in the middle of Ex commands, where nothing would refuse an edit.
 
@@ -9,10 +9,17 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mlua::{Function, Lua, Table};
-use nvim_oxi::libuv::AsyncHandle;
+
+#[cfg(unix)]
+#[path = "waker/unix.rs"]
+mod ringer;
+#[cfg(windows)]
+#[path = "waker/windows.rs"]
+mod ringer;
 
 use super::frames::Frames;
 use crate::mailbox::Wake;
+pub use ringer::init;
 
 thread_local! {
     /// Never dropped: a thread's locals go when Lua may be closed already (`os.exit(0, true)`).
@@ -30,8 +37,8 @@ struct Bell {
 /// A ring since the last look was for something that does not wait for a frame.
 static NOW: AtomicBool = AtomicBool::new(false);
 
-/// Rings Neovim's event loop. Never freed: libuv handles of this kind cannot be.
-pub struct Waker(AsyncHandle);
+/// Rings Neovim's event loop.
+pub struct Waker(ringer::Ringer);
 
 impl Waker {
     /// `drain` runs in Neovim's main loop after a ring; many rings may lead to one run. `frames` runs
@@ -40,19 +47,18 @@ impl Waker {
         let vim: Table = lua.globals().get("vim")?;
         let schedule: Function = vim.get("schedule")?;
         BELL.set(ManuallyDrop::new(Some(Rc::new(Bell { schedule, drain, frames }))));
-        let handle = AsyncHandle::new(|| {
+        let ringer = ringer::Ringer::new(lua, || {
             // Above this is C: nothing may unwind into it. A failed schedule is tried at the next ring.
             let _ = catch_unwind(AssertUnwindSafe(rung));
         })?;
-        Ok(Self(handle))
+        Ok(Self(ringer))
     }
 
     pub fn ring(&self, wake: Wake) {
         if wake == Wake::Now {
             NOW.store(true, Ordering::Release);
         }
-        // It only fails once the loop is closed, when Neovim is gone.
-        let _ = self.0.send();
+        self.0.ring();
     }
 }
 

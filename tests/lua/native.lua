@@ -125,4 +125,26 @@ eq(
   "acp.nvim is 0.2.0 now, 0.1.0 still runs: restart Neovim"
 )
 
+-- Windows.
+local system = jit.os
+jit.os = "Windows"
+vim.env.XDG_CACHE_HOME = plugin .. "/cache"
+library.version = "0.2.0"
+local dll = write("target/release/acp_nvim.dll", "first")
+native = fresh()
+native.load()
+local copied = opened[1]
+eq("on Windows a copy is loaded", vim.fn.readfile(copied), { "first" })
+holds("it", copied, { vim.fn.stdpath("cache"), ".dll" })
+eq("and the build is what is told of", select(2, native.load()).lib, dll)
+fresh().load()
+eq("there is one copy of a build", opened[1], copied)
+write("target/release/acp_nvim.dll", "the second")
+native = fresh()
+native.load()
+eq("another build is another copy", vim.fn.readfile(opened[1]), { "the second" })
+eq("in place of the first", vim.uv.fs_stat(copied), nil)
+eq("nothing else is left", #vim.fn.readdir(vim.fs.dirname(opened[1])), 1)
+jit.os = system
+
 support.done()

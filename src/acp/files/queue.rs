@@ -18,6 +18,7 @@ use crate::acp::hub::Shared;
 use crate::acp::rpc::{Reply, RequestId};
 use crate::core::message::{AgentId, Event, Place, Question, SessionKey, Severity};
 use crate::core::outside::{self, Choice, Decision};
+use crate::platform::paths::canonicalize;
 
 /// How long the end of an agent waits for the read or write that is under way.
 const LAST: Duration = Duration::from_millis(300);
@@ -299,7 +300,7 @@ fn clear(queue: &mut mpsc::UnboundedReceiver<Errand>) {
 }
 
 fn target(resolved: &Path) -> PathBuf {
-    let home = std::env::home_dir().map(|home| home.canonicalize().unwrap_or(home));
+    let home = std::env::home_dir().map(|home| canonicalize(&home).unwrap_or(home));
     outside::target(resolved, home.as_deref())
 }
 

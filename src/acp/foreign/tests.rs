@@ -90,6 +90,7 @@ fn exit(code: i64) -> Value {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn a_command_is_announced_grows_and_ends() {
     let mut stage = Stage::new();
     assert_eq!(stage.update(announcement()), ["agent-7-0-1 runs ls in /p", "shows [agent-7-0-1]"]);
@@ -101,6 +102,7 @@ fn a_command_is_announced_grows_and_ends() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn everything_may_come_at_once() {
     let mut all = announcement();
     all["status"] = json!("completed");
@@ -118,6 +120,7 @@ fn everything_may_come_at_once() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn a_command_line_is_waited_for_while_the_agent_puts_it_together() {
     let mut stage = Stage::new();
     let mut first = announcement();
@@ -166,6 +169,7 @@ fn a_command_without_an_end_ends_with_its_turn() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn a_name_that_is_used_again_is_another_terminal() {
     let mut stage = Stage::new();
     stage.update(announcement());

@@ -539,6 +539,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn output_that_an_agent_reports_itself_is_a_terminal() {
         let (call, terminal) = (ToolCallId("t".into()), TerminalId("t".into()));
         let facts = update(&json!({

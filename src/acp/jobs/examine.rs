@@ -1,23 +1,19 @@
 //! A file on the disk as a buffer that holds it sees it: decoded by the buffer's encoding, and told
 //! from the state that is known already without being read.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::core::encoding::{decode, is_known};
 use crate::core::message::{OnDisk, Stamp};
+pub use crate::platform::files::stamp;
 
 /// More than an editor would hold.
 const LARGEST: u64 = 1 << 30;
 
 /// How often a file is read that is being written.
 const TRIES: u32 = 5;
-
-pub fn stamp(metadata: &Metadata) -> Stamp {
-    Stamp { written: (metadata.mtime(), metadata.mtime_nsec()), size: metadata.len(), inode: metadata.ino() }
-}
 
 pub fn examine(path: &Path, encoding: &str, known: Option<Stamp>) -> OnDisk {
     match read(path, known) {

@@ -3,12 +3,11 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::pty::is_executable;
 use super::{TerminalError, TerminalSpec};
+use crate::platform::program;
 
 /// What Neovim itself may have of these describes Neovim's terminal, not this one.
 const NOT_INHERITED: [&str; 4] = ["COLUMNS", "LINES", "TERMCAP", "COLORFGBG"];
@@ -43,80 +42,58 @@ pub fn line(spec: &TerminalSpec) -> String {
         return spec.command.clone();
     }
     let words = std::iter::once(&spec.command).chain(&spec.args);
-    words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    words.map(|word| program::quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn program(spec: &TerminalSpec) -> Result<Command, TerminalError> {
     if spec.command.trim().is_empty() {
         return Err(TerminalError::NoCommand);
     }
-    match find(&spec.command, &spec.cwd, &search_path(spec)) {
-        Ok(program) => {
-            let mut command = Command::new(program);
-            command.arg0(&spec.command).args(&spec.args);
-            Ok(command)
+    let made = match find(&spec.command, &spec.cwd, &search_path(spec)) {
+        Ok(file) => program::command(file, &spec.command, &spec.args),
+        Err(_) if spec.args.is_empty() && program::is_shell_code(&spec.command) => {
+            Ok(program::shell(&spec.command))
         }
-        Err(_) if spec.args.is_empty() && is_shell_code(&spec.command) => {
-            let mut command = Command::new(shell());
-            command.arg("-c").arg(&spec.command);
-            Ok(command)
-        }
-        Err(error) => Err(error),
-    }
+        Err(error) => program::built_in(&spec.command, &spec.args).ok_or(error)?,
+    };
+    made.map_err(|source| TerminalError::Start { command: spec.command.clone(), source })
 }
 
 /// The `PATH` that the program itself will have, as the request may change it.
 fn search_path(spec: &TerminalSpec) -> OsString {
-    let asked = spec.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.into());
-    asked.or_else(|| env::var_os("PATH")).unwrap_or_else(|| "/usr/bin:/bin".into())
+    let asked = spec.env.iter().rev().find(|(name, _)| program::is_path_variable(name));
+    let asked = asked.map(|(_, value)| value.into());
+    asked.or_else(|| env::var_os("PATH")).unwrap_or_else(|| program::DEFAULT_PATH.into())
 }
 
 fn find(name: &str, cwd: &Path, search_path: &OsStr) -> Result<PathBuf, TerminalError> {
-    if name.contains('/') {
+    if program::names_folder(name) {
         let path = cwd.join(name);
-        return if is_executable(&path) {
-            Ok(path)
-        } else if path.exists() {
-            Err(TerminalError::NotExecutable(path))
-        } else {
-            Err(TerminalError::NoFile(path))
+        return match program::executable(&path) {
+            Some(file) => Ok(file),
+            None if path.exists() => Err(TerminalError::NotExecutable(path)),
+            None => Err(TerminalError::NoFile(path)),
         };
     }
     env::split_paths(search_path)
-        .map(|folder| cwd.join(folder).join(name))
-        .find(|path| is_executable(path))
+        .find_map(|folder| program::executable(&cwd.join(folder).join(name)))
         .ok_or_else(|| TerminalError::NoProgram(name.to_owned()))
-}
-
-fn is_shell_code(command: &str) -> bool {
-    command.contains(|c: char| c.is_whitespace() || "|&;<>()$`\\\"'*?[]{}#~=!".contains(c))
-}
-
-fn shell() -> PathBuf {
-    let shell = env::var_os("SHELL").map(PathBuf::from);
-    shell
-        .filter(|shell| shell.is_absolute() && is_executable(shell))
-        .unwrap_or_else(|| PathBuf::from("/bin/sh"))
-}
-
-fn quoted(word: &str) -> String {
-    if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=@%+,^".contains(c)) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ROOT: &str = if cfg!(windows) { r"C:\" } else { "/" };
+    /// A program that each system has.
+    const SOME: &str = "sort";
+
     fn spec(command: &str, args: &[&str]) -> TerminalSpec {
         TerminalSpec {
             command: command.into(),
             args: args.iter().map(|&arg| arg.into()).collect(),
             env: Vec::new(),
-            cwd: "/".into(),
+            cwd: ROOT.into(),
             output_limit: None,
         }
     }
@@ -125,6 +102,7 @@ mod tests {
         command.get_args().map(|arg| arg.to_str().expect("test arguments are text")).collect()
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_program_and_its_arguments_run_without_a_shell() {
         let command = command(&spec("echo", &["a b", "$HOME"])).unwrap();
@@ -132,10 +110,11 @@ mod tests {
         assert_eq!(args(&command), ["a b", "$HOME"]);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_line_of_shell_code_runs_in_the_users_shell() {
         let command = command(&spec("echo a && echo b", &[])).unwrap();
-        assert_eq!(Path::new(command.get_program()), shell());
+        assert_eq!(Path::new(command.get_program()), program::shell_program());
         assert_eq!(args(&command), ["-c", "echo a && echo b"]);
     }
 
@@ -148,23 +127,48 @@ mod tests {
         );
         assert!(matches!(command(&spec("echo a", &["b"])), Err(TerminalError::NoProgram(_))));
         assert!(matches!(command(&spec("/no/such", &[])), Err(TerminalError::NoFile(_))));
+        assert!(matches!(command(&spec(" ", &[])), Err(TerminalError::NoCommand)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_may_not_be_run_is_said_to_be_so() {
         assert!(matches!(command(&spec("/etc/passwd", &[])), Err(TerminalError::NotExecutable(_))));
         assert!(matches!(command(&spec("/etc", &[])), Err(TerminalError::NotExecutable(_))));
-        assert!(matches!(command(&spec(" ", &[])), Err(TerminalError::NoCommand)));
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_program_is_found_by_its_name_without_the_extension() {
+        let command = command(&spec("xcopy", &["a b", "%PATH%"])).unwrap();
+        assert!(command.get_program().to_string_lossy().to_lowercase().ends_with(r"\xcopy.exe"));
+        assert_eq!(args(&command), ["a b", "%PATH%"]);
+        assert!(matches!(self::command(&spec(r"C:\windows", &[])), Err(TerminalError::NotExecutable(_))));
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_line_and_a_command_of_the_shells_own_run_in_the_shell() {
+        for spec in [spec("echo a && echo b", &[]), spec("dir", &[]), spec("echo", &["a b"])] {
+            let command = command(&spec).unwrap();
+            assert_eq!(Path::new(command.get_program()), program::shell_program());
+            assert_eq!(args(&command)[..5], ["/d", "/e:on", "/v:off", "/s", "/c"]);
+        }
+        assert!(matches!(command(&spec("echo", &["a\nb"])), Err(TerminalError::Start { .. })));
     }
 
     #[test]
     fn a_folder_must_be_absolute_and_there() {
         let relative = TerminalSpec { cwd: "src".into(), ..spec("echo", &[]) };
         assert!(matches!(command(&relative), Err(TerminalError::RelativeFolder(_))));
-        let missing = TerminalSpec { cwd: "/no/such".into(), ..spec("echo", &[]) };
+        let missing = TerminalSpec { cwd: Path::new(ROOT).join("no such"), ..spec("echo", &[]) };
         assert!(matches!(command(&missing), Err(TerminalError::NoFolder(_))));
     }
 
     #[test]
     fn the_requests_environment_wins_over_ours() {
         let env = vec![("PAGER".into(), "less".into()), ("X".into(), "1".into())];
-        let command = command(&TerminalSpec { env, ..spec("echo", &[]) }).unwrap();
+        let command = command(&TerminalSpec { env, ..spec(SOME, &[]) }).unwrap();
         let value = |name: &str| command.get_envs().find(|(n, _)| *n == name).and_then(|(_, value)| value);
         assert_eq!(value("PAGER"), Some(OsStr::new("less")));
         assert_eq!(value("X"), Some(OsStr::new("1")));
@@ -182,10 +186,11 @@ mod tests {
     #[test]
     fn the_requests_path_decides_where_a_program_is_looked_for() {
         let env = vec![("PATH".into(), "/no/such".into())];
-        let refused = command(&TerminalSpec { env, ..spec("echo", &[]) });
+        let refused = command(&TerminalSpec { env, ..spec(SOME, &[]) });
         assert!(matches!(refused, Err(TerminalError::NoProgram(_))));
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_line_shows_arguments_as_one_would_type_them() {
         assert_eq!(line(&spec("make -j2 && echo ok", &[])), "make -j2 && echo ok");

@@ -1,26 +1,24 @@
 //! One running command: a thread that moves its bytes and keeps its deadlines, asleep in a single
 //! `poll` while nothing happens, and a second one that sleeps until the process ends.
 
-use std::fs::File;
 use std::future::Future;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::pin::Pin;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::display::Display;
-use super::pty::{self, Pty};
+use super::pty::{self, Bell, Listener, Ours, Program, Pty};
 use super::{GRACE, Limits, SIZE, Shared, TerminalOutput, strays};
-use crate::acp::exit::exit;
 use crate::core::message::{Event, Exit, SessionKey, TerminalId};
 use crate::core::output::Output;
+use crate::platform::Signal;
+use crate::platform::group::Group;
 
 /// How long to wait, once a process has ended, for what it wrote; one that it left behind may hold
 /// the terminal open for hours.
@@ -39,8 +37,7 @@ pub struct Terminal {
     pub session: SessionKey,
     pub id: TerminalId,
     pub number: u64,
-    /// The process group, which has the number of its first process.
-    pub group: i32,
+    pub group: Group,
     /// What all that it starts has in its environment.
     mark: String,
     /// How long it may run.
@@ -53,14 +50,14 @@ struct State {
     record: Output,
     process: Process,
     /// The group of its own that a shell gave to what it ran when it was asked to end.
-    job: Option<i32>,
+    job: Option<Group>,
     /// What the system said about the process's end.
     ended: Option<Exit>,
     ending: Ending,
     /// It was asked to end because it had run for too long.
     overdue: bool,
     /// Our side of the terminal, until all is read or nobody wants it.
-    ours: Option<Arc<File>>,
+    ours: Option<Arc<Ours>>,
     /// Typed, but not yet taken by the terminal.
     typed: Vec<u8>,
     /// As long as there is a thread to wake. An agent that never releases its terminals must not
@@ -71,7 +68,7 @@ struct State {
 /// A process that has ended stays in the system's table until we ask for its status, under this
 /// lock; so a signal sent under this lock cannot reach a stranger with the same number.
 enum Process {
-    Running(Child),
+    Running(Program),
     /// It is over, but others of its group are left. They keep the group's number from being used
     /// again.
     Left,
@@ -107,13 +104,11 @@ impl Terminal {
         limits: Limits,
     ) -> Result<(Arc<Self>, Listener), StartError> {
         let (bell, listener) = Bell::with_listener().map_err(StartError::Terminal)?;
-        let Pty { ours, theirs } = pty::open(SIZE.0, SIZE.1).map_err(StartError::Terminal)?;
-        let child = pty::spawn(theirs, command).map_err(StartError::Program)?;
-        let group =
-            i32::try_from(child.id()).map_err(|error| StartError::Program(io::Error::other(error)))?;
+        let Pty { ours, theirs } = pty::open(SIZE.0, SIZE.1, &bell).map_err(StartError::Terminal)?;
+        let (program, group) = pty::spawn(theirs, command).map_err(StartError::Program)?;
         let state = State {
             record: Output::new(limits.output),
-            process: Process::Running(child),
+            process: Process::Running(program),
             job: None,
             ended: None,
             ending: Ending::NotAsked,
@@ -184,7 +179,7 @@ impl Terminal {
         state.ending = match state.ending {
             Ending::Killed { .. } => return,
             _ if grace.is_zero() => {
-                state.signal(self.group, &[libc::SIGKILL]);
+                state.signal(&self.group, Signal::Kill);
                 Ending::Killed { at: now }
             }
             Ending::Asked { kill_at } => Ending::Asked { kill_at: kill_at.min(now + grace) },
@@ -198,10 +193,9 @@ impl Terminal {
     }
 
     fn ask(&self, state: &mut State) {
-        // One that is stopped hears nothing before it goes on.
-        state.signal(self.group, &[libc::SIGTERM, libc::SIGCONT]);
-        let job = state.job(self.group);
-        strays::end(self.mark.clone(), [self.group].into_iter().chain(job).collect(), GRACE);
+        state.signal(&self.group, Signal::Terminate);
+        let job = state.job(&self.group);
+        strays::end(self.mark.clone(), [self.group.clone()].into_iter().chain(job).collect(), GRACE);
     }
 
     pub fn type_bytes(&self, bytes: &[u8]) {
@@ -228,18 +222,21 @@ impl Terminal {
     }
 
     fn wait_for_end(&self, shared: &Shared) {
-        pty::wait_for_end(self.group);
+        pty::wait_for_end(&self.group);
         self.reap(shared);
     }
 
     /// Takes the status of a process that has ended.
     fn reap(&self, shared: &Shared) {
         let mut state = self.lock();
-        let Process::Running(child) = &mut state.process else { return };
+        let Process::Running(program) = &mut state.process else { return };
         // It fails when someone in Neovim took the status first: then nobody knows it.
-        let exit = child.wait().map(exit).unwrap_or_default();
-        let is_left = pty::is_left(self.group);
-        state.process = if is_left { Process::Left } else { Process::Gone };
+        let exit = pty::take_status(program, &self.group).unwrap_or_default();
+        let is_left = pty::is_left(&self.group);
+        state.process = Process::Left;
+        if !is_left {
+            state.all_gone();
+        }
         state.ended = Some(exit);
         drop(state);
         shared.ended();
@@ -256,27 +253,33 @@ impl Terminal {
 }
 
 impl State {
-    fn signal(&mut self, group: i32, signals: &[i32]) {
+    /// Nothing of the group is left.
+    fn all_gone(&mut self) {
+        self.process = Process::Gone;
+        if let Some(ours) = &self.ours {
+            pty::all_gone(ours);
+        }
+    }
+
+    fn signal(&mut self, group: &Group, signal: Signal) {
         // Looked up first: when the process ends the terminal forgets what ran on it.
         if let Process::Running(_) = self.process {
-            self.job = self.ours.as_deref().and_then(pty::foreground_group).or(self.job);
+            self.job = self.ours.as_deref().and_then(pty::foreground_group).or(self.job.take());
         }
-        for &signal in signals {
-            if !matches!(self.process, Process::Gone) {
-                pty::signal(group, signal);
-            }
-            if let Some(job) = self.job(group) {
-                pty::signal(job, signal);
-            }
+        if !matches!(self.process, Process::Gone) {
+            pty::signal(group, signal, self.ours.as_deref());
+        }
+        if let Some(job) = self.job(group) {
+            pty::signal(&job, signal, None);
         }
     }
 
-    /// The shell's job, if it is still that: the session has the number of the shell's own group.
-    fn job(&self, group: i32) -> Option<i32> {
-        self.job.filter(|job| *job != group && pty::session(*job) == Some(group))
+    /// The shell's job, if it is still that.
+    fn job(&self, group: &Group) -> Option<Group> {
+        self.job.clone().filter(|job| pty::is_job_of(job, group))
     }
 
-    fn is_over(&self, group: i32) -> bool {
+    fn is_over(&self, group: &Group) -> bool {
         let is_gone = matches!(self.process, Process::Gone);
         // A job that was asked to end is waited for, to be killed.
         is_gone && !(matches!(self.ending, Ending::Asked { .. }) && self.job(group).is_some())
@@ -289,7 +292,7 @@ struct Pump {
     shared: Arc<Shared>,
     listener: Listener,
     waker: Waker,
-    ours: Option<Arc<File>>,
+    ours: Option<Arc<Ours>>,
     /// Nobody has the other side open. While the process runs it may open it again, and would be
     /// sent SIGHUP if ours was closed.
     hung_up: bool,
@@ -325,7 +328,7 @@ impl Pump {
             let time = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             let write = !self.terminal.lock().typed.is_empty();
             let ours = self.ours.as_deref().filter(|_| !self.hung_up);
-            let ready = pty::poll(self.listener.0.as_fd(), ours, write, time);
+            let ready = pty::poll(&self.listener, ours, write, time);
             if ready.woken {
                 self.listener.drain();
                 self.left = Patience::default();
@@ -355,7 +358,7 @@ impl Pump {
         }
         if let Ending::Asked { kill_at } = state.ending {
             if kill_at <= now {
-                state.signal(self.terminal.group, &[libc::SIGKILL]);
+                state.signal(&self.terminal.group, Signal::Kill);
                 state.ending = Ending::Killed { at: now };
                 self.left = Patience::default();
             } else {
@@ -369,12 +372,12 @@ impl Pump {
                 return earliest([deadline, self.reopened.until]);
             }
             Process::Running(_) | Process::Gone => return deadline,
-            Process::Left if !self.left.is_over(now) || pty::is_left(self.terminal.group) => {
+            Process::Left if !self.left.is_over(now) || pty::is_left(&self.terminal.group) => {
                 return earliest([deadline, self.left.until]);
             }
             Process::Left => {}
         }
-        state.process = Process::Gone;
+        state.all_gone();
         drop(state);
         self.shared.gone(&self.terminal);
         None
@@ -462,7 +465,7 @@ impl Pump {
     }
 
     fn is_done(&self) -> bool {
-        self.told && self.ours.is_none() && self.terminal.lock().is_over(self.terminal.group)
+        self.told && self.ours.is_none() && self.terminal.lock().is_over(&self.terminal.group)
     }
 
     /// Whether the editor keeps up.
@@ -560,38 +563,6 @@ impl Patience {
             self.until = Some(now + wait);
         }
         is_over
-    }
-}
-
-/// Wakes a terminal's thread out of its `poll`.
-struct Bell(UnixStream);
-
-/// The other end of a bell.
-pub struct Listener(UnixStream);
-
-impl Bell {
-    fn with_listener() -> io::Result<(Arc<Self>, Listener)> {
-        let (bell, listener) = UnixStream::pair()?;
-        bell.set_nonblocking(true)?;
-        listener.set_nonblocking(true)?;
-        Ok((Arc::new(Self(bell)), Listener(listener)))
-    }
-
-    fn ring(&self) {
-        // One that is full has rung, and one whose listener is gone need not ring.
-        let _ = (&self.0).write(&[0]);
-    }
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.ring();
-    }
-}
-
-impl Listener {
-    fn drain(&self) {
-        while (&self.0).read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
     }
 }
 

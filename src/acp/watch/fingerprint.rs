@@ -4,8 +4,10 @@
 use std::fs::{self, File, Metadata};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+
+use crate::core::message::Stamp;
+use crate::platform::files::stamp;
 
 /// Of a larger file the time and the size stand for the content: to read it for every change would
 /// keep a disk busy for what no editor shows.
@@ -14,25 +16,8 @@ const LARGEST: u64 = 64 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     pub content: u64,
+    /// As long as it stays, so does the content.
     stamp: Option<Stamp>,
-}
-
-/// As long as it stays, so does the content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
-    inode: u64,
-    modified: (i64, i64),
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            size: metadata.size(),
-            inode: metadata.ino(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
 }
 
 impl Fingerprint {
@@ -45,7 +30,7 @@ impl Fingerprint {
     /// is not read.
     pub fn look(path: &Path, known: Option<Self>) -> Option<Self> {
         let metadata = fs::metadata(path).ok().filter(Metadata::is_file)?;
-        let stamp = Stamp::of(&metadata);
+        let stamp = stamp(&metadata);
         if let Some(known) = known.filter(|known| known.stamp == Some(stamp)) {
             return Some(known);
         }
@@ -53,8 +38,8 @@ impl Fingerprint {
         let by_stamp = || {
             let mut hasher = DefaultHasher::new();
             hasher.write_u64(stamp.size);
-            hasher.write_i64(stamp.modified.0);
-            hasher.write_i64(stamp.modified.1);
+            hasher.write_i64(stamp.written.0);
+            hasher.write_i64(stamp.written.1);
             hasher.finish()
         };
         let content = match stamp.size <= LARGEST {

@@ -26,6 +26,17 @@ pub struct Exit {
     pub signal: Option<String>,
 }
 
+impl Exit {
+    /// The code as one looks it up: those of Windows that stand for an error, such as 0xC0000005, are known
+    /// by their hexadecimal form. Others are never as large.
+    pub fn code_text(&self) -> Option<String> {
+        self.code.map(|code| match code {
+            0..=0xffff => code.to_string(),
+            _ => format!("0x{code:08X}"),
+        })
+    }
+}
+
 /// An error as a user may read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {

@@ -140,7 +140,7 @@ impl Session {
 /// "ended with exit code 3", "was ended by SIGKILL".
 pub fn exit_text(exit: Option<&Exit>) -> String {
     match exit {
-        Some(exit) => match (&exit.signal, exit.code) {
+        Some(exit) => match (&exit.signal, exit.code_text()) {
             (Some(signal), _) => format!("was ended by {signal}"),
             (None, Some(code)) => format!("ended with exit code {code}"),
             (None, None) => "ended".to_owned(),

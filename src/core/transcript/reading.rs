@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::core::uri;
+
 /// A file named in a text. The path is as it stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
@@ -24,7 +26,12 @@ pub fn reference_at(line: &str, column: usize) -> Option<Reference> {
     let word = word.rsplit_once("](").map_or(word, |(_, target)| target);
     let word = word.trim_matches(|c: char| "`'\"()[]{}<>,;*|…".contains(c));
     let word = word.trim_end_matches(['.', ':', '!', '?']).trim_end_matches(['`', '\'', '"', ')', ']', '*']);
-    let word = word.strip_prefix("file://").unwrap_or(word);
+    let named = word.strip_prefix("file://").map(|path| match path.strip_prefix('/') {
+        // The slash before a drive belongs to the URI.
+        Some(plain) if uri::has_drive(plain) => plain,
+        _ => path,
+    });
+    let word = named.unwrap_or(word);
     let word = word.strip_prefix('@').unwrap_or(word);
     if word.is_empty() || word.contains("://") {
         return None;
@@ -127,6 +134,8 @@ mod tests {
         assert_eq!(found("(a.rs:3-9|)"), file("a.rs", Some(3)));
         assert_eq!(found("the [lo|ck](src/lock.rs#L7) here"), file("src/lock.rs", Some(7)));
         assert_eq!(found("[a](file:///p/a.r|s)"), file("/p/a.rs", None));
+        assert_eq!(found(r"in `C:\p\a.r|s:12`"), file(r"C:\p\a.rs", Some(12)));
+        assert_eq!(found("file:///C:/p/a.r|s"), file("C:/p/a.rs", None));
         assert_eq!(found("**über/ä.rs:1**|"), file("über/ä.rs", Some(1)));
         assert_eq!(found("@src/a.rs:40-8|8"), file("src/a.rs", Some(40)));
         assert_eq!(found("http://a.b/|c"), None);

@@ -3,7 +3,6 @@
 //! the disk is looked at and texts are merged in the background, the buffer is read and edited in slices.
 //! When the user types in between, the stages begin again. What comes of it is in `landing`.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,6 +23,7 @@ use crate::nvim::files::applying::{Applying, Progress};
 use crate::nvim::files::reading::{Reading, Snapshot, as_file, as_lines};
 use crate::nvim::files::{FileJob, Landing, Task, brief, is_modified};
 use crate::nvim::later;
+use crate::platform::files::stamp;
 
 /// How often a text is merged again because the user typed meanwhile, before it is done while the user
 /// waits.
@@ -600,11 +600,7 @@ impl App {
 
 /// The state of a file; one look at the disk that Neovim takes itself whenever it saves.
 pub(super) fn stamp_of(path: &Path) -> Option<Stamp> {
-    path.metadata().ok().map(|metadata| Stamp {
-        written: (metadata.mtime(), metadata.mtime_nsec()),
-        size: metadata.len(),
-        inode: metadata.ino(),
-    })
+    path.metadata().ok().map(|metadata| stamp(&metadata))
 }
 
 /// An empty file and one empty line look the same in a buffer.

@@ -71,7 +71,7 @@ pub fn bar(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize)
 }
 
 fn exit_words(exit: &Exit) -> String {
-    match (&exit.signal, exit.code) {
+    match (&exit.signal, exit.code_text()) {
         (Some(signal), _) => signal.clone(),
         (None, Some(code)) => format!("exit {code}"),
         (None, None) => "ended".to_owned(),

@@ -1,0 +1,6 @@
+//! Unix: modes and owners, signals, process groups.
+
+mod exit;
+pub mod files;
+pub mod group;
+pub mod program;

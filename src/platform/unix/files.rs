@@ -1,0 +1,127 @@
+//! Files on Unix: who may read them, what tells one state of a file from another, and how a new file
+//! takes the place of an old one with nobody seeing a difference.
+
+use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{PermissionsExt as _, fchown};
+use std::path::Path;
+
+use crate::core::message::Stamp;
+
+/// Creates a folder, and those above it, that only the user may look into.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Options by which a file is created that only the user may read.
+pub fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+/// Locks a file until it is closed, or says that another has done so.
+pub fn try_lock(file: &File) -> io::Result<()> {
+    flock(file, libc::LOCK_EX | libc::LOCK_NB)
+}
+
+/// Waits until the file can be locked.
+pub fn wait_lock(file: &File) -> io::Result<()> {
+    flock(file, libc::LOCK_EX)
+}
+
+fn flock(file: &File, how: libc::c_int) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as `file` is.
+    match unsafe { libc::flock(file.as_raw_fd(), how) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+pub fn stamp(metadata: &Metadata) -> Stamp {
+    Stamp { written: (metadata.mtime(), metadata.mtime_nsec()), size: metadata.len(), inode: metadata.ino() }
+}
+
+/// Options by which a file is read, and a pipe without a writer is not waited for.
+pub fn reading() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NONBLOCK);
+    options
+}
+
+/// What something is that is neither a file nor a folder.
+pub fn special(kind: FileType) -> &'static str {
+    if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+/// The path goes through too many links.
+pub fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ELOOP)
+}
+
+pub fn is_name_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENAMETOOLONG)
+}
+
+/// What to say of a folder that cannot be watched, where the system's own word would not help.
+pub fn watch_limit(error: &io::Error) -> Option<&'static str> {
+    (error.raw_os_error() == Some(libc::EMFILE))
+        .then_some("the limit fs.inotify.max_user_instances is reached")
+}
+
+/// Options by which a file is created that will replace another, which nobody may read before.
+pub fn standing_in() -> OpenOptions {
+    private()
+}
+
+/// Whether another file could take the place of this one with nobody seeing a difference.
+pub fn is_replaceable(old: &Path, metadata: &Metadata) -> bool {
+    metadata.nlink() == 1 && !has_attributes(old)
+}
+
+/// Gives a new file what makes it the same as the old one but for the content.
+pub fn become_like(new: &File, metadata: &Metadata) -> io::Result<()> {
+    let own = new.metadata()?;
+    if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
+        fchown(new, Some(metadata.uid()), Some(metadata.gid()))?;
+    }
+    // After the owner, since a change of owner takes special bits away.
+    new.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o7777))
+}
+
+/// Puts the file at `new` where the one at `old` is, at once.
+pub fn replace(new: &Path, old: &Path) -> io::Result<()> {
+    fs::rename(new, old)
+}
+
+/// Whether the file has more than a mode (an access control list, a user's notes) that a new file
+/// would not have.
+#[cfg(target_os = "linux")]
+fn has_attributes(path: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return true };
+    let mut names = [0_u8; 1024];
+    // SAFETY: the string ends with a NUL, and the pointer and the length are those of the array.
+    let length = unsafe { libc::listxattr(path.as_ptr(), names.as_mut_ptr().cast(), names.len()) };
+    match usize::try_from(length) {
+        // Those of security modules are given by the system to each new file.
+        Ok(length) => {
+            names[..length].split(|&b| b == 0).any(|name| !name.is_empty() && !name.starts_with(b"security."))
+        }
+        // Too many for the array; or a file system that has none.
+        Err(_) => io::Error::last_os_error().raw_os_error() == Some(libc::ERANGE),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_attributes(_: &Path) -> bool {
+    false
+}

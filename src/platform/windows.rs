@@ -1,0 +1,5 @@
+//! Windows: jobs, handles and access control lists, programs found by `PATHEXT`.
+
+pub mod files;
+pub mod group;
+pub mod program;
