@@ -179,8 +179,8 @@ impl Nvim {
         }
     }
 
-    /// Leaves insert mode with a key, as a user does: a `:stopinsert` is lost when Neovim runs normal mode
-    /// commands for somebody else before it comes to it.
+    /// Leaves insert mode with a key, as a user does: a `:stopinsert` is lost when `:normal! A` and the like
+    /// are run before Neovim comes to it.
     #[track_caller]
     pub fn stop_insert(&mut self) {
         if self.mode().name.starts_with('i') {
