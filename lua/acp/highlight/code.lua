@@ -3,6 +3,7 @@
 --- and what is remembered is up to the caller.
 
 local ts = vim.treesitter
+local languages = require("acp.highlight.languages")
 local spans = require("acp.highlight.spans")
 
 local M = {}
@@ -16,22 +17,6 @@ local REMEMBERED = 500
 ---@type table<string, integer[][]|false> by file type and text
 local remembered = {}
 local count = 0
-
---- The language of a file type, if its colours can be had.
----@param filetype string
----@return string?
-local function language(filetype)
-  local lang = filetype ~= "" and ts.language.get_lang(filetype) or nil
-  if not lang or (lang ~= filetype and not pcall(ts.language.add, lang)) then
-    lang = filetype
-  end
-  -- Up to 0.10 a missing parser is an error, later it is nil.
-  local ok, found = pcall(ts.language.add, lang)
-  if not ok or (vim.fn.has("nvim-0.11") == 1 and not found) then
-    return nil
-  end
-  return lang
-end
 
 --- One run of bytes after the other, each with the group that wins there.
 ---@param segments acp.highlight.Segment[]
@@ -83,7 +68,7 @@ end
 ---@param filetype string
 ---@return integer[][]?
 local function read(text, lines, filetype)
-  local lang = language(filetype)
+  local lang = languages.find(filetype)
   if not lang then
     return nil
   end

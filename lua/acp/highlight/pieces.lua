@@ -132,26 +132,23 @@ end
 ---@param piece acp.highlight.Piece
 function M.paint(chat, region, base, piece)
   local block = piece.block
-  local text
-  if block == piece then
+  local is_long = block ~= piece
+  -- The parser of the last long block is kept for its other pieces.
+  local text = is_long and chat.long and chat.long.block == block and chat.long.text
+  if not text then
     local lines = spans.lines(chat.buf, base + block.from, base + block.to)
     if languages.load_next(lines) then
       return
-    end
-    text = spans.text(lines)
-    spans.parse(text)
-  else
-    -- The parser of the last long block is kept for its other pieces.
-    if not chat.long or chat.long.block ~= block then
-      local lines = spans.lines(chat.buf, base + block.from, base + block.to)
-      if languages.load_next(lines) then
-        return
-      end
+    elseif is_long then
       chat.long = { block = block, text = spans.long_text(lines) }
       return
     end
-    text = chat.long.text
+    text = spans.text(lines)
+  end
+  if is_long then
     spans.parse(text, piece.from - block.from, piece.to - block.from)
+  else
+    spans.parse(text)
   end
   local rows = spans.rows(text, piece.from - block.from, piece.to - block.from, block.from)
   marks.paint(chat.buf, base, region.marks, rows, piece.from, piece.to)
