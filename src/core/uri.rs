@@ -3,7 +3,7 @@
 
 /// Whether this is an absolute path, and no URI.
 pub fn is_path(text: &str) -> bool {
-    text.starts_with('/') || text.starts_with(r"\\") || has_drive(text)
+    text.starts_with('/') || text_of_windows(text)
 }
 
 /// The URI of an absolute path: what may not stand in one is escaped byte by byte.

@@ -36,7 +36,10 @@ impl Chat {
     /// Tells of a buffer's 'filetype'. What all there is in Neovim and its plugins for a file type is looked
     /// for then, so this can wait until the chat is on the screen.
     pub fn announce(editor: &Editor, buf: Buf) -> Result<()> {
-        editor.helper("announce_filetype", buf)
+        match editor.buf_is_loaded(buf) {
+            true => editor.command_in(buf, "execute 'doautocmd <nomodeline> FileType' &filetype"),
+            false => Ok(()),
+        }
     }
 
     // Windows.
@@ -81,6 +84,6 @@ fn buffer(editor: &Editor, filetype: &str, name: &str) -> Result<Buf> {
     if editor.set_buf_name(buf, name).is_err() {
         editor.set_buf_name(buf, &format!("{name}#{}", buf.0))?;
     }
-    editor.helper::<()>("set_filetype", (buf, filetype))?;
+    editor.command_in(buf, &format!("noautocmd setlocal filetype={filetype}"))?;
     Ok(buf)
 }

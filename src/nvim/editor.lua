@@ -361,22 +361,6 @@ return {
     listen("acp.page." .. buf, buf, { BufWriteCmd = written, BufReadCmd = read })
   end,
 
-  -- Gives a buffer its 'filetype' without telling anybody.
-  set_filetype = function(buf, filetype)
-    api.nvim_buf_call(buf, function()
-      vim.cmd("noautocmd setlocal filetype=" .. filetype)
-    end)
-  end,
-
-  -- Tells filetype plugins and the user's autocommands of it.
-  announce_filetype = function(buf)
-    if api.nvim_buf_is_loaded(buf) then
-      api.nvim_buf_call(buf, function()
-        vim.cmd("doautocmd <nomodeline> FileType " .. vim.bo[buf].filetype)
-      end)
-    end
-  end,
-
   -- Runs an Ex command with `buf` as the current buffer.
   in_buffer = function(buf, command)
     api.nvim_buf_call(buf, function()

@@ -179,15 +179,11 @@ impl App {
         let Some(then) = self.checkpoints.waiting.remove(&job) else { return Ok(()) };
         match reply {
             Reply::Failed(why) => {
-                self.say(format!("couldn't use the checkpoints in {why}"), Level::Error);
+                self.advise(format!("couldn't use the checkpoints in {why}"), Level::Error);
                 Ok(())
             }
             reply => then(self, reply),
         }
-    }
-
-    fn say(&mut self, text: String, level: Level) {
-        self.advise(text, level);
     }
 
     /// Puts files back. Asks when others have changed them since the session has.
@@ -306,7 +302,7 @@ impl App {
                 true => "nothing to restore: the files are as they were before that turn".to_owned(),
                 false => format!("couldn't restore {}", failed.join("; ")),
             };
-            self.say(text, if failed.is_empty() { Level::Info } else { Level::Error });
+            self.advise(text, if failed.is_empty() { Level::Info } else { Level::Error });
             return Ok(());
         }
         let changed: Vec<String> = ready
@@ -349,7 +345,7 @@ impl App {
         match tries.checked_sub(1) {
             Some(tries) => self.restore_again(restore, tries),
             None => {
-                self.say(
+                self.advise(
                     "couldn't restore: the files change all the time; try again".to_owned(),
                     Level::Error,
                 );
@@ -503,10 +499,10 @@ impl App {
         if done > 0 {
             let files = if done == 1 { name } else { format!("{done} files") };
             let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints can undo it");
-            self.say(text, Level::Info);
+            self.advise(text, Level::Info);
         }
         if !failed.is_empty() {
-            self.say(format!("couldn't restore {failed}"), Level::Error);
+            self.advise(format!("couldn't restore {failed}"), Level::Error);
         }
         self.draw_reviews()?;
         self.refresh_preview()

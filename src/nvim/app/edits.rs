@@ -383,6 +383,16 @@ impl App {
         }
     }
 
+    /// Reads a buffer while the user waits.
+    pub(super) fn read_now(&mut self, buf: Buf) -> Result<Snapshot> {
+        let mut reading = Reading::of(buf);
+        loop {
+            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.files.texts)? {
+                return Ok(snapshot);
+            }
+        }
+    }
+
     fn read(&mut self, mut job: Box<FileJob>) -> Result<()> {
         let modified = is_modified(&self.editor, job.buf);
         let format: String = self.editor.buf_option(job.buf, "fileformat")?;
@@ -550,12 +560,7 @@ impl App {
 
     /// The user types faster than the background compares: now is the only time that fits.
     fn merge_now(&mut self, job: &mut FileJob) -> Result<Option<Reconciled>> {
-        let mut reading = Reading::of(job.buf);
-        job.ours = loop {
-            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.files.texts)? {
-                break snapshot;
-            }
-        };
+        job.ours = self.read_now(job.buf)?;
         let modified = is_modified(&self.editor, job.buf);
         let format: String = self.editor.buf_option(job.buf, "fileformat")?;
         Ok(self.sides(job, modified, &format)?.map(|sides| sides.reconcile()))

@@ -85,12 +85,7 @@ impl App {
                 Err(why) => failed = Some(why),
             }
             if formats && self.editor.changedtick(job.buf)? != tick {
-                let mut reading = Reading::of(job.buf);
-                after = loop {
-                    if let Some(snapshot) = reading.go_on(&self.editor, &mut self.files.texts)? {
-                        break snapshot.text;
-                    }
-                };
+                after = self.read_now(job.buf)?.text;
             }
         }
         // The agent does not know what the user added, so it has seen what it wrote, and no more. What a
