@@ -1,8 +1,9 @@
 //! The user's options as one typed struct. [`Config::from_value`] reads what `setup()` was given and
 //! names the key of every mistake at once; what each option is called, takes and does stands in
-//! [`options`], the agents known by name in [`agents`]. Who acts on an option is not known here.
+//! [`options`], the agents that are known in [`catalog`], how one is started in [`agents`]. Who acts on an option is not known here.
 
 pub mod agents;
+pub mod catalog;
 #[cfg(test)]
 mod help_tests;
 pub mod options;
@@ -10,6 +11,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +19,8 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use self::agents::{Agent, Choice, PRESETS, Preset};
+pub use self::agents::{Agent, Choice, Machine, Standing};
+pub use self::catalog::{Catalog, Preset, preset, presets};
 pub use self::options::{KEYS, KeySpec, OPTIONS, OptionSpec, Pane};
 use self::read::{Field, Report, Table};
 use crate::core::message::McpServer;
@@ -27,6 +30,7 @@ pub struct Config {
     /// By name; one that is also a preset's extends that preset.
     pub agents: BTreeMap<String, AgentOptions>,
     pub default_agent: Option<String>,
+    pub registry: RegistryOptions,
     pub window: WindowOptions,
     pub prompt: PromptOptions,
     pub icons: bool,
@@ -81,6 +85,12 @@ pub struct WindowOptions {
     pub width: Option<Size>,
     pub height: Option<Size>,
     pub prompt_height: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistryOptions {
+    /// Where the index of agents is fetched from.
+    pub url: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,6 +313,8 @@ pub enum ConfigError {
     Disabled { name: String },
     #[error("no such program {program:?}: {todo}")]
     NoProgram { program: String, todo: String },
+    #[error("{name} isn't published for this system ({system}): see its website in :Acp agents")]
+    OtherSystem { name: String, system: String },
 }
 
 fn advice(nearest: Option<&str>, help: &str) -> String {
@@ -317,6 +329,7 @@ impl Default for Config {
         Self {
             agents: BTreeMap::new(),
             default_agent: None,
+            registry: RegistryOptions { url: REGISTRY.to_owned() },
             window: WindowOptions { layout: Layout::Right, width: None, height: None, prompt_height: 5 },
             prompt: PromptOptions { complete: Complete::Auto },
             icons: true,
@@ -487,6 +500,10 @@ impl Config {
                 .collect();
         }
         self.default_agent = table.get("default_agent").and_then(|field| field.string());
+        if let Some(registry) = table.group("registry") {
+            registry.set("url", &mut self.registry.url, |field| field.address());
+            registry.close();
+        }
         if let Some(window) = table.group("window") {
             let known = &mut self.window;
             window.set("layout", &mut known.layout, |field| field.one_of(LAYOUTS));
@@ -578,18 +595,26 @@ impl Config {
 
     /// What only the whole can tell.
     fn check(&self, report: &Report) {
+        // Most options name no agent that has to be looked for.
+        let catalog = LazyCell::new(Catalog::default);
         for (name, options) in &self.agents {
-            if options.enabled && options.command.is_none() && agents::preset(name).is_none() {
-                let known = PRESETS.iter().map(|preset| preset.name);
-                let problem = match read::nearest(name, known) {
-                    Some(near) => format!("which program to start is not said; did you mean agents.{near}?"),
-                    None => "missing; say which program to start".to_owned(),
-                };
-                report.add(ConfigError::Invalid { key: format!("agents.{name}.command"), problem });
+            let is_known = || catalog.entry(name).is_some() || preset(name).is_some();
+            if !options.enabled || options.command.is_some() || is_known() {
+                continue;
             }
+            let known = presets().iter().map(|preset| preset.name.as_str());
+            let problem = match read::nearest(name, known) {
+                Some(near) => format!("which program to start is not said; did you mean agents.{near}?"),
+                // The registry's index on the disk may have it; it is read when it is needed.
+                None if agents::may_be_registered(name) => continue,
+                None => "missing; say which program to start".to_owned(),
+            };
+            report.add(ConfigError::Invalid { key: format!("agents.{name}.command"), problem });
         }
         if let Some(name) = &self.default_agent
-            && let Err(error) = self.enabled_agent(name)
+            && let Err(error) = self.enabled_agent(name, &catalog)
+            && !(matches!(error, ConfigError::UnknownAgent { nearest: None, .. })
+                && agents::may_be_registered(name))
         {
             report.add(ConfigError::Invalid { key: "default_agent".into(), problem: error.to_string() });
         }
@@ -650,6 +675,9 @@ impl ProjectOptions {
         Some(options)
     }
 }
+
+/// The official registry.
+const REGISTRY: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json";
 
 const LAYOUTS: &[(&str, Layout)] = &[
     ("right", Layout::Right),

@@ -19,6 +19,11 @@ M.subcommands = {
   { name = "new", about = "Begin another session with an agent", takes = "[agent]", completes = true },
   { name = "toggle", about = "Show or hide the chat" },
   {
+    name = "agents",
+    about = "List all agents, to start one or to see how; with ! fetch the registry of them",
+    bang = true,
+  },
+  {
     name = "send",
     about = "Send a prompt, with the selected lines if there is a range; with ! at once, though a turn runs",
     takes = "{text}",

@@ -81,35 +81,54 @@ local function check_agent(choice)
     health.ok(("%s: %s%s"):format(name, choice.detail, login))
   elseif choice.configured then
     health.error(("%s: %s"):format(name, choice.detail))
-  else
-    health.info(("%s: not installed; `%s`"):format(name, choice.install))
+  elseif choice.install then
+    health.info(("%s: %s; `%s`"):format(name, choice.status, choice.install))
   end
   return choice.found
 end
 
+-- What the disk has to be asked for is there after this long, or never.
+local PATIENCE = 2000
+
 local function check_agents()
   health.start("acp: agents")
-  local choices, problem = require("acp").call("agents")
+  local certain
+  local choices, problem = require("acp").agents(function(list)
+    certain = list
+  end)
   if problem then
     return health.error("couldn't list the agents: " .. problem)
   end
-  local found = 0
-  for _, choice in ipairs(choices or {}) do
+  vim.wait(PATIENCE, function()
+    return certain ~= nil
+  end, 10)
+  local found, others = 0, 0
+  for _, choice in ipairs(certain or choices or {}) do
     found = found + (check_agent(choice) and 1 or 0)
+    others = others + ((choice.found or choice.configured or choice.install) and 0 or 1)
+  end
+  if others > 0 then
+    health.info(("%d more of the registry are known: `:Acp agents` lists them"):format(others))
   end
   if found == 0 then
-    health.warn("no agent is found", { "Install one of those above; `:help acp-agents` has more on each." })
+    health.warn("no agent is found", { "`:Acp agents` says for each how it is run here." })
   end
 end
 
 local function check_programs()
   health.start("acp: other programs")
-  for _, program in ipairs({ "node", "npx" }) do
+  for program, need in
+    vim.spairs({
+      node = "agents that are npm packages need Node.js",
+      npx = "agents that are npm packages need Node.js",
+      uvx = "agents that are Python packages need uv",
+    })
+  do
     local version = vim.fn.executable(program) == 1 and version_of(program)
     if version then
       health.ok(("%s %s"):format(program, version))
     else
-      health.info(("%s is not found: agents that are npm packages need Node.js"):format(program))
+      health.info(("%s is not found: %s"):format(program, need))
     end
   end
 end

@@ -339,6 +339,20 @@ function M.sessions(fn, words)
   return M.status().sessions
 end
 
+--- All agents that are known, as |:Acp-agents| lists them. Which ones are approved and downloaded is certain for
+--- those that `fn` is given, once the disk has been asked.
+---@param fn? fun(agents: acp.AgentChoice[])
+---@return acp.AgentChoice[]? agents
+---@return string? err
+function M.agents(fn)
+  expect("what takes the agents", fn, "function", true)
+  return M.call("list_agents", {
+    ["then"] = fn and function(list)
+      fn(without_nulls(list))
+    end,
+  })
+end
+
 --- Follows the agent through the files it works on: true, false, or the other of the two if not given.
 ---@param on? boolean
 ---@return nil

@@ -5,6 +5,7 @@
 ---@class acp.Options
 ---@field agents? table<string, acp.AgentOptions>
 ---@field default_agent? string
+---@field registry? acp.RegistryOptions
 ---@field window? acp.WindowOptions
 ---@field prompt? acp.PromptOptions
 ---@field icons? boolean
@@ -42,6 +43,9 @@
 ---@field mcp_servers? acp.McpServer[]
 ---@field enabled? boolean
 ---@field follow? boolean
+
+---@class acp.RegistryOptions
+---@field url? string
 
 ---@class acp.WindowOptions
 ---@field layout? "right"|"left"|"bottom"|"top"|"float"|"tab"|"current"
@@ -96,6 +100,14 @@
 ---@field queue_down? acp.Key
 ---@field queue_send? acp.Key
 ---@field queue_close? acp.Key
+---@field agents_start? acp.Key
+---@field agents_details? acp.Key
+---@field agents_refresh? acp.Key
+---@field agents_site? acp.Key
+---@field agents_remove? acp.Key
+---@field agents_cancel? acp.Key
+---@field agents_close? acp.Key
+---@field agents_help? acp.Key
 ---@field next_mode? acp.Key
 ---@field follow? acp.Key
 ---@field locations? acp.Key
@@ -244,8 +256,16 @@
 ---@field name string
 ---@field title string
 ---@field detail string
----@field found boolean
+---@field state "ready"|"unapproved"|"missing"|"other_system"
+---@field status string the state as the list of agents shows it
+---@field found boolean it starts without a question
 ---@field configured boolean
+---@field id? string the registry's
+---@field version? string
+---@field description? string
+---@field license? string
+---@field website? string
+---@field runs_by string "program", "npx", "uvx" or "download"
 ---@field install? string
 ---@field login? string
 

@@ -227,6 +227,16 @@ pub fn write(path: &Path, content: &str) -> Result<Written, DiskError> {
     Ok(Written { before, created, after, content: hash })
 }
 
+/// A name for a broken file, beside it, that nothing has yet.
+pub fn aside(file: &Path) -> PathBuf {
+    let name = |number: u32| {
+        let mut name = file.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".broken-{number}"));
+        file.with_file_name(name)
+    };
+    (1..).map(name).find(|path| fs::symlink_metadata(path).is_err()).unwrap_or_else(|| name(0))
+}
+
 fn has_mark(path: &Path, text: Option<&str>) -> bool {
     let first = || {
         let mut bytes = [0; MARK.len()];

@@ -16,6 +16,7 @@ use super::handled::Handled;
 use super::images::Images;
 use super::outside::Outside;
 use super::record::Records;
+use super::registry;
 use super::shelf::Shelf;
 use super::terminals::Terminals;
 use super::watch::Watch;
@@ -173,6 +174,13 @@ impl Hub {
             Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
                 self.checkpoints.wish(&self.shared.mailbox, folder, limits, *wish);
+            }
+            Command::ReadAgents { job, files, change } => {
+                let shared = self.shared.clone();
+                spawn_blocking(move || {
+                    let (stored, failure) = registry::read(&files, *change, &shared.log);
+                    shared.mailbox.post(Event::AgentsRead { job, stored: Box::new(stored), failure });
+                });
             }
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);

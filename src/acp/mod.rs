@@ -22,6 +22,7 @@ mod outside;
 mod process;
 pub mod quirks;
 mod record;
+mod registry;
 mod restore;
 mod rpc;
 mod session;

@@ -1,149 +1,107 @@
-//! The agents that can be started: those that the user configured and those known by name, each
-//! with the program to look for, how to install it and how to log in. Whether a program is there is
-//! asked of the caller, and nothing is started here.
+//! The agents that can be started: those that the user configured and those known by name or from the
+//! registry, each with the command that runs it here, or with what is missing for that. Whether a
+//! program is there is asked of the caller, and nothing is started here.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::catalog::{self, Catalog, DEMO, Preset};
 use super::{AgentOptions, Config, ConfigError, read};
 use crate::core::message::Launch;
+use crate::core::registry::{self, Entry, Plan};
 
-/// An agent known by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preset {
-    pub name: &'static str,
-    pub title: &'static str,
-    pub program: &'static str,
-    pub args: &'static [&'static str],
-    /// The package that `npx` runs where the program is not installed.
-    pub npm: Option<&'static str>,
-    pub install: &'static str,
-    pub login: &'static str,
+/// What is known of the machine that agents are started on.
+#[derive(Clone, Copy)]
+pub struct Machine<'a> {
+    /// Looks for a program in $PATH.
+    pub find: &'a dyn Fn(&str) -> Option<PathBuf>,
+    /// The demo agent.
+    pub bundled: Option<&'a Path>,
+    pub catalog: &'a Catalog,
+    /// As the registry calls systems: `linux-x86_64`.
+    pub system: &'a str,
+    /// The folder of downloaded agents.
+    pub downloads: &'a Path,
 }
 
-/// In the order in which they are offered.
-pub const PRESETS: &[Preset] = &[
-    Preset {
-        name: "claude",
-        title: "Claude",
-        program: "claude-agent-acp",
-        args: &[],
-        npm: Some("@agentclientprotocol/claude-agent-acp"),
-        install: "npm install -g @agentclientprotocol/claude-agent-acp",
-        login: "run `claude` once and type /login, or set $ANTHROPIC_API_KEY",
-    },
-    Preset {
-        name: "codex",
-        title: "Codex",
-        program: "codex-acp",
-        args: &[],
-        npm: Some("@agentclientprotocol/codex-acp"),
-        install: "npm install -g @agentclientprotocol/codex-acp",
-        login: "run `codex login` once, or set $OPENAI_API_KEY",
-    },
-    Preset {
-        name: "gemini",
-        title: "Gemini",
-        program: "gemini",
-        args: &["--acp"],
-        npm: None,
-        install: "npm install -g @google/gemini-cli",
-        login: "run `gemini` once and choose how, or set $GEMINI_API_KEY",
-    },
-    Preset {
-        name: "opencode",
-        title: "OpenCode",
-        program: "opencode",
-        args: &["acp"],
-        npm: None,
-        install: "npm install -g opencode-ai",
-        login: "run `opencode auth login` once",
-    },
-    Preset {
-        name: "goose",
-        title: "Goose",
-        program: "goose",
-        args: &["acp"],
-        npm: None,
-        install: "brew install block-goose-cli",
-        login: "run `goose configure` once",
-    },
-    Preset {
-        name: "qwen",
-        title: "Qwen Code",
-        program: "qwen",
-        args: &["--acp"],
-        npm: None,
-        install: "npm install -g @qwen-code/qwen-code",
-        login: "run `qwen` once and choose how",
-    },
-    Preset {
-        name: "kimi",
-        title: "Kimi",
-        program: "kimi",
-        args: &["acp"],
-        npm: None,
-        install: "uv tool install kimi-cli",
-        login: "run `kimi login` once",
-    },
-    Preset {
-        name: "vibe",
-        title: "Mistral Vibe",
-        program: "vibe-acp",
-        args: &[],
-        npm: None,
-        install: "uv tool install mistral-vibe",
-        login: "run `vibe --setup` once, or set $MISTRAL_API_KEY",
-    },
-    Preset {
-        name: "copilot",
-        title: "GitHub Copilot",
-        program: "copilot",
-        args: &["--acp"],
-        npm: None,
-        install: "npm install -g @github/copilot",
-        login: "run `copilot` once and type /login",
-    },
-    Preset {
-        name: DEMO,
-        title: "Demo",
-        program: "acp-demo-agent",
-        args: &[],
-        npm: None,
-        install: "cargo build --release",
-        login: "none needed",
-    },
-];
-
-/// The agent that is built with the plugin: needs no account, offered last.
-pub const DEMO: &str = "demo";
-
-pub fn preset(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|preset| preset.name == name)
-}
-
-/// An agent's name with all that is known of it: a preset, the user's entry, or both.
+/// An agent's name with all that is known of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Agent<'a> {
     pub name: &'a str,
     pub preset: Option<&'static Preset>,
+    pub entry: Option<&'a Entry>,
     pub options: Option<&'a AgentOptions>,
 }
 
+/// How an agent stands on this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// It can be started.
+    Ready(Launch, Source),
+    /// The user has approved of it, but what it needs has to be downloaded (again).
+    Undownloaded(Plan),
+    /// The user has to approve of it first. `changed` says that another plan was approved before.
+    Unapproved { plan: Plan, changed: bool },
+    /// Something is missing.
+    Missing(Lack, ConfigError),
+}
+
+/// Why an agent can be started as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Configured,
+    Installed,
+    /// `npx` fetches a package that the plugin knows.
+    Npx,
+    Approved,
+}
+
+/// What is missing where an agent can't be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    Program,
+    Node,
+    Uv,
+    /// It isn't published for this system.
+    System,
+}
+
+/// A [`Standing`] in a word, in the order in which agents are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Ready,
+    Unapproved,
+    Missing,
+    OtherSystem,
+}
+
 /// An agent as a list offers it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
     pub name: String,
     pub title: String,
     /// What would be run, or what to do first.
     pub detail: String,
-    /// Empty where the program is not found; its `cwd` is empty where the session's root is meant.
     #[serde(skip)] // Holds the environment, which is nobody's business.
-    pub launch: Launch,
+    pub standing: Standing,
+    pub state: State,
+    /// The state as one reads it: "ready", "not approved yet", "needs Node.js".
+    pub status: String,
+    /// It can be started without a question.
     pub found: bool,
     /// The user has an entry for it.
     pub configured: bool,
+    /// The registry's id.
+    pub id: Option<String>,
+    /// What the registry's entry would run; of an installed program it isn't known.
+    pub version: Option<String>,
+    pub description: Option<String>,
+    pub license: Option<String>,
+    pub website: Option<String>,
+    /// "npx", "uvx", "download", or the program.
+    pub runs_by: String,
     /// For the known ones.
     pub install: Option<&'static str>,
     pub login: Option<&'static str>,
@@ -153,65 +111,96 @@ pub struct Choice {
 struct Start {
     command: String,
     args: Vec<String>,
-    downloads: bool,
+    source: Source,
 }
 
 impl Config {
-    pub fn agent<'a>(&'a self, name: &'a str) -> Option<Agent<'a>> {
-        let (preset, options) = (preset(name), self.agents.get(name));
-        (preset.is_some() || options.is_some()).then_some(Agent { name, preset, options })
+    /// An agent by its name or by the registry's id.
+    pub fn agent<'a>(&'a self, name: &'a str, catalog: &'a Catalog) -> Option<Agent<'a>> {
+        let options = self.agents.get(name);
+        let preset = catalog::preset(name).or_else(|| catalog::preset_of(name).filter(|_| options.is_none()));
+        let name = preset.map_or(name, |preset| preset.name.as_str());
+        let options = options.or_else(|| self.agents.get(name));
+        let id = preset.map_or(Some(name), |preset| preset.id.as_deref());
+        let entry = id.and_then(|id| catalog.entry(id));
+        (preset.is_some() || entry.is_some() || options.is_some()).then_some(Agent {
+            name,
+            preset,
+            entry,
+            options,
+        })
     }
 
-    /// The agents to offer: the configured ones by name, then the known ones that are installed (or
-    /// that `npx` can fetch), the demo last. `find` looks for a program, `bundled` is the demo's.
-    pub fn available(&self, find: impl Fn(&str) -> Option<PathBuf>, bundled: Option<PathBuf>) -> Vec<Choice> {
-        let all = self.all(find, bundled.as_deref());
+    /// The agents to offer: the configured ones by name, then those that can be started as they are, the
+    /// demo last.
+    pub fn available(&self, machine: &Machine<'_>) -> Vec<Choice> {
+        let all = self.all(machine);
         all.into_iter().filter(|choice| choice.found || (choice.configured && choice.name != DEMO)).collect()
     }
 
-    /// The same with the known agents that are not installed, for those who ask what is missing.
-    pub fn all(&self, find: impl Fn(&str) -> Option<PathBuf>, bundled: Option<&Path>) -> Vec<Choice> {
+    /// All agents, for those who ask what there is: the configured ones, the known ones, the registry's,
+    /// the demo.
+    pub fn all(&self, machine: &Machine<'_>) -> Vec<Choice> {
         let configured =
             self.agents.iter().filter(|(_, options)| options.enabled).map(|(name, _)| name.as_str());
-        let known = PRESETS.iter().map(|preset| preset.name).filter(|name| !self.agents.contains_key(*name));
-        let demo = self.enabled_agent(DEMO).is_ok().then_some(DEMO);
+        let known = catalog::presets().iter().map(|preset| preset.name.as_str());
+        let registered = machine.catalog.unnamed().map(|entry| entry.id.as_str());
+        let demo = self.enabled_agent(DEMO, machine.catalog).is_ok().then_some(DEMO);
         configured
-            .chain(known)
+            .chain(known.chain(registered).filter(|name| !self.agents.contains_key(*name)))
             .filter(|name| *name != DEMO)
             .chain(demo)
-            .filter_map(|name| self.agent(name))
-            .map(|agent| agent.choice(&find, bundled))
+            .filter_map(|name| self.agent(name, machine.catalog))
+            .map(|agent| agent.choice(machine))
             .collect()
     }
 
-    /// How to start an agent for a session that works in `cwd`.
-    pub fn launch(
+    /// How the agent of this name stands here. A launch is for a session that works in `cwd`.
+    pub fn standing(&self, name: &str, cwd: &Path, machine: &Machine<'_>) -> Result<Standing, ConfigError> {
+        let agent = self.enabled_agent(name, machine.catalog)?;
+        Ok(match agent.standing(machine) {
+            Standing::Ready(mut launch, source) => {
+                launch.cwd = cwd.join(launch.cwd);
+                Standing::Ready(launch, source)
+            }
+            other => other,
+        })
+    }
+
+    /// How an agent is started by a plan that the user has approved just now.
+    pub fn launch_of(
         &self,
         name: &str,
+        plan: &Plan,
         cwd: &Path,
-        find: impl Fn(&str) -> Option<PathBuf>,
-        bundled: Option<&Path>,
+        machine: &Machine<'_>,
     ) -> Result<Launch, ConfigError> {
-        let agent = self.enabled_agent(name)?;
-        let mut launch = agent.launch(agent.start(&find, bundled)?);
+        let agent = self.enabled_agent(name, machine.catalog)?;
+        let mut launch = agent.launch_of(plan, machine);
         launch.cwd = cwd.join(launch.cwd);
         Ok(launch)
     }
 
-    /// The names that [`Self::launch`] takes.
-    pub fn names(&self) -> Vec<&str> {
-        let known = PRESETS.iter().map(|preset| preset.name).filter(|name| !self.agents.contains_key(*name));
+    /// The names of agents that can be asked for.
+    pub fn names<'a>(&'a self, catalog: &'a Catalog) -> Vec<&'a str> {
+        let known = catalog::presets().iter().map(|preset| preset.name.as_str());
+        let registered = catalog.unnamed().map(|entry| entry.id.as_str());
         let configured = self.agents.iter().filter(|(_, options)| options.enabled);
-        configured.map(|(name, _)| name.as_str()).chain(known).collect()
+        let others = known.chain(registered).filter(|name| !self.agents.contains_key(*name));
+        configured.map(|(name, _)| name.as_str()).chain(others).collect()
     }
 
-    pub(super) fn enabled_agent<'a>(&'a self, name: &'a str) -> Result<Agent<'a>, ConfigError> {
-        let Some(agent) = self.agent(name) else {
-            let nearest = read::nearest(name, self.names().into_iter()).map(str::to_owned);
+    pub fn enabled_agent<'a>(
+        &'a self,
+        name: &'a str,
+        catalog: &'a Catalog,
+    ) -> Result<Agent<'a>, ConfigError> {
+        let Some(agent) = self.agent(name, catalog) else {
+            let nearest = read::nearest(name, self.names(catalog).into_iter()).map(str::to_owned);
             return Err(ConfigError::UnknownAgent { name: name.to_owned(), nearest });
         };
         match agent.options {
-            Some(options) if !options.enabled => Err(ConfigError::Disabled { name: name.to_owned() }),
+            Some(options) if !options.enabled => Err(ConfigError::Disabled { name: agent.name.to_owned() }),
             _ => Ok(agent),
         }
     }
@@ -220,24 +209,60 @@ impl Config {
 impl Agent<'_> {
     pub fn title(&self) -> &str {
         let own = self.options.and_then(|options| options.title.as_deref());
-        own.or(self.preset.map(|preset| preset.title)).unwrap_or(self.name)
+        let known = self.preset.map(|preset| preset.title.as_str());
+        own.or(known).or(self.entry.map(|entry| entry.name.as_str())).unwrap_or(self.name)
     }
 
-    fn start(
-        &self,
-        find: &impl Fn(&str) -> Option<PathBuf>,
-        bundled: Option<&Path>,
-    ) -> Result<Start, ConfigError> {
+    /// Its own program comes first, then a package that the plugin knows, then the registry's ways.
+    fn standing(&self, machine: &Machine<'_>) -> Standing {
+        let error = match self.start(machine) {
+            Ok(start) => {
+                let source = start.source;
+                return Standing::Ready(self.launch(start, &Default::default()), source);
+            }
+            Err(error) => error,
+        };
+        let own = self.options.is_some_and(|options| options.command.is_some());
+        let Some(entry) = self.entry.filter(|_| !own) else {
+            return Standing::Missing(Lack::Program, error);
+        };
+        let mut plans = entry.plans(machine.system);
+        let approved = machine.catalog.approved(self.name);
+        let runs = |plan: &Plan| plan.runner().is_none_or(|runner| (machine.find)(runner).is_some());
+        // What was approved is not asked about again, even when there is a lighter way by now.
+        let chosen = plans
+            .iter()
+            .position(|plan| Some(plan) == approved && runs(plan))
+            .or_else(|| plans.iter().position(runs));
+        let Some(chosen) = chosen else {
+            let lack = match plans.first().and_then(Plan::runner) {
+                Some("npx") => Lack::Node,
+                Some(_) => Lack::Uv,
+                None => Lack::System,
+            };
+            return Standing::Missing(lack, self.no_way(lack, error, machine.system));
+        };
+        let plan = plans.swap_remove(chosen);
+        if approved != Some(&plan) {
+            return Standing::Unapproved { changed: approved.is_some(), plan };
+        }
+        if !machine.catalog.is_downloaded(&plan) {
+            return Standing::Undownloaded(plan);
+        }
+        Standing::Ready(self.launch_of(&plan, machine), Source::Approved)
+    }
+
+    /// The agent's own program, or the package that stands in for it.
+    fn start(&self, machine: &Machine<'_>) -> Result<Start, ConfigError> {
+        let find = machine.find;
         let given = self.options.and_then(|options| options.args.clone());
-        let args = given.unwrap_or_else(|| {
-            self.preset
-                .map_or_else(Vec::new, |preset| preset.args.iter().map(|&arg| arg.to_owned()).collect())
-        });
+        let args = given.unwrap_or_else(|| self.preset.map_or_else(Vec::new, |preset| preset.args.clone()));
         if let Some(command) = self.options.and_then(|options| options.command.as_deref()) {
+            let source = Source::Configured;
             return match find(command) {
-                Some(path) => Ok(Start { command: text(&path, command), args, downloads: false }),
+                Some(path) => Ok(Start { command: text(&path, command), args, source }),
                 // Looked for along that path when it is started.
-                None if self.has_own_path() => Ok(Start { command: command.into(), args, downloads: false }),
+                None if self.has_own_path() => Ok(Start { command: command.into(), args, source }),
                 None => Err(self.no_program(command)),
             };
         }
@@ -247,58 +272,110 @@ impl Agent<'_> {
                 problem: "missing; say which program to start".to_owned(),
             });
         };
-        let bundled = bundled.filter(|_| preset.name == DEMO).map(Path::to_owned);
-        if let Some(path) = bundled.or_else(|| find(preset.program)) {
-            return Ok(Start { command: text(&path, preset.program), args, downloads: false });
+        let bundled = machine.bundled.filter(|_| preset.name == DEMO).map(Path::to_owned);
+        if let Some(path) = bundled.or_else(|| find(&preset.program)) {
+            return Ok(Start { command: text(&path, &preset.program), args, source: Source::Installed });
         }
-        match preset.npm.zip(find("npx")) {
+        match preset.npx.as_ref().zip(find("npx")) {
             Some((package, npx)) => {
                 let via = ["-y".to_owned(), package.to_owned()];
                 let args = via.into_iter().chain(args).collect();
-                Ok(Start { command: text(&npx, "npx"), args, downloads: true })
+                Ok(Start { command: text(&npx, "npx"), args, source: Source::Npx })
             }
-            None => Err(self.no_program(preset.program)),
+            None => Err(self.no_program(&preset.program)),
         }
     }
 
-    fn launch(&self, start: Start) -> Launch {
+    fn launch(&self, start: Start, env: &std::collections::BTreeMap<String, String>) -> Launch {
+        let known = env.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let own = self.options.map_or_else(Vec::new, |options| options.env.clone());
         Launch {
             name: self.name.to_owned(),
             command: start.command,
             args: start.args,
-            env: self.options.map_or_else(Vec::new, |options| options.env.clone()),
+            // Of two with one name the last counts.
+            env: known.chain(own).collect(),
             cwd: self.options.and_then(|options| options.cwd.clone()).unwrap_or_default(),
         }
     }
 
-    fn choice(&self, find: &impl Fn(&str) -> Option<PathBuf>, bundled: Option<&Path>) -> Choice {
-        let started = self.start(find, bundled);
-        let found = started.is_ok();
-        let (detail, start) = match started {
-            Ok(start) if self.name == DEMO => {
-                ("a tour of the plugin without an account".to_owned(), Some(start))
-            }
-            Ok(start) => (start.describe(), Some(start)),
-            Err(error) => (error.to_string(), None),
+    fn launch_of(&self, plan: &Plan, machine: &Machine<'_>) -> Launch {
+        // Plans are made from entries here; what the disk says is only compared with them.
+        let (program, before) = plan.command.split_first().expect("a plan names a program");
+        let command = match &plan.download {
+            Some(download) => machine.downloads.join(&download.folder).join(program),
+            None => (machine.find)(program).unwrap_or_else(|| program.into()),
         };
+        let own = self.options.and_then(|options| options.args.clone());
+        let args = before.iter().cloned().chain(own.unwrap_or_else(|| plan.args.clone())).collect();
+        let start = Start { command: text(&command, program), args, source: Source::Approved };
+        self.launch(start, &plan.env)
+    }
+
+    fn choice(&self, machine: &Machine<'_>) -> Choice {
+        let standing = self.standing(machine);
+        let (state, status) = standing.in_words();
+        let entry = self.entry;
         Choice {
             name: self.name.to_owned(),
             title: self.title().to_owned(),
-            detail,
-            launch: start.map_or_else(Launch::default, |start| self.launch(start)),
-            found,
+            detail: match &standing {
+                Standing::Ready(..) if self.name == DEMO => {
+                    "a tour of the plugin without an account".to_owned()
+                }
+                standing => standing.describe(),
+            },
+            state,
+            status,
+            found: matches!(standing, Standing::Ready(..) | Standing::Undownloaded(_)),
             configured: self.options.is_some(),
-            install: self.preset.map(|preset| preset.install),
-            login: self.preset.map(|preset| preset.login),
+            id: entry.map(|entry| entry.id.clone()),
+            version: entry
+                .filter(|_| !standing.is_own_program())
+                .map(|entry| entry.version.clone())
+                .filter(|version| !version.is_empty()),
+            description: self.description(),
+            license: entry
+                .and_then(|entry| entry.license.clone())
+                .or_else(|| self.preset.and_then(|preset| preset.license.clone())),
+            website: entry
+                .and_then(Entry::page)
+                .map(str::to_owned)
+                .or_else(|| self.preset.and_then(|preset| preset.website.clone())),
+            runs_by: standing.runs_by(entry),
+            standing,
+            install: self.preset.map(|preset| preset.install.as_str()),
+            login: self.preset.map(|preset| preset.login.as_str()),
         }
+    }
+
+    fn description(&self) -> Option<String> {
+        let entry = self.entry.map(|entry| entry.description.clone()).filter(|text| !text.is_empty());
+        entry.or_else(|| self.preset.and_then(|preset| preset.description.clone()))
     }
 
     fn has_own_path(&self) -> bool {
         self.options.is_some_and(|options| options.env.iter().any(|(name, _)| name == "PATH"))
     }
 
+    /// What to do where no way of the registry's works here.
+    fn no_way(&self, lack: Lack, error: ConfigError, system: &str) -> ConfigError {
+        if let ConfigError::NoProgram { .. } = error {
+            return error;
+        }
+        match lack {
+            Lack::Node => ConfigError::NoProgram { program: "npx".into(), todo: "install Node.js".into() },
+            Lack::Uv => ConfigError::NoProgram { program: "uvx".into(), todo: "install uv".into() },
+            Lack::System | Lack::Program => {
+                ConfigError::OtherSystem { name: self.name.to_owned(), system: system.to_owned() }
+            }
+        }
+    }
+
     fn no_program(&self, program: &str) -> ConfigError {
         let own = self.options.is_some_and(|options| options.command.is_some());
+        let ways = self.entry.map(|entry| &entry.distribution);
+        let by_npx = |preset: &Preset| preset.npx.is_some() || ways.is_some_and(|ways| ways.npx.is_some());
         let todo = match self.preset {
             _ if program.contains(char::is_whitespace) => {
                 format!("put its arguments into agents.{}.args", self.name)
@@ -306,26 +383,107 @@ impl Agent<'_> {
             Some(preset) if !own && preset.name == DEMO => {
                 format!("run `{}` in the plugin's folder", preset.install)
             }
-            Some(preset) if !own && preset.npm.is_some() => {
-                format!("install it with `{}`, or install Node.js, whose npx runs it", preset.install)
+            Some(preset) if !own && by_npx(preset) => {
+                format!("{}, or install Node.js, whose npx runs it", preset.how_to_install())
             }
-            Some(preset) if !own => format!("install it with `{}`", preset.install),
+            Some(preset) if !own && ways.is_some_and(|ways| ways.uvx.is_some()) => {
+                format!("{}, or install uv, whose uvx runs it", preset.how_to_install())
+            }
+            Some(preset) if !own => preset.how_to_install(),
             _ => format!("install it, or correct agents.{}.command", self.name),
         };
         ConfigError::NoProgram { program: program.to_owned(), todo }
     }
 }
 
-impl Start {
-    /// The command line, with the program by its name alone.
-    fn describe(&self) -> String {
-        let name = Path::new(&self.command)
-            .file_name()
-            .map_or_else(|| self.command.clone(), |name| name.to_string_lossy().into_owned());
-        let words = std::iter::once(name.as_str()).chain(self.args.iter().map(String::as_str));
-        let line = words.collect::<Vec<_>>().join(" ");
-        if self.downloads { format!("{line} (the first start downloads it)") } else { line }
+impl Preset {
+    /// Fit after a colon.
+    pub fn how_to_install(&self) -> String {
+        match self.install.strip_prefix("see ") {
+            Some(_) => self.install.clone(),
+            None => format!("install it with `{}`", self.install),
+        }
     }
+}
+
+impl Standing {
+    /// A program that the user has installed, of whichever version.
+    fn is_own_program(&self) -> bool {
+        matches!(self, Self::Ready(_, source) if *source != Source::Approved)
+    }
+
+    fn in_words(&self) -> (State, String) {
+        let (state, status) = match self {
+            Self::Ready(_, Source::Configured) => (State::Ready, "configured"),
+            Self::Ready(_, Source::Installed) => (State::Ready, "installed"),
+            Self::Ready(_, Source::Npx) => (State::Ready, "ready"),
+            Self::Ready(_, Source::Approved) => (State::Ready, "approved"),
+            Self::Undownloaded(_) => (State::Ready, "to download"),
+            Self::Unapproved { changed: false, .. } => (State::Unapproved, "not approved"),
+            Self::Unapproved { changed: true, .. } => (State::Unapproved, "changed"),
+            Self::Missing(Lack::Program, _) => (State::Missing, "not installed"),
+            Self::Missing(Lack::Node, _) => (State::Missing, "needs Node.js"),
+            Self::Missing(Lack::Uv, _) => (State::Missing, "needs uv"),
+            Self::Missing(Lack::System, _) => (State::OtherSystem, "other systems"),
+        };
+        (state, status.to_owned())
+    }
+
+    /// What would be run, or what to do first.
+    fn describe(&self) -> String {
+        match self {
+            Self::Ready(launch, source) => {
+                let name = Path::new(&launch.command)
+                    .file_name()
+                    .map_or_else(|| launch.command.clone(), |name| name.to_string_lossy().into_owned());
+                let words = std::iter::once(name.as_str()).chain(launch.args.iter().map(String::as_str));
+                let line = words.collect::<Vec<_>>().join(" ");
+                match source {
+                    Source::Npx => format!("{line} (the first start downloads it)"),
+                    _ => line,
+                }
+            }
+            Self::Undownloaded(plan) | Self::Unapproved { plan, .. } => plan.line(),
+            Self::Missing(_, error) => error.to_string(),
+        }
+    }
+
+    fn runs_by(&self, entry: Option<&Entry>) -> String {
+        let by = |plan: &Plan| plan.runner().unwrap_or("download").to_owned();
+        match self {
+            Self::Ready(_, Source::Npx) => "npx".to_owned(),
+            Self::Ready(launch, Source::Approved) => {
+                let stem = Path::new(&launch.command).file_stem().and_then(|stem| stem.to_str());
+                match stem {
+                    Some(runner @ ("npx" | "uvx")) => runner.to_owned(),
+                    _ => "download".to_owned(),
+                }
+            }
+            Self::Ready(..) => "program".to_owned(),
+            Self::Undownloaded(plan) | Self::Unapproved { plan, .. } => by(plan),
+            Self::Missing(..) => entry
+                .map_or("program", |entry| match &entry.distribution {
+                    ways if ways.npx.is_some() => "npx",
+                    ways if ways.uvx.is_some() => "uvx",
+                    _ => "download",
+                })
+                .to_owned(),
+        }
+    }
+}
+
+/// The name of this system in the registry.
+pub fn system() -> String {
+    let os = match std::env::consts::OS {
+        "macos" => "darwin",
+        other => other,
+    };
+    format!("{os}-{}", std::env::consts::ARCH)
+}
+
+/// Whether a name may be one of the registry's that isn't known yet.
+pub(super) fn may_be_registered(name: &str) -> bool {
+    registry::is_id(name)
 }
 
 /// The path, or the name it was found by where the path is not text.

@@ -62,6 +62,7 @@ fn keys() -> String {
             [Pane::Transcript] => "transcript",
             [Pane::File] => "file",
             [Pane::Queue] => "queue",
+            [Pane::Agents] => "agents",
             [Pane::Review] => "review",
             _ => "both",
         };
@@ -77,23 +78,72 @@ fn keys() -> String {
 }
 
 fn agents() -> String {
+    let catalog = Catalog::default();
     let one = |preset: &Preset| {
         let line = |program: &str| {
-            std::iter::once(program).chain(preset.args.iter().copied()).collect::<Vec<_>>().join(" ")
+            std::iter::once(program)
+                .chain(preset.args.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let head =
             tagged(&format!("{:<15} {}", preset.name, preset.title), &format!("acp-agent-{}", preset.name));
-        let npx =
-            preset.npm.map(|package| format!("{INDENT}or:       `{}`\n", line(&format!("npx -y {package}"))));
-        format!(
-            "{head}{INDENT}runs:     `{}`\n{}{INDENT}install:  `{}`\n{INDENT}log in:   {}\n",
-            line(preset.program),
-            npx.unwrap_or_default(),
-            preset.install,
-            preset.login
-        )
+        let entry = preset.id.as_deref().and_then(|id| catalog.entry(id));
+        let mut ways = vec![("runs:", format!("`{}`", line(&preset.program)))];
+        if let Some(package) = &preset.npx {
+            ways.push(("or:", format!("`{}`", line(&format!("npx -y {package}")))));
+        } else if let Some(plan) = entry.and_then(|entry| entry.plans("linux-x86_64").into_iter().next()) {
+            ways.push((
+                "or:",
+                match plan.runner() {
+                    Some(_) => format!("`{}`", plan.line()),
+                    None => "a download, from |:Acp-agents|".to_owned(),
+                },
+            ));
+        }
+        let install = match preset.install.starts_with("see ") {
+            true => preset.install.clone(),
+            false => format!("`{}`", preset.install),
+        };
+        ways.extend([("install:", install), ("log in:", preset.login.clone())]);
+        let ways: String = ways.iter().map(|(what, how)| format!("{INDENT}{what:<9} {how}\n")).collect();
+        format!("{head}{ways}")
     };
-    PRESETS.iter().map(one).collect::<Vec<_>>().join("\n")
+    presets().iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// The same in short: a row for each agent.
+fn table() -> String {
+    let row = |name: &str, install: &str, login: &str| {
+        let row = format!("{INDENT}{name:<11} {install:<48} {login}");
+        format!("{}\n", row.trim_end())
+    };
+    let mut table = row("agent", "install", "log in");
+    for preset in presets() {
+        // In full it stands below.
+        let login = preset.login.split(['`']).nth(1).filter(|_| preset.login.starts_with("run `"));
+        let short = login.unwrap_or(match preset.login.as_str() {
+            login if login.starts_with("`:Acp login`") => ":Acp login",
+            login if login.contains("none") => "-",
+            _ => "an API key",
+        });
+        table.push_str(&row(&preset.name, &preset.install, short));
+    }
+    table
+}
+
+/// The agents of the registry that have no name of the plugin's.
+fn registered() -> String {
+    let catalog = Catalog::default();
+    let one = |entry: &crate::core::registry::Entry| {
+        let by = match &entry.distribution {
+            ways if ways.npx.is_some() => "npx",
+            ways if ways.uvx.is_some() => "uvx",
+            _ => "download",
+        };
+        format!("{INDENT}{:<15} {by:<9} {}\n", entry.id, entry.page().unwrap_or_default())
+    };
+    catalog.unnamed().map(one).collect()
 }
 
 /// Holds what stands between two lines of the help to `wanted`.
@@ -126,7 +176,13 @@ fn the_help_lists_every_key() {
 
 #[test]
 fn the_help_lists_every_agent() {
-    check("Agents that need no configuration: ~", "=====", &agents());
+    check("In brief, how to get each agent and how to log in: >", "<\nIn full: ~", &table());
+    check("Agents that need no configuration: ~", "Further agents ", &agents());
+    check(
+        "Further agents of the registry, as this version of the plugin knows it: ~",
+        "=====",
+        &registered(),
+    );
 }
 
 #[test]

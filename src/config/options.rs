@@ -25,7 +25,7 @@ pub struct KeySpec {
     pub about: &'static str,
 }
 
-/// A buffer that has keys of ours: the chat's two, files that an agent changed, and the review of them.
+/// A buffer that has keys of ours: the chat's two, files that an agent changed, the review of them, and lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     Transcript,
@@ -34,6 +34,8 @@ pub enum Pane {
     Review,
     /// The list of the prompts that wait.
     Queue,
+    /// The list of agents.
+    Agents,
 }
 
 pub const KEYS: &[KeySpec] = &[
@@ -330,6 +332,62 @@ pub const KEYS: &[KeySpec] = &[
         about: "Go back to the prompt.",
     },
     KeySpec {
+        name: "agents_start",
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Start the agent at the cursor; see |:Acp-agents|. What was not run before is shown first.",
+    },
+    KeySpec {
+        name: "agents_details",
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["<Tab>", "K"],
+        about: "Show all there is to know about the agent at the cursor, or put that away.",
+    },
+    KeySpec {
+        name: "agents_refresh",
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["R"],
+        about: "Fetch the registry of agents.",
+    },
+    KeySpec {
+        name: "agents_site",
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["gx"],
+        about: "Open the agent's website, or its repository.",
+    },
+    KeySpec {
+        name: "agents_remove",
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["x", "dd"],
+        about: "Forget that the agent at the cursor was approved, and delete its download.",
+    },
+    KeySpec {
+        name: "agents_cancel",
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["<C-c>"],
+        about: "Stop what is being fetched.",
+    },
+    KeySpec {
+        name: "agents_close",
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["q"],
+        about: "Close the list.",
+    },
+    KeySpec {
+        name: "agents_help",
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show these keys.",
+    },
+    KeySpec {
         name: "next_mode",
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
@@ -443,6 +501,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "nil",
         about: "The agent that |:AcpChat| starts when it is given none. Without it you are asked, unless \
                 only one is there.",
+    },
+    OptionSpec {
+        key: "registry.url",
+        takes: "string",
+        default: "\"https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json\"",
+        about: "Where |:Acp-agents| fetches the registry of agents from when you ask it to.",
     },
     OptionSpec {
         key: "window.layout",

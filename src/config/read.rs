@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::options::known;
 use super::{ConfigError, Log, Size};
 use crate::core::message::McpServer;
+use crate::core::registry;
 
 /// The mistakes found so far.
 #[derive(Default)]
@@ -193,6 +194,15 @@ impl<'a> Field<'a> {
     /// A program's name, or a path in which `~` is the user's home.
     pub fn program(&self) -> Option<String> {
         self.expanded(&self.string()?)
+    }
+
+    /// An address that may be fetched.
+    pub fn address(&self) -> Option<String> {
+        let address = self.string()?;
+        match registry::may_be_fetched(&address) {
+            true => Some(address),
+            false => self.invalid("should be an address that begins with https://"),
+        }
     }
 
     /// A path in which `~` is the user's home.

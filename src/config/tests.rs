@@ -19,11 +19,36 @@ fn installed(programs: &'static [&'static str]) -> impl Fn(&str) -> Option<PathB
     move |program| programs.contains(&program).then(|| Path::new("/bin").join(program))
 }
 
-fn launch(config: &Config, name: &str, programs: &'static [&'static str]) -> Result<Launch, String> {
+/// A Linux machine with these programs, on which all has been approved that `catalog` says.
+fn on_machine<R>(
+    programs: &'static [&'static str],
+    catalog: &Catalog,
+    bundled: Option<&Path>,
+    work: impl FnOnce(&Machine<'_>) -> R,
+) -> R {
+    let find = installed(programs);
+    let downloads = Path::new("/data");
+    work(&Machine { find: &find, bundled, catalog, system: "linux-x86_64", downloads })
+}
+
+fn standing(
+    config: &Config,
+    name: &str,
+    programs: &'static [&'static str],
+    catalog: &Catalog,
+) -> Result<Standing, String> {
     let bundled = Path::new("/plugin/acp-demo-agent");
-    config
-        .launch(name, Path::new("/code"), installed(programs), Some(bundled))
-        .map_err(|error| error.to_string())
+    on_machine(programs, catalog, Some(bundled), |machine| {
+        config.standing(name, Path::new("/code"), machine).map_err(|error| error.to_string())
+    })
+}
+
+fn launch(config: &Config, name: &str, programs: &'static [&'static str]) -> Result<Launch, String> {
+    match standing(config, name, programs, &Catalog::default())? {
+        Standing::Ready(launch, _) => Ok(launch),
+        Standing::Missing(_, error) => Err(error.to_string()),
+        other => Err(format!("{other:?}")),
+    }
 }
 
 fn command_line(launch: &Launch) -> String {
@@ -76,6 +101,7 @@ mod reading {
                 "mcp_servers": [{ "name": "m", "command": "/m" }], "enabled": true, "follow": true,
             } },
             "default_agent": "{name}",
+            "registry": { "url": "https://example.org/registry.json" },
             "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
             "prompt": { "complete": "never" },
             "icons": false,
@@ -226,10 +252,10 @@ mod reading {
         read(json!({ "agents": { "claude": { "env": { "A": "b" } } } }));
         read(json!({ "agents": { "other": { "enabled": false } } }));
         assert_eq!(
-            mistakes(json!({ "agents": { "cluade": { "env": { "A": "b" } }, "mine": {} } })),
+            mistakes(json!({ "agents": { "cluade": { "env": { "A": "b" } }, "Mine": {} } })),
             [
-                "agents.cluade.command: which program to start is not said; did you mean agents.claude?",
-                "agents.mine.command: missing; say which program to start"
+                "agents.Mine.command: missing; say which program to start",
+                "agents.cluade.command: which program to start is not said; did you mean agents.claude?"
             ]
         );
     }
@@ -459,9 +485,9 @@ mod starting {
         let claude = launch(&config, "claude", &["claude-agent-acp"]).expect("found");
         assert_eq!(claude.command, "/bin/claude-agent-acp");
         assert_eq!(claude.env, [("ANTHROPIC_MODEL".to_owned(), "opus".to_owned())]);
-        assert_eq!(config.agent("claude").expect("known").title(), "Claude");
-        let find = |program: &str| Some(PathBuf::from(program));
-        let gemini = config.launch("gemini", Path::new("/code"), find, None).expect("found");
+        let catalog = Catalog::default();
+        assert_eq!(config.agent("claude", &catalog).expect("known").title(), "Claude");
+        let gemini = launch(&config, "gemini", &["/opt/gemini"]).expect("found");
         assert_eq!(command_line(&gemini), "/opt/gemini --acp");
         assert_eq!(gemini.cwd, Path::new("/code/sub"));
     }
@@ -490,20 +516,198 @@ mod starting {
         insta::assert_snapshot!(
             ["gemini", "claude", "mine", "spaced", "goose", "gemni", "zzz"].map(error).join("\n"),
             @r#"
-            no such program "gemini": install it with `npm install -g @google/gemini-cli`
-            no such program "claude-agent-acp": install it with `npm install -g @agentclientprotocol/claude-agent-acp`, or install Node.js, whose npx runs it
-            no such program "mine": install it, or correct agents.mine.command
-            no such program "gemini --acp": put its arguments into agents.spaced.args
-            "goose" is switched off: remove `enabled = false` from agents.goose
-            no agent is called "gemni", did you mean "gemini"?
-            no agent is called "zzz", see :help acp-agents
-            "#
+        no such program "gemini": install it with `npm install -g @google/gemini-cli`, or install Node.js, whose npx runs it
+        no such program "claude-agent-acp": install it with `npm install -g @agentclientprotocol/claude-agent-acp`, or install Node.js, whose npx runs it
+        no such program "mine": install it, or correct agents.mine.command
+        no such program "gemini --acp": put its arguments into agents.spaced.args
+        "goose" is switched off: remove `enabled = false` from agents.goose
+        no agent is called "gemni", did you mean "gemini"?
+        no agent is called "zzz", see :help acp-agents
+        "#
         );
-        let unbuilt = config.launch("demo", Path::new("/code"), installed(&[]), None).expect_err("not built");
+        let unbuilt = on_machine(&[], &Catalog::default(), None, |machine| {
+            Config::default().standing("demo", Path::new("/code"), machine)
+        });
+        let Ok(Standing::Missing(_, error)) = unbuilt else { panic!("not built") };
         assert_eq!(
-            unbuilt.to_string(),
+            error.to_string(),
             r#"no such program "acp-demo-agent": run `cargo build --release` in the plugin's folder"#
         );
+    }
+}
+
+/// Agents that the registry knows how to run.
+mod registered {
+    use super::*;
+    use crate::config::agents::{Lack, Source};
+    use crate::core::registry::{Plan, Stored, parse};
+
+    const INDEX: &str = r#"{ "agents": [
+        { "id": "snake", "distribution": { "uvx": { "package": "snake==1", "args": ["acp"] } } },
+        { "id": "both", "version": "1.0.0", "distribution": {
+            "npx": { "package": "both@1", "env": { "A": "1", "B": "2" } },
+            "binary": { "linux-x86_64": { "archive": "https://e.org/both.zip", "cmd": "bin/both", "args": ["acp"] } } } },
+        { "id": "apple", "distribution": { "binary": {
+            "darwin-aarch64": { "archive": "https://e.org/apple.zip", "cmd": "apple" } } } },
+        { "id": "qwen-code", "name": "Qwen", "distribution": { "npx": { "package": "qwen@2", "args": ["--acp"] } } }
+    ] }"#;
+
+    fn catalog(approved: &[(&str, Plan)], downloaded: &[&str]) -> Catalog {
+        Catalog::new(Stored {
+            index: Some(parse(INDEX).expect("an index")),
+            fetched: u64::MAX,
+            approved: approved.iter().map(|(name, plan)| ((*name).to_owned(), plan.clone())).collect(),
+            downloaded: downloaded.iter().map(|&folder| folder.to_owned()).collect(),
+            problems: vec![],
+        })
+    }
+
+    fn unapproved(name: &str, programs: &'static [&'static str]) -> Plan {
+        match standing(&Config::default(), name, programs, &catalog(&[], &[])) {
+            Ok(Standing::Unapproved { plan, changed: false }) => plan,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_runs_it_decides_how_it_is_run() {
+        assert_eq!(unapproved("snake", &["uvx"]).line(), "uvx snake==1 acp");
+        assert_eq!(unapproved("both", &["npx", "uvx"]).line(), "A=1 B=2 npx -y both@1");
+        let download = unapproved("both", &[]);
+        assert_eq!(download.line(), "bin/both acp");
+        assert!(download.download.is_some());
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let missing = |name, programs| match standing(&Config::default(), name, programs, &catalog(&[], &[]))
+        {
+            Ok(Standing::Missing(lack, error)) => (lack, error.to_string()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(missing("snake", &[]), (Lack::Uv, r#"no such program "uvx": install uv"#.to_owned()));
+        assert_eq!(
+            missing("apple", &["npx"]),
+            (
+                Lack::System,
+                "apple isn't published for this system (linux-x86_64): see its website in :Acp agents"
+                    .to_owned()
+            )
+        );
+        let (lack, text) = missing("qwen", &[]);
+        assert_eq!(lack, Lack::Node);
+        assert!(text.ends_with("or install Node.js, whose npx runs it"), "{text}");
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn what_was_approved_is_started_with_what_the_user_adds() {
+        let plan = unapproved("both", &["npx"]);
+        let catalog = catalog(&[("both", plan)], &[]);
+        let config =
+            read(json!({ "agents": { "both": { "env": { "B": "3" }, "args": ["--mine"], "cwd": "sub" } } }));
+        let Ok(Standing::Ready(launch, Source::Approved)) = standing(&config, "both", &["npx"], &catalog)
+        else {
+            panic!("approved");
+        };
+        assert_eq!(command_line(&launch), "/bin/npx -y both@1 --mine");
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(launch.env, [pair("A", "1"), pair("B", "2"), pair("B", "3")], "the last one counts");
+        assert_eq!(launch.cwd, Path::new("/code/sub"));
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn a_download_is_started_from_its_folder_once_it_is_there() {
+        let plan = unapproved("both", &[]);
+        let folder = plan.download.clone().expect("a download").folder;
+        let without = standing(&Config::default(), "both", &[], &catalog(&[("both", plan.clone())], &[]));
+        assert_eq!(without, Ok(Standing::Undownloaded(plan.clone())));
+        let with = standing(&Config::default(), "both", &[], &catalog(&[("both", plan.clone())], &[&folder]));
+        let Ok(Standing::Ready(launch, Source::Approved)) = with else { panic!("{with:?}") };
+        assert_eq!(command_line(&launch), format!("/data/{folder}/bin/both acp"));
+        // Node.js came later: what was approved still counts.
+        let later = standing(&Config::default(), "both", &["npx"], &catalog(&[("both", plan)], &[&folder]));
+        assert!(matches!(later, Ok(Standing::Ready(_, Source::Approved))), "{later:?}");
+    }
+
+    #[test]
+    fn another_command_is_asked_about_again() {
+        let plan = unapproved("snake", &["uvx"]);
+        let differ: [fn(&mut Plan); 3] = [
+            |plan| plan.command[1] = "snake==2".into(),
+            |plan| plan.args.push("--more".into()),
+            |plan| drop(plan.env.insert("A".into(), "1".into())),
+        ];
+        for change in differ {
+            let mut before = plan.clone();
+            change(&mut before);
+            let now = standing(&Config::default(), "snake", &["uvx"], &catalog(&[("snake", before)], &[]));
+            assert_eq!(now, Ok(Standing::Unapproved { plan: plan.clone(), changed: true }));
+        }
+    }
+
+    #[test]
+    fn another_file_or_checksum_is_asked_about_again() {
+        let plan = unapproved("both", &[]);
+        for url in [true, false] {
+            let mut before = plan.clone();
+            let download = before.download.as_mut().expect("a download");
+            if url {
+                download.url.push('x')
+            } else {
+                download.sha256 = Some("ab".repeat(32))
+            }
+            let now = standing(&Config::default(), "both", &[], &catalog(&[("both", before)], &[]));
+            assert!(matches!(now, Ok(Standing::Unapproved { changed: true, .. })), "{now:?}");
+        }
+    }
+
+    #[test]
+    fn an_installed_program_needs_no_approval() {
+        let ready = standing(&Config::default(), "qwen", &["qwen", "npx"], &catalog(&[], &[]));
+        assert!(matches!(ready, Ok(Standing::Ready(_, Source::Installed))), "{ready:?}");
+        let own = read(json!({ "agents": { "snake": { "command": "snake" } } }));
+        let ready = standing(&own, "snake", &["snake", "uvx"], &catalog(&[], &[]));
+        assert!(matches!(ready, Ok(Standing::Ready(_, Source::Configured))), "{ready:?}");
+        let lost = standing(&own, "snake", &["uvx"], &catalog(&[], &[]));
+        assert!(
+            matches!(lost, Ok(Standing::Missing(Lack::Program, _))),
+            "the user's command counts: {lost:?}"
+        );
+    }
+
+    #[test]
+    fn a_registered_id_is_as_good_as_the_agents_name() {
+        let (config, catalog) = (Config::default(), catalog(&[], &[]));
+        let name = |name: &'static str| {
+            config.agent(name, &catalog).map(|agent| (agent.name.to_owned(), agent.title().to_owned()))
+        };
+        assert_eq!(name("qwen-code"), Some(("qwen".to_owned(), "Qwen Code".to_owned())));
+        assert_eq!(name("snake"), Some(("snake".to_owned(), "snake".to_owned())));
+        assert_eq!(name("nobody"), None);
+        let both = config.names(&catalog).iter().filter(|name| name.starts_with("qwen")).count();
+        assert_eq!(both, 1, "not listed twice");
+    }
+
+    #[test]
+    fn one_that_is_switched_off_stays_off() {
+        let config = read(json!({ "agents": { "snake": { "enabled": false } } }));
+        let all = on_machine(&["uvx"], &catalog(&[], &[]), None, |machine| config.all(machine));
+        assert!(all.iter().all(|choice| choice.name != "snake"));
+        let refused = standing(&config, "snake", &["uvx"], &catalog(&[], &[]));
+        assert!(refused.expect_err("off").contains("switched off"));
+    }
+
+    #[test]
+    fn a_default_agent_may_be_one_that_only_the_registry_knows() {
+        let config =
+            read(json!({ "default_agent": "snake", "agents": { "snake": { "env": { "A": "1" } } } }));
+        assert_eq!(config.default_agent.as_deref(), Some("snake"));
+        assert!(matches!(
+            standing(&config, "snake", &["uvx"], &catalog(&[], &[])),
+            Ok(Standing::Unapproved { .. })
+        ));
     }
 }
 
@@ -511,7 +715,9 @@ mod choosing {
     use super::*;
 
     fn offered(config: &Config, programs: &'static [&'static str]) -> String {
-        let choices = config.available(installed(programs), Some("/plugin/acp-demo-agent".into()));
+        let demo = Path::new("/plugin/acp-demo-agent");
+        let choices =
+            on_machine(programs, &Catalog::default(), Some(demo), |machine| config.available(machine));
         let line = |choice: &Choice| {
             let mark = if choice.found { '+' } else { '-' };
             format!("{mark} {} | {} | {}", choice.name, choice.title, choice.detail)
@@ -554,30 +760,36 @@ mod choosing {
 
     #[test]
     fn on_a_bare_machine_only_the_demo_is_left() {
-        assert!(Config::default().available(installed(&[]), None).is_empty());
-        let choices = Config::default().available(installed(&[]), Some("/d".into()));
+        let available = |config: &Config, demo: Option<&Path>| {
+            on_machine(&[], &Catalog::default(), demo, |machine| config.available(machine))
+        };
+        let demo = Path::new("/d");
+        assert!(available(&Config::default(), None).is_empty());
+        let choices = available(&Config::default(), Some(demo));
         assert_eq!(choices.iter().map(|choice| choice.name.as_str()).collect::<Vec<_>>(), ["demo"]);
         let off = read(json!({ "agents": { "demo": { "enabled": false } } }));
-        assert!(off.available(installed(&[]), Some("/d".into())).is_empty());
+        assert!(available(&off, Some(demo)).is_empty());
     }
 
     #[test]
     fn what_is_missing_can_be_listed_with_how_to_install_it() {
         let config = read(json!({ "agents": { "mine": { "command": "m" }, "goose": { "enabled": false } } }));
-        let all = config.all(installed(&["qwen"]), None);
+        let all = on_machine(&["qwen"], &Catalog::default(), None, |machine| config.all(machine));
         let names: Vec<_> = all.iter().map(|choice| (choice.name.as_str(), choice.found)).collect();
         assert_eq!(names.first(), Some(&("mine", false)));
         assert_eq!(names.last(), Some(&("demo", false)));
-        assert_eq!(names.len(), PRESETS.len(), "mine is there, goose is not");
+        let unnamed = Catalog::default().unnamed().count();
+        assert_eq!(names.len(), presets().len() + unnamed, "mine is there, goose is not");
         let codex = all.iter().find(|choice| choice.name == "codex").expect("known");
         assert_eq!(codex.install, Some("npm install -g @agentclientprotocol/codex-acp"));
-        assert!(!codex.configured && codex.launch == Launch::default());
+        assert!(!codex.configured && codex.state == agents::State::Missing);
     }
 
     #[test]
     fn names_are_those_that_launch_takes() {
         let config = read(json!({ "agents": { "mine": { "command": "m" }, "goose": { "enabled": false } } }));
-        let names = config.names();
+        let catalog = Catalog::default();
+        let names = config.names(&catalog);
         assert_eq!(names[0], "mine");
         assert!(names.contains(&"claude") && !names.contains(&"goose"));
     }

@@ -25,6 +25,7 @@ use serde_json::Value;
 use crate::core::checkpoint::{self, Limits};
 use crate::core::outside::{Allowed, Rules};
 use crate::core::record::{Kept, Wish};
+use crate::core::registry;
 use crate::core::text::Text;
 
 pub use agent::{
@@ -134,6 +135,8 @@ pub enum Command {
     Record { folder: PathBuf, wish: Wish },
     /// Keep or give back what files held before and after turns, in this folder.
     Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
+    /// Read what is on the disk about agents, and change it first. Answered by `AgentsRead`.
+    ReadAgents { job: JobId, files: Box<registry::Files>, change: Box<registry::Change> },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
     Find { search: JobId, root: PathBuf, query: String },
     /// The images that agents send are kept below this folder, which Neovims share.
@@ -299,6 +302,13 @@ pub enum Event {
     Recalled {
         job: JobId,
         kept: Result<Vec<Kept>, String>,
+    },
+    /// What is on the disk about agents, and why the change couldn't be made (`failure` is fit for
+    /// "couldn't …"), if it couldn't.
+    AgentsRead {
+        job: JobId,
+        stored: Box<registry::Stored>,
+        failure: Option<String>,
     },
     /// What became of a wish of the checkpoints'.
     Checkpointed {

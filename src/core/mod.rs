@@ -28,6 +28,7 @@ pub mod pattern;
 pub mod places;
 pub mod reconcile;
 pub mod record;
+pub mod registry;
 pub mod review;
 pub mod screen;
 pub mod session;

@@ -2,6 +2,7 @@
 //! API all end here. Each action finds what it is about, does one thing, and says what to do next
 //! when there is nothing it could be done to.
 
+mod agents;
 mod blame;
 mod changes;
 mod chats;
@@ -123,10 +124,12 @@ impl Args {
 
 pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     let args = Args::read(args)?;
-    if name == "agents" {
+    if name == "list_agents" {
         let all = enter(|app| {
-            let editor = app.editor.clone();
-            Ok(app.config.all(|program| editor.program(program), app.bundled.as_deref()))
+            if let Some(then) = args.then {
+                app.tell_agents(then)?;
+            }
+            Ok(app.all_agents())
         })?;
         return to_lua(lua, &all);
     }
@@ -210,6 +213,7 @@ impl App {
             "terminal" => self.terminal_command(args.first()),
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
+            "agents" => self.open_agents(&args),
             "plan" => match self.session_here() {
                 Some(key) => self.toggle_plan(key),
                 None => fail(NO_SESSION),
@@ -251,6 +255,9 @@ impl App {
             return self.step_hunk(name == "next_hunk");
         }
         if let Some(done) = self.queue_key(name) {
+            return done;
+        }
+        if let Some(done) = self.agents_key(name) {
             return done;
         }
         if let Some(done) = self.panel_key(name) {
@@ -316,7 +323,7 @@ impl App {
     fn words(&self, kind: &str, before: &[String]) -> Vec<String> {
         let session = self.session_here().and_then(|key| self.sessions.get(&key));
         match kind {
-            "agents" => self.config.names().into_iter().map(str::to_owned).collect(),
+            "agents" => self.config.names(&self.agents.catalog).into_iter().map(str::to_owned).collect(),
             "mode" => self.modes().into_iter().map(|(id, _)| id).collect(),
             "model" => self.models().into_iter().map(|(id, _)| id).collect(),
             "config" if !before.is_empty() => session

@@ -3,6 +3,7 @@
 //! thread. What may call back into here (autocommands, pickers, users' handlers) is not run while it
 //! is being changed, but kept as an effect and run right after.
 
+pub mod agents;
 mod changed;
 pub mod checkpoints;
 mod chips;
@@ -85,6 +86,7 @@ pub struct App {
     pub terminals: Terminals,
     pub asking: Asking,
     pub plan: Option<Pinned>,
+    pub agents: agents::Agents,
     pub queue_list: Option<QueueList>,
     pub signals: signals::Signals,
     /// The session that the call under way is about, where it says so.
@@ -213,6 +215,7 @@ impl App {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
         let prompts = Prompts::new(&editor)?;
+        let agents = agents::Agents::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -226,6 +229,7 @@ impl App {
             terminals: Terminals::default(),
             asking: Asking::default(),
             plan: None,
+            agents,
             queue_list: None,
             signals: signals::Signals::default(),
             meant: None,

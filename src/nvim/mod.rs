@@ -3,6 +3,7 @@
 //! against panics, and runs what must wait until it is free.
 
 mod actions;
+mod agents_page;
 mod app;
 mod asking;
 mod autocommands;

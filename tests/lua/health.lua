@@ -52,7 +52,7 @@ holds("without a library", report, {
 eq("nothing is asked of a library that is not there", report:find("acp: agents", 1, true), nil)
 
 library = support.library()
-library.answers.agents = {
+library.answers.list_agents = {
   { name = "mine", title = "Mine", detail = 'no such program "mine"', found = false, configured = true },
   {
     name = "claude",
@@ -66,9 +66,18 @@ library.answers.agents = {
     name = "goose",
     title = "Goose",
     detail = "",
+    status = "not installed",
     found = false,
     configured = false,
     install = "brew install g",
+  },
+  {
+    name = "hello",
+    title = "Hello",
+    detail = "",
+    status = "not approved",
+    found = false,
+    configured = false,
   },
 }
 library.answers.status = {
@@ -83,6 +92,7 @@ holds("with a library", report, {
   'ERROR Mine (mine): no such program "mine"',
   "OK Claude (claude): npx -y x\n  login: type /login",
   "Goose (goose): not installed; `brew install g`",
+  "1 more of the registry are known",
   "log: /elsewhere/acp.log",
   "claude runs as process 11",
 })

@@ -71,6 +71,9 @@ function M.library()
   end
   function library.call(name, args)
     asked(name, args)
+    if args and args["then"] then
+      args["then"](library.answers[name] or {})
+    end
     return library.answers[name]
   end
   function library.complete(kind, lead, args)

@@ -138,6 +138,7 @@ impl Connection {
             | Command::Record { .. }
             | Command::PutBack { .. }
             | Command::Find { .. }
+            | Command::ReadAgents { .. }
             | Command::Keep(_)
             | Command::KeepImages { .. }
             | Command::Shutdown => {}

@@ -70,7 +70,7 @@ pub fn change(file: &Path, change: impl FnOnce(&mut Vec<Kept>)) -> Option<String
     let (mut allowed, told) = match load(file) {
         Ok(allowed) => (allowed, None),
         Err(why) => {
-            let aside = aside(file);
+            let aside = disk::aside(file);
             if let Err(error) = fs::rename(file, &aside) {
                 return Some(format!("couldn't keep this: {} is broken ({why}): {error}", file.display()));
             }
@@ -87,16 +87,6 @@ pub fn change(file: &Path, change: impl FnOnce(&mut Vec<Kept>)) -> Option<String
         Ok(_) => told,
         Err(why) => Some(format!("couldn't keep this in {}: {why}", file.display())),
     }
-}
-
-/// A name beside the file that nothing has yet.
-fn aside(file: &Path) -> PathBuf {
-    let name = |number: u32| {
-        let mut name = file.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".broken-{number}"));
-        file.with_file_name(name)
-    };
-    (1..).map(name).find(|path| fs::symlink_metadata(path).is_err()).unwrap_or_else(|| name(0))
 }
 
 #[cfg(test)]

@@ -4,8 +4,13 @@ use mlua::Result;
 
 use super::{Args, fail};
 use crate::config::Choice;
+use crate::config::catalog::DEMO;
 use crate::core::message::SessionKey;
+use crate::core::registry::Change;
 use crate::nvim::app::App;
+
+/// The last line of the picker.
+const MORE: &str = "Other agents … — the list with all that are known (:Acp agents)";
 
 impl App {
     pub(super) fn chat(&mut self, args: Args, new: bool) -> Result<()> {
@@ -42,38 +47,40 @@ impl App {
         }
     }
 
-    fn begin(
+    pub(super) fn begin(
         &mut self,
         name: &str,
         then: impl FnOnce(&mut Self, SessionKey) -> Result<()> + 'static,
     ) -> Result<()> {
         let root = self.root();
-        let editor = self.editor.clone();
-        let find = |program: &str| editor.program(program);
-        let launch = match self.config.launch(name, &root, find, self.bundled.as_deref()) {
-            Ok(launch) => launch,
-            Err(error) => return fail(format!("couldn't start {name}: {error}")),
-        };
-        let key = self.open_chat(launch, root, None)?;
-        then(self, key)
+        self.launch_agent(name, root.clone(), move |app, launch| {
+            app.hide_agents()?;
+            let key = app.open_chat(launch, root, None)?;
+            then(app, key)
+        })
     }
 
     fn offer_agents(
         &mut self,
         then: impl FnOnce(&mut Self, SessionKey) -> Result<()> + 'static,
     ) -> Result<()> {
-        let editor = self.editor.clone();
-        let choices: Vec<Choice> =
-            self.config.available(|program| editor.program(program), self.bundled.clone());
-        if choices.is_empty() {
-            return fail("no agent was found on this machine; :checkhealth acp says what to install");
-        }
-        if let [only] = &choices[..] {
-            return self.begin(&only.name.clone(), then);
-        }
-        let items = choices.iter().map(|choice| format!("{} — {}", choice.title, choice.detail)).collect();
-        let names: Vec<String> = choices.into_iter().map(|choice| choice.name).collect();
-        self.offer("Work with", "acp_agent", items, move |app, index| app.begin(&names[index], then))
+        self.read_agents(Change::None, move |app, _| {
+            let choices: Vec<Choice> = app.available_agents();
+            match &choices[..] {
+                [] => {
+                    app.show_agents(None)?;
+                    return fail("no agent is ready on this machine; choose one of this list");
+                }
+                [only] if only.name != DEMO => return app.begin(&only.name.clone(), then),
+                _ => {}
+            }
+            let items = choices.iter().map(|choice| format!("{} — {}", choice.title, choice.detail));
+            let items = items.chain([MORE.to_owned()]).collect();
+            app.offer("Work with", "acp_agent", items, move |app, index| match choices.get(index) {
+                Some(choice) => app.begin(&choice.name, then),
+                None => app.open_agents(&Args::default()),
+            })
+        })
     }
 
     pub(super) fn toggle_chat(&mut self) -> Result<()> {

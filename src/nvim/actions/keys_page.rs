@@ -57,6 +57,20 @@ const SECTIONS: &[Section] = &[
     },
     Section { title: "Go along with the agent", words: &[], keys: &["follow", "locations"] },
     Section { title: "The chat", words: &[], keys: &["prompt", "hide", "restart", "help"] },
+    Section {
+        title: "In the list of agents (:Acp agents)",
+        words: &[],
+        keys: &[
+            "agents_start",
+            "agents_details",
+            "agents_refresh",
+            "agents_site",
+            "agents_remove",
+            "agents_cancel",
+            "agents_close",
+            "agents_help",
+        ],
+    },
     Section { title: "In a file that the agent changed", words: &[], keys: &["next_hunk", "previous_hunk"] },
     Section {
         title: "In the review (:Acp review)",
@@ -89,13 +103,13 @@ pub struct Page {
     pub keys: Vec<(usize, usize)>,
 }
 
-/// Lines of at most `width` characters.
-pub fn page(keys: &Keys, width: usize, in_review: bool) -> Page {
+/// Lines of at most `width` characters; the section that has the key named `here` comes first.
+pub fn page(keys: &Keys, width: usize, here: Option<&str>) -> Page {
     let mut page = Page::default();
     // Where one is comes first.
-    let review = |section: &&Section| section.keys.contains(&"review_keep");
-    let first = SECTIONS.iter().filter(|section| in_review && review(section));
-    for section in first.chain(SECTIONS.iter().filter(|section| !(in_review && review(section)))) {
+    let is_here = |section: &&Section| here.is_some_and(|here| section.keys.contains(&here));
+    for section in SECTIONS.iter().filter(is_here).chain(SECTIONS.iter().filter(|section| !is_here(section)))
+    {
         if !page.lines.is_empty() {
             page.lines.push(String::new());
         }
@@ -172,7 +186,7 @@ mod tests {
     #[test]
     fn nothing_is_wider_than_the_window() {
         for width in [40, 76, 200] {
-            let page = page(&Keys::default(), width, false);
+            let page = page(&Keys::default(), width, None);
             for line in &page.lines {
                 assert!(line.chars().count() <= width.max(52), "{line:?}");
             }

@@ -27,7 +27,9 @@ impl App {
         let (columns, _) = self.editor.size();
         let here = self.editor.current_buf()?;
         let in_review = self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == here);
-        let page = page(&self.config.keys, usize::from(columns.saturating_sub(6)).min(90), in_review);
+        let in_agents = self.agents.page.as_ref().is_some_and(|page| page.buf == here);
+        let key = in_review.then_some("review_keep").or(in_agents.then_some("agents_start"));
+        let page = page(&self.config.keys, usize::from(columns.saturating_sub(6)).min(90), key);
         let win = float(&self.editor, &page.lines)?;
         let buf = self.editor.win_buf(win)?;
         let list = self.editor.lua.create_table()?;

@@ -103,6 +103,7 @@ impl App {
             Event::LoggedOut { agent } => {
                 self.tell(agent, None, Severity::Info, "Logged out; :Acp login logs in again".into(), now)?;
             }
+            Event::AgentsRead { job, stored, failure } => self.agents_read(job, *stored, failure)?,
             Event::Allowed { allowed, trouble } => self.offer_allowed(allowed, trouble)?,
             Event::Advised { severity, text } => {
                 let level = match severity {

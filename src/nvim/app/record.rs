@@ -1,10 +1,12 @@
 //! What the plugin itself remembers of sessions: what is told to the record as they go on, what is
 //! recalled from it, and taking up a session that it knows.
 
+use std::path::PathBuf;
+
 use mlua::Result;
 
 use super::App;
-use crate::core::message::{Command, Content, JobId, Reopen, SessionKey, Severity};
+use crate::core::message::{Command, Content, JobId, Launch, Reopen, SessionKey, Severity};
 use crate::core::record::{Fact, Kept, Line, Owner, Wish};
 use crate::nvim::editor::Level;
 
@@ -102,12 +104,11 @@ impl App {
             let text = format!("couldn't take the session up: its folder {} is gone", cwd.display());
             return Err(mlua::Error::runtime(text));
         }
-        let editor = self.editor.clone();
-        let find = |program: &str| editor.program(program);
-        let launch = self
-            .config
-            .launch(&name, &cwd, find, self.bundled.as_deref())
-            .map_err(|error| mlua::Error::runtime(format!("couldn't start {name}: {error}")))?;
+        self.launch_agent(&name, cwd.clone(), move |app, launch| app.open_kept(kept, launch, cwd))
+    }
+
+    fn open_kept(&mut self, kept: Kept, launch: Launch, cwd: PathBuf) -> Result<()> {
+        self.hide_agents()?;
         let key = self.open_chat(launch, cwd, Some((kept.owner.acp_id.clone(), Reopen::Load)))?;
         if let Some(session) = self.sessions.get_mut(&key) {
             match (kept.named, kept.title.clone()) {

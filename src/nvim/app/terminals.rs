@@ -150,6 +150,7 @@ impl App {
         }
         self.windows.resized(&self.editor, &self.config.window)?;
         self.fit_chats();
+        self.draw_agents()?;
         // The bars are made to fit.
         self.ticked()
     }
