@@ -60,7 +60,10 @@ function M.wait(begin, is_done)
   end)
   while not is_done() do
     if lazy then
-      lazy:suspend()
+      -- It raises a text of its own when lazy.nvim is told to stop.
+      if not pcall(lazy.suspend, lazy) then
+        M.fail(M.CANCELLED)
+      end
     else
       yield()
     end
