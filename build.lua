@@ -17,9 +17,12 @@ for name in vim.fs.dir(root .. "/lua/acp/install") do
     package.preload[full] = assert(loadfile(root .. "/lua/acp/install/" .. name))
   end
 end
-package.preload["acp.repository"] = assert(loadfile(root .. "/lua/acp/repository.lua"))
+for _, module in ipairs({ "repository", "tell" }) do
+  package.preload["acp." .. module] = assert(loadfile(("%s/lua/acp/%s.lua"):format(root, module)))
+end
 
 local running = require("acp.install.running")
+local tell = require("acp.tell")
 
 --- Help is there however the plugin was installed.
 local function helptags()
@@ -33,10 +36,9 @@ local function told(installed)
 end
 
 helptags()
-local thread, is_main = coroutine.running()
-if thread and not is_main then
-  require("acp.install.task").say(told(running.wait(root)))
-  return
+local task = require("acp.install.task")
+if task.is_inside() then
+  return task.say(told(running.wait(root)))
 end
 
 local done, failed = false, nil
@@ -44,9 +46,9 @@ running.start(root).listen({
   on_done = function(err, installed)
     done, failed = true, err
     if err then
-      vim.notify("acp: " .. err, vim.log.levels.ERROR)
+      tell.notify(err, vim.log.levels.ERROR)
     else
-      vim.notify("acp: " .. told(installed))
+      tell.notify(told(installed), vim.log.levels.INFO)
     end
   end,
 })
@@ -57,5 +59,5 @@ if #vim.api.nvim_list_uis() == 0 then
   end)
   assert(not failed, failed)
 else
-  vim.notify("acp: getting the library")
+  tell.notify("getting the library; `:Acp build` shows how far it is", vim.log.levels.INFO)
 end

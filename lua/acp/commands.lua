@@ -1,6 +1,7 @@
 --- The commands: which subcommands :Acp has, what they take, and how a command line becomes a call.
 
 local acp = require("acp")
+local tell = require("acp.tell")
 
 local M = {}
 
@@ -208,12 +209,11 @@ function M.build(args)
   local loader = require("acp.native")
   local from = args.args and args.args[1]
   if from and from ~= "release" and from ~= "cargo" then
-    local message = ("acp: :Acp build takes release or cargo, not %q"):format(from)
-    return vim.notify(message, vim.log.levels.ERROR, { title = "acp" })
+    return tell.notify((":Acp build takes release or cargo, not %q"):format(from), vim.log.levels.ERROR)
   end
   require("acp.install.view").run(loader.root(), { force = args.bang, from = from }, function()
     if loader.rebuilt() then
-      vim.notify("acp: restart Neovim to use the new library", vim.log.levels.INFO, { title = "acp" })
+      tell.notify("restart Neovim to use the new library", vim.log.levels.INFO)
     end
   end)
 end
@@ -228,8 +228,10 @@ function M.run(command)
   end
   local subcommand, bang = M.find(name)
   if not subcommand then
-    local message = ("acp: :Acp has no subcommand %q; `:Acp` alone lists them"):format(name)
-    return vim.notify(message, vim.log.levels.ERROR, { title = "acp" })
+    return tell.notify(
+      (":Acp has no subcommand %q; `:Acp` alone lists them"):format(name),
+      vim.log.levels.ERROR
+    )
   end
   local args = { unpack(command.fargs, 2) }
   call(subcommand, { args = args, text = rest, bang = bang or command.bang, range = range })

@@ -72,7 +72,7 @@ local function show(err)
   if #lines > 1 then
     line = ("%s (%d more: `:checkhealth acp`)"):format(line, #lines - 1)
   end
-  vim.notify("acp: " .. line, vim.log.levels.ERROR, { title = "acp" })
+  require("acp.tell").notify(line, vim.log.levels.ERROR)
   return text
 end
 
@@ -164,7 +164,7 @@ local function compare_with_sources()
       local advice = loader.outdated(fingerprint)
       if advice and advice ~= advised then
         advised = advice
-        vim.notify("acp: " .. advice, vim.log.levels.WARN, { title = "acp" })
+        require("acp.tell").notify(advice, vim.log.levels.WARN)
       end
     end,
   })

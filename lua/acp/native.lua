@@ -132,9 +132,7 @@ end
 --- collected some day.
 ---@return boolean
 function M.in_coroutine()
-  -- The main one is nil, or said to be the main one where LuaJIT was built like Lua 5.2.
-  local coroutine_, main = coroutine.running()
-  return coroutine_ ~= nil and not main
+  return require("acp.install.task").is_inside()
 end
 
 --- The library, loaded at the first call. Raises a text that says what to do.

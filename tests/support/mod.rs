@@ -3,6 +3,7 @@
 //! for a span of time. What the screen is made of is left to `grid`, the wire to `rpc`.
 
 pub mod grid;
+pub mod http;
 pub mod process;
 pub mod project;
 mod rpc;

@@ -55,9 +55,7 @@ function M.start(root, opts)
     end
   end
   shared.installation = installation
-  -- Not at once: the caller wants to listen first.
   work = task.start(function()
-    task.say(installation.said)
     return require("acp.install").run(root, opts)
   end, {
     on_progress = function(text)

@@ -2,6 +2,8 @@
 --- with its keys. What is installed is up to `acp.install`, what goes on afterwards to the caller.
 
 local running = require("acp.install.running")
+local task = require("acp.install.task")
+local tell = require("acp.tell")
 
 local M = {}
 
@@ -30,6 +32,14 @@ end
 local function wrap(text, width)
   local lines, line = {}, ""
   for word in text:gmatch("%S+") do
+    -- One that is longer than a line, such as an address.
+    while vim.api.nvim_strwidth(word) > width do
+      local head = vim.fn.printf("%." .. width .. "S", word)
+      if line ~= "" then
+        lines[#lines + 1], line = line, ""
+      end
+      lines[#lines + 1], word = head, word:sub(#head + 1)
+    end
     if line ~= "" and vim.api.nvim_strwidth(line) + 1 + vim.api.nvim_strwidth(word) > width then
       lines[#lines + 1], line = line, word
     else
@@ -57,7 +67,7 @@ end
 
 --- Shows a text and keys. Without a window yet it opens one, and the user is in it.
 ---@param text string[] paragraphs
----@param keys { [1]: string, [2]: string, [3]: fun() }[] the key, what it does in words, and in fact
+---@param keys { [1]: string, [2]?: string, [3]: fun() }[] the key, what it does in words if that is shown, and in fact
 local function show(text, keys)
   if not (view and vim.api.nvim_win_is_valid(view.win)) then
     local buf = vim.api.nvim_create_buf(false, true)
@@ -79,7 +89,12 @@ local function show(text, keys)
     vim.api.nvim_buf_del_keymap(view.buf, "n", map.lhs)
   end
   for _, key in ipairs(keys) do
-    vim.keymap.set("n", key[1], key[3], { buffer = view.buf, nowait = true, desc = "acp: " .. key[2] })
+    vim.keymap.set(
+      "n",
+      key[1],
+      key[3],
+      { buffer = view.buf, nowait = true, desc = key[2] and "acp: " .. key[2] }
+    )
   end
   M.resized()
 end
@@ -98,7 +113,10 @@ function M.resized()
   end
   lines[#lines + 1] = ""
   local line = ""
-  for _, key in ipairs(view.keys) do
+  local shown = vim.tbl_filter(function(key)
+    return key[2] ~= nil
+  end, view.keys)
+  for _, key in ipairs(shown) do
     local item = ("%s %s"):format(key[1], key[2])
     if line ~= "" and #line + 3 + #item > width then
       lines[#lines + 1], line = line, ""
@@ -124,8 +142,63 @@ end
 ---@param installed acp.Installed
 ---@return string
 local function told(installed)
-  local text = "The library is there, from " .. installed.from
-  return installed.note and ("%s: %s."):format(text, installed.note) or text .. "."
+  local text = "the library is there, from " .. installed.from
+  return installed.note and ("%s: %s"):format(text, installed.note) or text
+end
+
+-- The installation that is shown, whether the user has hidden it, and what goes on after it.
+---@type { installation: acp.Installation, hidden: boolean, after: fun(installed: acp.Installed)[] }?
+local followed
+
+local function hide()
+  if followed then
+    followed.hidden = true
+  end
+  close()
+  tell.notify("goes on in the background; `:Acp build` shows how far it is", vim.log.levels.INFO)
+end
+
+--- Shows how far the installation is.
+local function draw()
+  if not followed or followed.hidden then
+    return
+  end
+  if view and not vim.api.nvim_win_is_valid(view.win) then
+    -- Closed by hand.
+    followed.hidden, view = true, nil
+    return
+  end
+  local installation = followed.installation
+  local seconds = math.floor((vim.uv.hrtime() - installation.began) / 1e9)
+  local said = installation.said:sub(1, 1):upper() .. installation.said:sub(2)
+  show({ ("%s … %d:%02d"):format(said, math.floor(seconds / 60), seconds % 60) }, {
+    { "q", "hide this, and go on", hide },
+    { "<C-c>", "stop", installation.cancel },
+  })
+end
+
+--- Says how the installation ended, and goes on with what waited for it.
+---@param err? string
+---@param installed? acp.Installed
+---@param again fun()
+local function ended(err, installed, again)
+  local hidden, after = followed.hidden, followed.after
+  followed = nil
+  if not err then
+    close()
+    tell.notify(told(installed), vim.log.levels.INFO)
+    for _, fn in ipairs(after) do
+      fn(installed)
+    end
+  elseif err == task.CANCELLED then
+    close()
+    tell.notify("stopped; `:Acp build` begins again", vim.log.levels.INFO)
+  elseif hidden then
+    tell.notify(err, vim.log.levels.ERROR)
+  else
+    local text = err:sub(1, 1):upper() .. err:sub(2) .. "."
+    show({ text }, { { "r", "try again", again }, { "q", "close", close } })
+  end
 end
 
 --- Shows how the installation goes on, in the window, and how it ended.
@@ -133,28 +206,12 @@ end
 ---@param on_done? fun(installed: acp.Installed) when it went well
 ---@param again fun() begins anew
 local function follow(installation, on_done, again)
-  local hidden = false
-  local function hide()
-    hidden = true
-    close()
-    vim.notify("acp: goes on in the background; `:Acp build` shows how far it is")
+  if followed and followed.installation == installation then
+    followed.hidden = false
+    table.insert(followed.after, on_done)
+    return draw()
   end
-  local function draw()
-    if hidden then
-      return
-    end
-    if view and not vim.api.nvim_win_is_valid(view.win) then
-      -- Closed by hand.
-      hidden, view = true, nil
-      return
-    end
-    local seconds = math.floor((vim.uv.hrtime() - installation.began) / 1e9)
-    local said = installation.said:sub(1, 1):upper() .. installation.said:sub(2)
-    show({ ("%s … %d:%02d"):format(said, math.floor(seconds / 60), seconds % 60) }, {
-      { "q", "hide this, and go on", hide },
-      { "<C-c>", "stop", installation.cancel },
-    })
-  end
+  followed = { installation = installation, hidden = false, after = { on_done } }
   draw()
   local clock = vim.uv.new_timer()
   clock:start(1000, 1000, vim.schedule_wrap(draw))
@@ -162,21 +219,7 @@ local function follow(installation, on_done, again)
     on_progress = draw,
     on_done = function(err, installed)
       clock:close()
-      if not err then
-        close()
-        vim.notify("acp: " .. told(installed))
-        if on_done then
-          on_done(installed)
-        end
-      elseif err == "cancelled" then
-        close()
-        vim.notify("acp: stopped; `:Acp build` begins again")
-      elseif hidden then
-        vim.notify("acp: " .. err, vim.log.levels.ERROR)
-      else
-        local text = err:sub(1, 1):upper() .. err:sub(2) .. "."
-        show({ text }, { { "r", "try again", again }, { "q", "close", close } })
-      end
+      ended(err, installed, again)
     end,
   })
 end
@@ -213,6 +256,7 @@ function M.offer(root, why, on_done)
     text = text .. "."
   end
   keys[#keys + 1] = { "q", "not now", close }
+  keys[#keys + 1] = { "<Esc>", nil, close }
   show({ why, text }, keys)
 end
 
