@@ -4,6 +4,7 @@
 pub mod acp;
 pub mod config;
 pub mod core;
+mod fingerprint;
 pub mod mailbox;
 mod nvim;
 mod platform;

@@ -64,6 +64,13 @@ impl Machine {
         self.home.write("cache/nvim/acp/registry.json", &index(agents));
     }
 
+    /// A web server with the files in `served`.
+    fn server(&self) -> Server {
+        let folder = self.home.file("served");
+        fs::create_dir_all(&folder).expect("a folder");
+        Server::start(&folder)
+    }
+
     fn nvim(&self) -> Nvim {
         self.nvim_of(80, 24)
     }
@@ -127,6 +134,14 @@ fn binary_agent(url: &str, cmd: &str, sha256: Option<&str>) -> Value {
     let system = format!("{os}-{}", std::env::consts::ARCH);
     json!({ "id": "fetched", "name": "Fetched", "version": "1.0.0", "description": "Comes from far away.",
         "distribution": { "binary": { system: target } } })
+}
+
+/// The registry's path at the server.
+const REGISTRY: &str = "/registry.json";
+
+fn set_registry(nvim: &mut Nvim, host: &str) {
+    let url = format!("{host}{REGISTRY}");
+    nvim.exec_lua("require('acp').setup({ registry = { url = ... } })", [url.into()]);
 }
 
 /// Pickers are answered with these lines' beginnings, in order; what they asked is kept.
@@ -346,9 +361,9 @@ fn a_new_version_is_asked_about_again() {
     answer(&mut nvim, &["Yes", "Yes"]);
     nvim.command("AcpChat hello");
     wait_for_chat(&mut nvim);
-    let server = Server::start();
-    server.serve("registry.json", Answer::Body(index(json!([npx_agent("hello", "2.0.0")])).into()));
-    nvim.exec_lua("require('acp').setup({ registry = { url = ... } })", [server.url("registry.json").into()]);
+    let server = machine.server();
+    server.answer(REGISTRY, Answer::Text(index(json!([npx_agent("hello", "2.0.0")]))));
+    set_registry(&mut nvim, &server.url());
     nvim.command("Acp! agents");
     wait_for_said(&mut nvim, "the registry was fetched");
     wait_for_page(&mut nvim, "changed · HELLO · npx · 2.0.0 · MIT");
@@ -433,10 +448,9 @@ fn the_page_is_the_same_in_several_windows_and_after_it_was_closed() {
 #[test]
 fn the_registry_is_fetched_when_it_is_asked_for_and_a_broken_one_changes_nothing() {
     let machine = Machine::new(&["npx"]);
-    let server = Server::start();
+    let server = machine.server();
     let mut nvim = machine.nvim_of(100, 30);
-    let url = server.url("registry.json");
-    nvim.exec_lua("require('acp').setup({ registry = { url = ... } })", [url.into()]);
+    set_registry(&mut nvim, &server.url());
     nvim.command("Acp agents");
     wait_for_page(&mut nvim, "the list of 2026-11-22 that came with the plugin");
     assert!(server.asked().is_empty(), "nothing is fetched before");
@@ -447,20 +461,21 @@ fn the_registry_is_fetched_when_it_is_asked_for_and_a_broken_one_changes_nothing
 
     let mut broken = npx_agent("broken", "1.0.0");
     broken["distribution"] = json!({ "npx": 5 });
-    server.serve("registry.json", Answer::Body(index(json!([npx_agent("hello", "1.0.0"), broken])).into()));
+    server.answer(REGISTRY, Answer::Text(index(json!([npx_agent("hello", "1.0.0"), broken]))));
     nvim.input("R");
     wait_for_page(&mut nvim, "the registry of 2");
     wait_for_page(&mut nvim, "not approved · HELLO");
     wait_for_page(&mut nvim, "agent \"broken\": invalid type");
     assert!(!page(&mut nvim).contains("couldn't fetch"));
 
+    machine.home.write("served/registry.json", &index(json!([npx_agent("other", "1.0.0")])));
     let bad = [
-        (Answer::Body(b"<html>".to_vec()), "couldn't use what came as the registry: it is no JSON"),
-        (Answer::Body(b"{}".to_vec()), "it has no list of agents"),
-        (Answer::Truncated(index(json!([npx_agent("other", "1.0.0")])).into()), "the connection ended early"),
+        (Answer::Text("<html>".into()), "couldn't use what came as the registry: it is no JSON"),
+        (Answer::Text("{}".into()), "it has no list of agents"),
+        (Answer::Cut(20), "the connection ended early"),
     ];
     for (answer, why) in bad {
-        server.serve("registry.json", answer);
+        server.answer(REGISTRY, answer);
         nvim.input("R");
         wait_for_page(&mut nvim, why);
         assert!(page(&mut nvim).contains("not approved · HELLO"), "the old one stays");
@@ -474,11 +489,11 @@ fn the_registry_is_fetched_when_it_is_asked_for_and_a_broken_one_changes_nothing
 #[test]
 fn a_slow_registry_can_be_stopped_and_holds_nothing_up() {
     let machine = Machine::new(&["npx"]);
-    let server = Server::start();
-    server.serve("registry.json", Answer::Slow(index(json!([npx_agent("hello", "1.0.0")])).into()));
+    let server = machine.server();
+    machine.home.write("served/registry.json", &index(json!([npx_agent("hello", "1.0.0")])));
+    server.answer(REGISTRY, Answer::Stalled(20));
     let mut nvim = machine.nvim();
-    let url = server.url("registry.json");
-    nvim.exec_lua("require('acp').setup({ registry = { url = ... } })", [url.into()]);
+    set_registry(&mut nvim, &server.url());
     nvim.command("Acp agents!");
     wait_for_page(&mut nvim, "fetching the registry");
     nvim.wait_until(|_| !server.asked().is_empty(), "the server to be asked");
@@ -486,8 +501,6 @@ fn a_slow_registry_can_be_stopped_and_holds_nothing_up() {
     wait_for_said(&mut nvim, "the registry is being fetched already");
     nvim.input("<C-c>");
     nvim.wait_until(|nvim| !page(nvim).contains("fetching"), "it to be stopped");
-    server.release();
-    wait_for(|| nvim.processes().is_empty(), "curl to be gone");
     assert!(!machine.home.file("cache/nvim/acp/registry.json").exists());
     leave(nvim);
 }
@@ -498,8 +511,7 @@ fn without_a_network_the_page_says_what_to_do() {
     // A port that nobody listens at any more.
     let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("one").port();
     let mut nvim = machine.nvim_of(100, 30);
-    let url = format!("http://127.0.0.1:{port}/registry.json");
-    nvim.exec_lua("require('acp').setup({ registry = { url = ... } })", [url.into()]);
+    set_registry(&mut nvim, &format!("http://127.0.0.1:{port}"));
     nvim.command("Acp agents!");
     wait_for_page(&mut nvim, "the server refused the connection; the list");
     wait_for_page(&mut nvim, "R tries again");
@@ -534,29 +546,31 @@ fn sum(machine: &Machine, bytes: &[u8]) -> String {
 
 const TAR: &[&str] = &["tar", "-czf", "../packed", "dir"];
 
-/// A machine whose registry has the one agent, at a server that answers like this.
-fn serving(name: &str, cmd: &str, answer: Answer, sha256: Option<&str>) -> (Machine, Server) {
+/// A machine whose registry has the one agent, at a server with this file of that name.
+fn serving(name: &str, cmd: &str, content: &[u8], sha256: Option<&str>) -> (Machine, Server) {
     let machine = Machine::new(&[]);
-    let server = Server::start();
-    server.serve(name, answer);
-    machine.registry(json!([binary_agent(&server.url(name), cmd, sha256)]));
+    let server = machine.server();
+    fs::write(machine.home.file("served").join(name), content).expect("a file");
+    machine.registry(json!([binary_agent(&format!("{}/{name}", server.url()), cmd, sha256)]));
     (machine, server)
 }
+
+const ARCHIVE: &str = "agent.tar.gz";
 
 #[test]
 fn an_agent_is_downloaded_checked_unpacked_and_started() {
     let first = Machine::new(&[]);
     let tar = archive(&first, TAR);
-    let (machine, server) =
-        serving("agent.tar.gz", "./dir/agent", Answer::Body(tar.clone()), Some(&sum(&first, &tar)));
+    let (machine, server) = serving(ARCHIVE, "./dir/agent", &tar, Some(&sum(&first, &tar)));
     let mut nvim = machine.nvim();
     answer(&mut nvim, &["Yes"]);
     nvim.command("AcpChat fetched");
     wait_for_chat(&mut nvim);
     let asked = asked(&mut nvim);
-    let url = server.url("agent.tar.gz");
+    let url = format!("{}/{ARCHIVE}", server.url());
     assert!(asked.starts_with(&format!("Download {url} (SHA-256 ")), "{asked}");
     assert!(first.called().ends_with("download --from-download\n"), "{}", first.called());
+    assert_eq!(server.asked(), [format!("/{ARCHIVE}")]);
     let downloaded = machine.downloaded();
     let [_, folder, ..] = &downloaded[..] else { panic!("{downloaded:?}") };
     assert!(folder.starts_with("fetched/1.0.0-"), "{downloaded:?}");
@@ -574,7 +588,7 @@ fn an_agent_is_downloaded_checked_unpacked_and_started() {
     answer(&mut nvim, &["Yes, remove it"]);
     nvim.command("AcpChat fetched");
     wait_for_chat(&mut nvim);
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.asked(), [""; 0]);
     nvim.command("Acp close");
     let running = "local agent = require('acp').status().agents[1] return agent and agent.state";
     nvim.wait_until(|nvim| lua(nvim, running) == "ended", "the agent to be gone");
@@ -593,7 +607,7 @@ fn a_zip_file_and_a_bare_program_are_downloaded_too() {
     let zip = archive(&first, &["zip", "-qr", "../packed.zip", "dir"]);
     let raw = program(&first).into_bytes();
     for (name, cmd, body) in [("agent.zip", "dir/agent", zip), ("agent-linux-amd64", "./agent", raw)] {
-        let (machine, _server) = serving(name, cmd, Answer::Body(body), None);
+        let (machine, _server) = serving(name, cmd, &body, None);
         let mut nvim = machine.nvim();
         answer(&mut nvim, &["Yes"]);
         nvim.command("AcpChat fetched");
@@ -616,25 +630,21 @@ fn what_is_not_what_it_should_be_is_not_run_and_leaves_nothing() {
     symlink("/etc", first.home.file("pack/dir/link")).expect("a link");
     let link = archive(&first, TAR);
     let wrong = "ab".repeat(32);
-    let cases = [
-        ("agent.tar.gz", "dir/agent", Answer::Body(tar.clone()), Some(wrong.as_str()), "its SHA-256 sum is"),
-        ("agent.tar.gz", "dir/agent", Answer::Truncated(tar.clone()), None, "the connection ended early"),
-        ("agent.tar.gz", "dir/agent", Answer::Missing, None, "there is no such file"),
-        ("agent.tar.gz", "dir/other", Answer::Body(tar.clone()), None, "there is no program dir/other in it"),
-        ("agent.tar.gz", "dir", Answer::Body(tar.clone()), None, "there is no program dir in it"),
-        (
-            "agent.tar.gz",
-            "dir/agent",
-            Answer::Body(b"no archive".to_vec()),
-            None,
-            "couldn't unpack agent.tar.gz",
-        ),
-        ("agent.tar.gz", "dir/agent", Answer::Body(outside), None, "it holds ../outside, which leads out"),
-        ("agent.tar.gz", "dir/agent", Answer::Body(absolute), None, "secret, which leads out of the folder"),
-        ("agent.tar.gz", "dir/agent", Answer::Body(link), None, "it holds dir/link, a link that leads out"),
+    let whole = Answer::Whole;
+    let cases: &[(&str, &[u8], Answer, Option<&str>, &str)] = &[
+        ("dir/agent", &tar, whole.clone(), Some(&wrong), "its SHA-256 sum is"),
+        ("dir/agent", &tar, Answer::Cut(100), None, "the connection ended early"),
+        ("dir/agent", &tar, Answer::Missing, None, "there is no such file"),
+        ("dir/other", &tar, whole.clone(), None, "there is no program dir/other in it"),
+        ("dir", &tar, whole.clone(), None, "there is no program dir in it"),
+        ("dir/agent", b"no archive", whole.clone(), None, "couldn't unpack agent.tar.gz"),
+        ("dir/agent", &outside, whole.clone(), None, "it holds ../outside, which leads out"),
+        ("dir/agent", &absolute, whole.clone(), None, "secret, which leads out of the folder"),
+        ("dir/agent", &link, whole, None, "it holds dir/link, a link that leads out"),
     ];
-    for (name, cmd, body, sha256, why) in cases {
-        let (machine, _server) = serving(name, cmd, body, sha256);
+    for (cmd, content, answered, sha256, why) in cases {
+        let (machine, server) = serving(ARCHIVE, cmd, content, *sha256);
+        server.answer(&format!("/{ARCHIVE}"), answered.clone());
         let mut nvim = machine.nvim();
         answer(&mut nvim, &["Yes"]);
         nvim.command("AcpChat fetched");
@@ -652,7 +662,8 @@ fn what_is_not_what_it_should_be_is_not_run_and_leaves_nothing() {
 fn a_download_shows_how_far_it_is_and_can_be_stopped() {
     let first = Machine::new(&[]);
     let tar = archive(&first, TAR);
-    let (machine, server) = serving("agent.tar.gz", "dir/agent", Answer::Slow(tar), None);
+    let (machine, server) = serving(ARCHIVE, "dir/agent", &tar, None);
+    server.answer(&format!("/{ARCHIVE}"), Answer::Stalled(100));
     let mut nvim = machine.nvim();
     answer(&mut nvim, &["Yes"]);
     nvim.command("AcpChat fetched");
@@ -666,7 +677,7 @@ fn a_download_shows_how_far_it_is_and_can_be_stopped() {
     assert_eq!(machine.downloaded(), [""; 0]);
     // Approved it is still: the next time it is only fetched.
     wait_for_page(&mut nvim, "to download · Fetched");
-    server.release();
+    server.answer(&format!("/{ARCHIVE}"), Answer::Whole);
     nvim.input("<CR>");
     wait_for_chat(&mut nvim);
     leave(nvim);
@@ -676,7 +687,8 @@ fn a_download_shows_how_far_it_is_and_can_be_stopped() {
 fn a_neovim_that_leaves_in_the_midst_of_a_download_leaves_nothing() {
     let first = Machine::new(&[]);
     let tar = archive(&first, TAR);
-    let (machine, server) = serving("agent.tar.gz", "dir/agent", Answer::Slow(tar), None);
+    let (machine, server) = serving(ARCHIVE, "dir/agent", &tar, None);
+    server.answer(&format!("/{ARCHIVE}"), Answer::Stalled(100));
     let mut nvim = machine.nvim();
     answer(&mut nvim, &["Yes"]);
     nvim.command("AcpChat fetched");
@@ -689,14 +701,18 @@ fn a_neovim_that_leaves_in_the_midst_of_a_download_leaves_nothing() {
 fn whoever_went_on_with_something_else_is_told_that_the_download_is_there() {
     let first = Machine::new(&[]);
     let tar = archive(&first, TAR);
-    let (machine, server) = serving("agent.tar.gz", "dir/agent", Answer::Slow(tar), None);
+    let (machine, server) = serving(ARCHIVE, "dir/agent", b"", None);
+    // The server waits for what is written into the pipe.
+    let pipe = machine.home.file("served").join(ARCHIVE);
+    fs::remove_file(&pipe).expect("a file");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     let mut nvim = machine.nvim();
     answer(&mut nvim, &["Yes"]);
     nvim.command("AcpChat fetched");
     nvim.wait_until(|_| !server.asked().is_empty(), "the server to be asked");
     nvim.command("wincmd p");
     nvim.input("ihello");
-    server.release();
+    fs::write(&pipe, tar).expect("a pipe");
     wait_for_said(&mut nvim, "fetched is there: :AcpChat fetched starts it");
     assert_eq!(nvim.mode().name, "i");
     assert_eq!(lua(&mut nvim, "return vim.api.nvim_get_current_line()"), "hello");

@@ -1,6 +1,8 @@
 //! Rules of this repository that no lint knows: which part may name which, how files begin, what
 //! the built library may ask of Neovim. ARCHITECTURE.md says why; this file only holds to it.
 
+#[path = "tidy/interface.rs"]
+mod interface;
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
@@ -44,12 +46,14 @@ const PARTS: &[Part] = &[
         crates: &["serde", "serde_json", "thiserror"],
         never: &["std::fs", "std::process", "std::thread"],
     },
+    // `build.rs` is made of it, too.
+    Part { name: "fingerprint", parts: &[], crates: &["hmac_sha256"], never: &[] },
     Part { name: "mailbox", parts: &["core"], crates: &["tokio"], never: &[] },
     // Where the operating systems differ; both edges may use it.
     Part { name: "platform", parts: &["core"], crates: &["libc", "windows_sys"], never: &[] },
     Part {
         name: "acp",
-        parts: &["core", "config", "mailbox", "platform"],
+        parts: &["core", "config", "fingerprint", "mailbox", "platform"],
         crates: &[
             "agent_client_protocol_schema",
             "ignore",

@@ -1,6 +1,7 @@
 --- The commands: which subcommands :Acp has, what they take, and how a command line becomes a call.
 
 local acp = require("acp")
+local tell = require("acp.tell")
 
 local M = {}
 
@@ -12,6 +13,7 @@ local M = {}
 ---@field completes? true the library knows what may follow
 ---@field files? true its argument is a file
 ---@field bang? true it means something else with a !
+---@field here? string the function of this module that does it, without the library
 
 --- All subcommands, in the order in which |:Acp| without arguments offers them.
 ---@type acp.Subcommand[]
@@ -134,6 +136,14 @@ M.subcommands = {
   },
   { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
   { name = "logout", about = "Log out of the agent" },
+  {
+    name = "build",
+    about = "Get the plugin's library for this system; with ! again",
+    takes = "[release|cargo]",
+    words = { "release", "cargo" },
+    bang = true,
+    here = "build",
+  },
   { name = "restart", about = "Start the agent again" },
   { name = "stop", about = "End the agent and all that it runs" },
   { name = "log", about = "Open the log" },
@@ -164,10 +174,53 @@ local function range_of(command)
   return { buffer = vim.api.nvim_get_current_buf(), first = command.line1, last = command.line2 }
 end
 
+--- Goes on with `fn` when there is a library: one that is missing is offered first.
+---@param fn fun()
+local function with_library(fn)
+  local loader = require("acp.native")
+  local missing = loader.missing()
+  -- Without a screen nobody can answer; the call says what is missing.
+  if not missing or loader.is_chosen() or #vim.api.nvim_list_uis() == 0 then
+    return fn()
+  end
+  local why = missing:sub(1, 1):upper() .. missing:sub(2) .. "."
+  require("acp.install.view").offer(loader.root(), why, fn)
+end
+
+--- Calls what the subcommand is for.
+---@param subcommand acp.Subcommand
+---@param args acp.Args
+local function call(subcommand, args)
+  if subcommand.here then
+    return M[subcommand.here](args)
+  end
+  with_library(function()
+    acp.call(subcommand.name, args)
+  end)
+end
+
 --- :AcpChat[!] [agent]
 ---@param command vim.api.keyset.create_user_command.command_args
 function M.chat(command)
-  acp.chat({ agent = command.fargs[1], new = command.bang, range = range_of(command) })
+  local opts = { agent = command.fargs[1], new = command.bang, range = range_of(command) }
+  with_library(function()
+    acp.chat(opts)
+  end)
+end
+
+--- :Acp[!] build [release|cargo]
+---@param args acp.Args
+function M.build(args)
+  local loader = require("acp.native")
+  local from = args.args and args.args[1]
+  if from and from ~= "release" and from ~= "cargo" then
+    return tell.notify((":Acp build takes release or cargo, not %q"):format(from), vim.log.levels.ERROR)
+  end
+  require("acp.install.view").run(loader.root(), { force = args.bang, from = from }, function()
+    if loader.rebuilt() then
+      tell.notify("restart Neovim to use the new library", vim.log.levels.INFO)
+    end
+  end)
 end
 
 --- :Acp[!] {subcommand} [argument ..]
@@ -180,11 +233,13 @@ function M.run(command)
   end
   local subcommand, bang = M.find(name)
   if not subcommand then
-    local message = ("acp: :Acp has no subcommand %q; `:Acp` alone lists them"):format(name)
-    return vim.notify(message, vim.log.levels.ERROR, { title = "acp" })
+    return tell.notify(
+      (":Acp has no subcommand %q; `:Acp` alone lists them"):format(name),
+      vim.log.levels.ERROR
+    )
   end
   local args = { unpack(command.fargs, 2) }
-  acp.call(subcommand.name, { args = args, text = rest, bang = bang or command.bang, range = range })
+  call(subcommand, { args = args, text = rest, bang = bang or command.bang, range = range })
 end
 
 --- Offers all subcommands.
@@ -198,7 +253,7 @@ function M.pick(range)
     end,
   }, function(subcommand)
     if subcommand then
-      acp.call(subcommand.name, { args = {}, bang = false, range = range })
+      call(subcommand, { args = {}, bang = false, range = range })
     end
   end)
 end

@@ -33,7 +33,7 @@ local configured = false
 -- Who serves the methods that agents call beyond the protocol.
 ---@type { request: table<string, acp.RequestHandler>, notification: table<string, acp.NotificationHandler> }
 local handlers = { request = {}, notification = {} }
--- The advice that has been given already; once is enough.
+-- The advice about the library that has been given already; once is enough.
 local advised
 
 --- The text of an error, whether Lua, Neovim or the library raised it.
@@ -72,7 +72,7 @@ local function show(err)
   if #lines > 1 then
     line = ("%s (%d more: `:checkhealth acp`)"):format(line, #lines - 1)
   end
-  vim.notify("acp: " .. line, vim.log.levels.ERROR, { title = "acp" })
+  require("acp.tell").notify(line, vim.log.levels.ERROR)
   return text
 end
 
@@ -152,6 +152,24 @@ local function expect(name, value, kind, optional)
   end
 end
 
+--- Says so, once, if the library is not of the sources in the plugin's folder. The background reads them.
+local function compare_with_sources()
+  local loader = require("acp.native")
+  if not native or loader.is_chosen() then
+    return
+  end
+  M.call("fingerprint", {
+    args = { loader.root() },
+    ["then"] = function(fingerprint)
+      local advice = loader.outdated(fingerprint)
+      if advice and advice ~= advised then
+        advised = advice
+        require("acp.tell").notify(advice, vim.log.levels.WARN)
+      end
+    end,
+  })
+end
+
 --- Shows the chat, or begins one. `opts` may be the agent's name.
 ---@param opts? string|acp.ChatOptions
 ---@return nil
@@ -167,12 +185,8 @@ function M.chat(opts)
   else
     _, err = M.call("chat", { args = { opts.agent }, bang = opts.new or false, range = opts.range })
   end
-  if native then
-    local advice = require("acp.native").outdated()
-    if advice and advice ~= advised then
-      advised = advice
-      vim.notify("acp: " .. advice, vim.log.levels.WARN, { title = "acp" })
-    end
+  if not err then
+    compare_with_sources()
   end
   return nil, err
 end

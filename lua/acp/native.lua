@@ -25,18 +25,6 @@ function M.root()
   return root
 end
 
---- The version in Cargo.toml, which is that of the plugin as it lies on the disk.
----@return string?
-function M.version_on_disk()
-  local file = io.open(root .. "/Cargo.toml", "r")
-  if not file then
-    return nil
-  end
-  local text = file:read("*a")
-  file:close()
-  return text:match('\nversion%s*=%s*"([^"]+)"')
-end
-
 ---@param path string
 ---@return integer? written when it was written, if it is there
 local function written(path)
@@ -44,32 +32,45 @@ local function written(path)
   return stat and stat.type == "file" and stat.mtime.sec or nil
 end
 
---- The files that are looked for, best first.
+--- The files that are looked for. Of those that are there the one that was written last counts, and a debug build
+--- only without any other.
 ---@return string[]
 function M.candidates()
   local given = vim.env.ACP_NVIM_LIB
   if given and given ~= "" then
     return { vim.fs.normalize(vim.fn.fnamemodify(given, ":p")) }
   end
-  local extension = windows and ".dll" or jit.os == "OSX" and ".dylib" or ".so"
+  local places = require("acp.install.place")
+  local name = require("acp.install.target").library()
   local files = {}
+  local function add(file)
+    files[#files + 1] = file
+  end
+  -- What `:Acp build` and plugin managers have installed.
+  add(places.current(root .. "/lib"))
+  add(places.current(places.outside(root)))
+  -- What a package brings along; LuaRocks keeps libraries apart from Lua files.
+  add(("%s/lib/%s"):format(root, name))
+  add(package.searchpath and package.searchpath("acp_nvim", package.cpath))
   for _, profile in ipairs({ "release", "debug" }) do
-    for _, prefix in ipairs({ "lib", "" }) do
-      files[#files + 1] = ("%s/target/%s/%sacp_nvim%s"):format(root, profile, prefix, extension)
-    end
+    add(("%s/target/%s/%s"):format(root, profile, name))
   end
   return files
 end
 
 ---@return acp.Place?
 local function find()
+  local best, is_debug
   for _, lib in ipairs(M.candidates()) do
     local changed = written(lib)
-    if changed then
-      local demo = vim.fs.dirname(lib) .. "/acp-demo-agent" .. (windows and ".exe" or "")
-      return { root = root, lib = lib, demo = written(demo) and demo or nil, changed = changed }
+    local debug_build = lib:find("/target/debug/", 1, true) ~= nil
+    if changed and (not best or (not debug_build and (is_debug or changed > best.changed))) then
+      local demo = vim.fs.dirname(lib) .. "/" .. require("acp.install.target").demo_agent()
+      best = { root = root, lib = lib, demo = written(demo) and demo or nil, changed = changed }
+      is_debug = debug_build
     end
   end
+  return best
 end
 
 --- The file to load. Windows lets nobody write a library's file while it is loaded, so that it could not be
@@ -103,20 +104,35 @@ local function loadable(lib)
   return (copied or written(copy)) and copy or lib
 end
 
-local function absent()
-  if vim.env.ACP_NVIM_LIB and vim.env.ACP_NVIM_LIB ~= "" then
-    return ("$ACP_NVIM_LIB names no file: %s"):format(M.candidates()[1])
+--- Why there is no library that could be loaded, as one sentence, or nothing if there is one. Looks at files only.
+---@return string?
+function M.missing()
+  if loaded then
+    return nil
   end
-  return ("the library is not built: run `cargo build --release` in %s"):format(root)
+  local given = vim.env.ACP_NVIM_LIB
+  local found = find()
+  if not found then
+    return given and given ~= "" and ("$ACP_NVIM_LIB names no file: %s"):format(M.candidates()[1])
+      or "the plugin's library is not here yet"
+  end
+  local built = require("acp.install.place").built(found.lib)
+  if built and built.interface and built.interface ~= require("acp.interface") then
+    return "the plugin's library is of another version than its Lua files, and can't be used with them"
+  end
+end
+
+--- Whether the user chose the library, so that nothing is said of its sources, and nothing installed.
+---@return boolean
+function M.is_chosen()
+  return (vim.env.ACP_NVIM_LIB or "") ~= ""
 end
 
 --- Whether this runs where the library must not be loaded: it would keep the coroutine's state, which is
 --- collected some day.
 ---@return boolean
 function M.in_coroutine()
-  -- The main one is nil, or said to be the main one where LuaJIT was built like Lua 5.2.
-  local coroutine_, main = coroutine.running()
-  return coroutine_ ~= nil and not main
+  return require("acp.install.task").is_inside()
 end
 
 --- The library, loaded at the first call. Raises a text that says what to do.
@@ -128,43 +144,50 @@ function M.load()
   if M.in_coroutine() then
     error("couldn't load the library inside of a coroutine: wrap the call in vim.schedule()", 0)
   end
+  local missing = M.missing()
   local found = find()
-  if not found then
-    error(absent(), 0)
+  if missing or not found then
+    error(M.is_chosen() and missing or ("%s: run :Acp build"):format(missing), 0)
   end
   -- By its path, not through package.cpath: no other plugin's library can be meant.
   local open, why = package.loadlib(loadable(found.lib), "luaopen_acp_nvim")
   if not open then
-    error(("couldn't load %s: %s; build it again with `cargo build --release`"):format(found.lib, why), 0)
+    error(("couldn't load %s: %s; `:Acp build!` gets it again"):format(found.lib, why), 0)
   end
-  loaded, place = open("acp_nvim", found.lib), found
+  local library = open("acp_nvim", found.lib)
+  if library.interface ~= require("acp.interface") then
+    error(
+      ("the library %s is of another version than the plugin's Lua files: run :Acp build, then restart Neovim"):format(
+        found.lib
+      ),
+      0
+    )
+  end
+  loaded, place = library, found
   return loaded, place
 end
 
---- What to do if the library that runs is not the one that belongs to the plugin on the disk.
+--- What to do if the library that runs is not the one of the plugin's sources.
+---@param fingerprint? string of the sources on the disk, nothing if there are none
 ---@return string? advice
-function M.outdated()
-  if not loaded or not place then
+function M.outdated(fingerprint)
+  if not loaded or not place or not fingerprint or M.is_chosen() or loaded.fingerprint == fingerprint then
     return nil
   end
-  local wanted = M.version_on_disk()
-  if not wanted or wanted == loaded.version then
-    return nil
+  if M.rebuilt() then
+    return "the plugin was updated: restart Neovim to use its new library"
   end
-  if written(place.lib) ~= place.changed then
-    return ("acp.nvim is %s now, %s still runs: restart Neovim"):format(wanted, loaded.version)
-  end
-  return ("acp.nvim is %s, but its library is %s: run `cargo build --release` in %s and restart Neovim"):format(
-    wanted,
-    loaded.version,
-    root
-  )
+  return "the plugin's sources are not those of its library, which goes on working: `:Acp build` gets the right one"
 end
 
---- Whether the library's file was written since it was loaded.
+--- Whether there is another library by now than the one that runs.
 ---@return boolean
 function M.rebuilt()
-  return place ~= nil and written(place.lib) ~= place.changed
+  if not place then
+    return false
+  end
+  local found = find()
+  return found ~= nil and (found.lib ~= place.lib or found.changed ~= place.changed)
 end
 
 return M

@@ -289,7 +289,9 @@
 --- The library. Each function may raise; the error's `tostring()` is the text for the user.
 ---@class acp.Native
 ---@field version string as in Cargo.toml
----@field profile "release"|"debug"
+---@field profile string the profile that cargo built it with: "dist", "release" or "debug"
+---@field fingerprint string which sources it was built from
+---@field interface string what |acp.interface| was then
 ---@field start fun(place: { root: string, lib: string, demo?: string }) once, before the others
 ---@field configure fun(options: acp.Options) raises one line for each mistake
 ---@field call fun(name: string, args: acp.Args): any

@@ -11,6 +11,7 @@ use crate::core::changeset::without;
 use crate::core::message::{OnDisk, Outcome, Work};
 use crate::core::output::Output;
 use crate::core::{changes, diff, mention, places};
+use crate::fingerprint;
 
 /// Does the work. It may take long; call it where waiting is allowed.
 pub fn run(work: Work) -> Outcome {
@@ -53,6 +54,7 @@ pub fn run(work: Work) -> Outcome {
             Outcome::Gathered(wants.into_iter().map(|want| gather::gather(want, images)).collect())
         }
         Work::Exists { paths } => Outcome::Exists(paths.iter().map(|path| path.exists()).collect()),
+        Work::Fingerprint { root } => Outcome::Fingerprint(fingerprint::of(&root).ok()),
         Work::Paste { folder } => Outcome::Pasted(gather::paste(&folder)),
     }
 }

@@ -225,9 +225,7 @@ pub fn may_be_fetched(url: &str) -> bool {
     let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
     let from = |start: &&str| url.strip_prefix(start).is_some_and(|rest| rest.starts_with([':', '/']));
     let plain = !url.contains(|char: char| char.is_control() || char.is_whitespace());
-    plain
-        && (url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty())
-            || local.iter().any(from))
+    plain && (url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty()) || local.iter().any(from))
 }
 
 /// A program's path inside of a download, without `./`; nothing if it leads out of it.

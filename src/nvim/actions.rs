@@ -12,6 +12,7 @@ pub mod earlier;
 mod export;
 mod follow;
 mod keys_page;
+mod library;
 mod panel;
 mod panel_edits;
 pub mod preview;
@@ -244,6 +245,7 @@ impl App {
             "checkpoints" => self.choose_checkpoint(),
             "review" => self.open_review(&args),
             "diff" => self.diff_command(args.first()),
+            "fingerprint" => self.compute_fingerprint(args),
             "log" => self.open_log(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),

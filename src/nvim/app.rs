@@ -39,7 +39,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use self::effects::Effect;
 use self::watching::Watching;
-use mlua::Result;
+use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::config::{Config, Log};
@@ -182,6 +182,10 @@ pub enum Job {
     /// What a prompt that was sent refers to.
     Prompt {
         session: SessionKey,
+    },
+    /// Who wants to know which sources lie in the plugin's folder.
+    Fingerprint {
+        then: Function,
     },
     /// Which files that a prompt refers to are there.
     Exists {

@@ -95,7 +95,9 @@ static MAILBOX: OnceLock<Arc<Mailbox>> = OnceLock::new();
 pub fn module(lua: &Lua, background: Start) -> Result<Table> {
     let module = lua.create_table()?;
     module.set("version", env!("CARGO_PKG_VERSION"))?;
-    module.set("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    module.set("profile", env!("ACP_PROFILE"))?;
+    module.set("fingerprint", env!("ACP_FINGERPRINT"))?;
+    module.set("interface", env!("ACP_INTERFACE"))?;
     module.set("start", lua.create_function(move |lua, options| start(lua, options, background))?)?;
     module.set("configure", lua.create_function(actions::configure)?)?;
     module.set("call", lua.create_function(actions::call)?)?;

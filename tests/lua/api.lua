@@ -10,8 +10,18 @@ eq("nothing is loaded before it is used", package.loaded["acp"], nil)
 
 local library = support.library()
 local asked = library.asked
-local outdated
+local outdated, missing
+local chosen = true
 package.loaded["acp.native"] = {
+  missing = function()
+    return missing
+  end,
+  root = function()
+    return "/plugin"
+  end,
+  is_chosen = function()
+    return chosen
+  end,
   load = function()
     return library, { root = "/plugin", lib = "/plugin/lib.so", demo = "/plugin/demo", changed = 1 }
   end,
@@ -19,8 +29,8 @@ package.loaded["acp.native"] = {
     local running, main = coroutine.running()
     return running ~= nil and not main
   end,
-  outdated = function()
-    return outdated
+  outdated = function(fingerprint)
+    return fingerprint == "of the sources" and outdated or nil
   end,
 }
 local acp = require("acp")
@@ -179,11 +189,29 @@ eq(
 )
 
 -- An update under a running Neovim.
-outdated = "restart Neovim"
-library.call = function() end
+outdated, chosen = "restart Neovim", false
+local roots = {}
+library.call = function(name, args)
+  if name == "fingerprint" then
+    roots[#roots + 1] = args.args[1]
+    args["then"]("of the sources")
+  end
+end
 acp.chat()
 acp.chat()
 eq("an update is told once", notified(), { { levels.WARN, "acp: restart Neovim" } })
+eq("the plugin's folder is looked at", roots, { "/plugin", "/plugin" })
+outdated, chosen = nil, true
+
+-- Without a library, and without a screen to offer it on.
+missing, chosen = "the plugin's library is not here yet", false
+local called
+library.call = function(name)
+  called = name
+end
+vim.cmd("Acp cancel")
+eq("the call says what is missing", called, "cancel")
+missing = nil
 
 -- Status line.
 eq("without a session the status line is empty", acp.statusline(), "")

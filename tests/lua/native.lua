@@ -17,10 +17,7 @@ end
 
 local loader_source = table.concat(vim.fn.readfile(support.root .. "/lua/acp/native.lua"), "\n")
 write("lua/acp/native.lua", loader_source)
-write(
-  "Cargo.toml",
-  '[package]\nname = "acp-nvim"\nversion = "0.2.0"\n\n[dependencies]\nserde = { version = "1" }\n'
-)
+vim.env.XDG_DATA_HOME = plugin .. "/data"
 
 --- The loader, as if Neovim had just been started.
 local function fresh()
@@ -33,7 +30,7 @@ local function loading_with(loadlib)
 end
 
 local opened
-local library = { version = "0.2.0" }
+local library = { version = "0.2.0", fingerprint = "f1", interface = require("acp.interface") }
 loading_with(function(path, symbol)
   opened = { path, symbol }
   return function()
@@ -43,21 +40,18 @@ end)
 
 local native = fresh()
 eq("the plugin's folder is that of the file", native.root(), plugin)
-eq("the version is that of the package", native.version_on_disk(), "0.2.0")
 
 local ok, err = pcall(native.load)
 eq("without a library loading fails", ok, false)
-eq(
-  "and says how to build it",
-  err,
-  ("the library is not built: run `cargo build --release` in %s"):format(plugin)
-)
+eq("and says how to get it", err, "the plugin's library is not here yet: run :Acp build")
+eq("a command may ask beforehand", native.missing(), "the plugin's library is not here yet")
 eq("nothing is opened then", opened, nil)
 
 local suffix = jit.os == "OSX" and "dylib" or "so"
 local debug_build = write(("target/debug/libacp_nvim.%s"):format(suffix), "x")
 native.load()
 eq("a debug build will do", opened, { debug_build, "luaopen_acp_nvim" })
+eq("nothing is missing then", native.missing(), nil)
 
 local release_build = write(("target/release/libacp_nvim.%s"):format(suffix), "x")
 native = fresh()
@@ -72,6 +66,45 @@ eq("it is opened once", opened, nil)
 local demo = write("target/release/acp-demo-agent", "x")
 _, place = fresh().load()
 eq("the demo agent is beside the library", place.demo, demo)
+
+-- Those that were installed.
+local places = require("acp.install.place")
+local function install(folder, name, built)
+  local path = write(("%s/%s/libacp_nvim.%s"):format(folder, name, suffix), "x")
+  write(("%s/%s/build.json"):format(folder, name), vim.json.encode(built))
+  write(folder .. "/current", name .. "\n")
+  return path
+end
+vim.uv.fs_utime(release_build, 1000, 1000)
+local installed = install("lib", "f1", { interface = library.interface })
+_, place = fresh().load()
+eq("an installed library that is newer comes before a build", place.lib, installed)
+vim.uv.fs_utime(release_build, os.time() + 10, os.time() + 10)
+_, place = fresh().load()
+eq("and an older one does not", place.lib, release_build)
+vim.uv.fs_utime(release_build, 1000, 1000)
+install("lib", "f2", { interface = "another" })
+native = fresh()
+opened = nil
+eq(
+  "a library that the Lua files can't call is missing",
+  native.missing(),
+  "the plugin's library is of another version than its Lua files, and can't be used with them"
+)
+ok, err = pcall(native.load)
+eq("and not opened", { ok, opened }, { false, nil })
+holds("it", err, { ":Acp build" })
+vim.fn.delete(plugin .. "/lib", "rf")
+local outside = places.outside(plugin):sub(#plugin + 2)
+installed = install(outside, "f1", { interface = library.interface })
+_, place = fresh().load()
+eq("a plugin that can't be written has its library elsewhere", place.lib, installed)
+vim.fn.delete(plugin .. "/data", "rf")
+library.interface = "another"
+ok, err = pcall(fresh().load)
+eq("a build that the Lua files can't call is not used", ok, false)
+holds("the failure", err, { release_build, ":Acp build", "restart Neovim" })
+library.interface = require("acp.interface")
 
 -- $ACP_NVIM_LIB.
 local elsewhere = write("elsewhere/acp.so", "x")
@@ -93,7 +126,7 @@ loading_with(function()
 end)
 ok, err = pcall(fresh().load)
 eq("a broken library fails", ok, false)
-holds("the failure", err, { release_build, "invalid header", "cargo build --release" })
+holds("the failure", err, { release_build, "invalid header", ":Acp build!" })
 loading_with(real)
 
 -- Coroutines.
@@ -110,26 +143,24 @@ ok = coroutine.resume(coroutine.create(native.load))
 eq("a coroutine may use what is loaded", ok, true)
 
 -- Updates.
-eq("the right library is not outdated", native.outdated(), nil)
-library.version = "0.1.0"
+eq("the library of the sources is not outdated", native.outdated("f1"), nil)
+eq("nor one without sources", native.outdated(nil), nil)
 native = fresh()
-eq("nothing is outdated before it is loaded", native.outdated(), nil)
+eq("nothing is outdated before it is loaded", native.outdated("f2"), nil)
 native.load()
-holds("a library left unbuilt", native.outdated(), { "0.2.0", "0.1.0", "cargo build --release", plugin })
+holds("a library of other sources", native.outdated("f2"), { "goes on working", ":Acp build" })
 eq("it was not built again", native.rebuilt(), false)
 vim.uv.fs_utime(release_build, 1, 1)
 eq("it was built again", native.rebuilt(), true)
-eq(
-  "a library built again wants a restart",
-  native.outdated(),
-  "acp.nvim is 0.2.0 now, 0.1.0 still runs: restart Neovim"
-)
+holds("a library built again", native.outdated("f2"), { "restart Neovim" })
+vim.env.ACP_NVIM_LIB = elsewhere
+eq("nothing is said of a library that the user chose", native.outdated("f2"), nil)
+vim.env.ACP_NVIM_LIB = nil
 
 -- Windows.
 local system = jit.os
 jit.os = "Windows"
 vim.env.XDG_CACHE_HOME = plugin .. "/cache"
-library.version = "0.2.0"
 local dll = write("target/release/acp_nvim.dll", "first")
 native = fresh()
 native.load()

@@ -1,99 +1,139 @@
-//! A web server on this machine for tests of what is fetched: it serves what it was given, as slowly and
-//! as badly as it was told to.
+//! A web server on this machine for a test: it serves the files of a folder, and answers as a broken or slow server
+//! would where a test says so. It ends with the test.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex};
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
-/// What a path is answered with.
-#[derive(Clone)]
+/// How a file is answered for, if not by its content.
+#[derive(Clone, Debug)]
 pub enum Answer {
-    Body(Vec<u8>),
-    /// Half of the body, of which all was announced.
-    Truncated(Vec<u8>),
+    /// As if nothing had been said.
+    Whole,
+    /// 404.
     Missing,
-    /// A part of the body at once, and nothing more before [`Server::release`].
-    Slow(Vec<u8>),
-}
-
-pub struct Server {
-    port: u16,
-    shared: Arc<Shared>,
+    /// The connection ends after this many bytes of the file.
+    Cut(usize),
+    /// After this many bytes nothing comes any more, and the connection stays.
+    Stalled(usize),
+    /// Another content.
+    Text(String),
 }
 
 #[derive(Default)]
-struct Shared {
-    answers: Mutex<BTreeMap<String, Answer>>,
-    asked: Mutex<Vec<String>>,
-    released: Mutex<bool>,
-    release: Condvar,
+struct State {
+    answers: HashMap<String, Answer>,
+    asked: Vec<String>,
+    open: Vec<TcpStream>,
+    over: bool,
+}
+
+pub struct Server {
+    address: String,
+    state: Arc<Mutex<State>>,
 }
 
 impl Server {
-    pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared::default());
-        let served = shared.clone();
-        // It ends with the test's process.
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let served = served.clone();
-                // A client that goes away is none of ours.
-                std::thread::spawn(move || drop(serve(stream, &served)));
+    pub fn start(folder: &Path) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
+        let address = listener.local_addr().expect("the port").to_string();
+        let state = Arc::new(Mutex::new(State::default()));
+        let (shared, folder) = (state.clone(), folder.to_owned());
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(stream) = stream else { continue };
+                let (shared, folder) = (shared.clone(), folder.clone());
+                if lock(&shared).over {
+                    return;
+                }
+                thread::spawn(move || {
+                    let end = stream.try_clone();
+                    // A client that went away wants no answer.
+                    let _ = serve(stream, &folder, &shared);
+                    // The server itself keeps the connection, to break it at its end.
+                    let _ = end.and_then(|end| end.shutdown(Shutdown::Both));
+                });
             }
         });
-        Self { port, shared }
+        Self { address, state }
     }
 
-    pub fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}/{path}", self.port)
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
-    pub fn serve(&self, path: &str, answer: Answer) {
-        self.shared.answers.lock().expect("no panic").insert(format!("/{path}"), answer);
+    /// Answers for a path, which begins with a slash, in this way from now on.
+    pub fn answer(&self, path: &str, answer: Answer) {
+        lock(&self.state).answers.insert(path.to_owned(), answer);
     }
 
-    /// The paths that were asked for, in order.
+    /// The paths that were asked for since the last call, in order.
     pub fn asked(&self) -> Vec<String> {
-        self.shared.asked.lock().expect("no panic").clone()
-    }
-
-    /// Lets the slow answers go on.
-    pub fn release(&self) {
-        *self.shared.released.lock().expect("no panic") = true;
-        self.shared.release.notify_all();
+        std::mem::take(&mut lock(&self.state).asked)
     }
 }
 
-fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
+impl Server {
+    /// Takes no more connections, and breaks those that there are.
+    pub fn end(&self) {
+        let mut state = lock(&self.state);
+        state.over = true;
+        for stream in state.open.drain(..) {
+            // It may be closed already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        drop(state);
+        // Wakes the thread that waits for the next client.
+        let _ = TcpStream::connect(&self.address);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve(mut stream: TcpStream, folder: &Path, state: &Mutex<State>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut request = String::new();
     reader.read_line(&mut request)?;
-    let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut line = String::new();
-    while reader.read_line(&mut line)? > 2 {
-        line.clear();
+    let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
+    let mut header = String::new();
+    while reader.read_line(&mut header)? > 2 {
+        header.clear();
     }
-    shared.asked.lock().expect("no panic").push(path.clone());
-    let answer = shared.answers.lock().expect("no panic").get(&path).cloned().unwrap_or(Answer::Missing);
-    let head = |length: usize| {
-        format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n").into_bytes()
+    let answer = {
+        let mut state = lock(state);
+        state.asked.push(path.clone());
+        state.open.push(stream.try_clone()?);
+        state.answers.get(&path).cloned()
     };
+    let file: PathBuf = folder.join(path.trim_start_matches('/'));
+    let content = match &answer {
+        Some(Answer::Missing) => None,
+        Some(Answer::Text(text)) => Some(text.clone().into_bytes()),
+        _ => std::fs::read(file).ok(),
+    };
+    let Some(content) = content else {
+        return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    };
+    let length = content.len();
+    write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n")?;
     match answer {
-        Answer::Missing => {
-            stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        Some(Answer::Cut(bytes)) => stream.write_all(&content[..bytes.min(length)]),
+        Some(Answer::Stalled(bytes)) => {
+            stream.write_all(&content[..bytes.min(length)])?;
+            // Until the client, or the test, has had enough.
+            reader.read_to_end(&mut Vec::new()).map(drop)
         }
-        Answer::Body(body) => stream.write_all(&[head(body.len()), body].concat()),
-        Answer::Truncated(body) => stream.write_all(&[&head(body.len()), &body[..body.len() / 2]].concat()),
-        Answer::Slow(body) => {
-            let (first, rest) = body.split_at(body.len() / 2);
-            stream.write_all(&[&head(body.len()), first].concat())?;
-            stream.flush()?;
-            let released = shared.released.lock().expect("no panic");
-            let _released = shared.release.wait_while(released, |released| !*released).expect("no panic");
-            stream.write_all(rest)
-        }
+        _ => stream.write_all(&content),
     }
 }

@@ -18,10 +18,6 @@ local function is_allowed(url)
     or url:find("^http://%[::1%][:/]") ~= nil
 end
 
----@class acp.HttpError
----@field status? integer what the server answered, if it did
----@field text string fits after "couldn't"
-
 --- What curl's exit codes mean to a user, by `man curl`.
 local REASONS = {
   [5] = "the proxy's name is unknown",
@@ -117,7 +113,8 @@ function M.fetch(url, path)
     elseif status == 404 then
       return nil, 404
     end
-    task.fail(("couldn't download %s: %s"):format(url, why))
+    local host = url:match("^%a+://([^/]+)")
+    task.fail(("couldn't download %s from %s: %s"):format(vim.fs.basename(url), host, why))
   end
   if path then
     return nil

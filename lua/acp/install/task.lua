@@ -20,6 +20,14 @@ function M.fail(text)
   error(text, 0)
 end
 
+--- Whether this runs in a coroutine.
+---@return boolean
+function M.is_inside()
+  -- The main one is nil, or said to be the main one where LuaJIT was built like Lua 5.2.
+  local thread, is_main = coroutine.running()
+  return thread ~= nil and not is_main
+end
+
 --- The task of lazy.nvim's that runs here, if one does. It resumes its coroutines without a pause otherwise.
 local function of_lazy()
   local async = package.loaded["lazy.async"]
@@ -39,10 +47,9 @@ end
 --- Says how far the work is. Outside of a coroutine it does nothing.
 ---@param text string one line
 function M.say(text)
-  if not require("acp.native").in_coroutine() then
-    return
+  if M.is_inside() then
+    yield(text)
   end
-  yield(text)
 end
 
 --- Waits until `is_done()`; whoever makes that come true calls the function that `begin` is given.
@@ -60,14 +67,17 @@ function M.wait(begin, is_done)
   end)
   while not is_done() do
     if lazy then
-      lazy:suspend()
+      -- It raises a text of its own when lazy.nvim is told to stop.
+      if not pcall(lazy.suspend, lazy) then
+        M.fail(M.CANCELLED)
+      end
     else
       yield()
     end
   end
 end
 
---- Runs `fn` in a coroutine of its own. Returns at once, or when `fn` waits for the first time.
+--- Runs `fn` in a coroutine of its own, from the event loop's next turn on.
 ---@generic T
 ---@param fn fun(): T
 ---@param opts { on_progress?: fun(text: string), on_done: fun(err?: string, result?: T) }
@@ -105,7 +115,7 @@ function M.start(fn, opts)
       vim.schedule(step)
     end
   end
-  step()
+  wakers[thread]()
   return {
     cancel = function()
       if coroutine.status(thread) ~= "dead" then

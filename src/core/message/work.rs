@@ -35,6 +35,8 @@ pub enum Work {
     /// What there is at a path, and which lines of it these diffs touch: those of the hunk that is nearest
     /// to a line, if there is one, else the first.
     Look { path: PathBuf, diffs: Vec<FileDiff>, near: Option<u32> },
+    /// Which sources lie in the plugin's folder (`fingerprint`).
+    Fingerprint { root: PathBuf },
     /// The clipboard's image, written to a new file in the folder.
     Paste { folder: PathBuf },
     /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
@@ -65,6 +67,8 @@ pub enum Outcome {
     /// In the order of the wants.
     Gathered(Vec<Gathered>),
     Exists(Vec<bool>),
+    /// Nothing where there are no sources, as in a package.
+    Fingerprint(Option<String>),
     /// The file, or why there is none (fit for "couldn't paste an image: …").
     Pasted(Result<PathBuf, String>),
     Looked(Look),

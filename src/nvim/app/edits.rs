@@ -252,6 +252,12 @@ impl App {
             (Some(Job::Exists { session, paths }), Outcome::Exists(there)) => {
                 self.told_which_exist(session, paths, &there)
             }
+            (Some(Job::Fingerprint { then }), Outcome::Fingerprint(found)) => {
+                self.attempt("couldn't compare the library with its sources", move |_| {
+                    then.call::<()>(found)
+                });
+                Ok(())
+            }
             (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
             (Some(Job::Look { visit, number }), Outcome::Looked(look)) => self.looked(visit, number, look),
             (Some(Job::Places { title }), Outcome::Places(places)) => self.list_places(&title, &places),

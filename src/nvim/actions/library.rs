@@ -1,0 +1,21 @@
+//! Whether the library that runs belongs to the plugin's files on the disk: the background computes what its
+//! sources are, the Lua that loaded the library compares and says so.
+
+use std::path::PathBuf;
+
+use mlua::Result;
+
+use super::{Args, fail};
+use crate::core::message::{Command, Work};
+use crate::nvim::app::{App, Job};
+
+impl App {
+    /// Computes which sources are in the folder named first, for a function of Lua's.
+    pub(super) fn compute_fingerprint(&mut self, args: Args) -> Result<()> {
+        let (Some(root), Some(then)) = (args.first().map(PathBuf::from), args.then) else {
+            return fail("the plugin's folder, or the function that takes the fingerprint, is missing");
+        };
+        let job = self.next_job(Job::Fingerprint { then });
+        self.send(Command::Compute { job, work: Work::Fingerprint { root } })
+    }
+}
