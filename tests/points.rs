@@ -83,7 +83,9 @@ const POINTS: &str = "
     + a_prompt_that_failed_for_want_of_a_login_is_sent_again_after_it
  48 MUST NOT S+  a terminal method is never a request: after_logging_in_a_session_can_be_opened
  49 MUST     S+  the agent's own program in a terminal: a_login_in_a_terminal_runs_the_agents_own_program_and_starts_it_anew
- 50 MUST     S+  no command from the agent is run as its login: an_auth_method_of_an_unknown_type_is_shown_as_such
+ 50 MUST     S+  no command from a method's own fields is run: an_auth_method_of_an_unknown_type_is_shown_as_such
+    + a_command_that_logs_in_is_one_by_its_meta_alone
+    + a_command_that_the_agent_names_logs_in_and_the_prompt_is_sent_again
  51 robust   -   unknown kinds of login: an_auth_method_of_an_unknown_type_is_shown_as_such
     + after_logging_in_a_session_can_be_opened
  52 MUST NOT S+  logout only where offered: an_agent_that_offers_nothing_is_asked_for_nothing

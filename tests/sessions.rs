@@ -230,6 +230,90 @@ fn a_login_in_a_terminal_runs_the_agents_own_program_and_starts_it_anew() {
 }
 
 #[test]
+fn a_command_that_the_agent_names_logs_in_and_the_prompt_is_sent_again() {
+    // As Copilot and Kimi do it: a method of no type, with the command in its `_meta`.
+    let method = json!({ "id": "login", "name": "Log in with an account",
+        "_meta": { "terminal-auth": { "command": "$PROJECT/log-in", "args": ["login"], "label": "Login",
+            "env": { "WHO": "me" } } } });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([method])),
+            new_session("s1").into(),
+            wants_login("session/prompt").into(),
+        ]),
+    );
+    let after = steps([
+        initialized(json!({}), json!([])),
+        new_session("s1").into(),
+        vec![json!({ "expect": "session/prompt" }), says("Welcome."), ends("end_turn")],
+    ]);
+    let folder = chat.project.path().to_str().expect("a path").to_owned();
+    let script = chat.project.read(".agent/script.json").replace("$PROJECT", &folder);
+    chat.project.write(".agent/script.json", &script);
+    chat.project.write("after.json", &Value::Array(after).to_string());
+    let demo = support::demo_agent().to_str().expect("a path").to_owned();
+    chat.project.write(
+        "agent.sh",
+        &format!(
+            "#!/bin/sh\nif [ -f logged-in ]; then exec {demo} --script after.json --record after.jsonl; fi\n\
+             exec {demo} --script .agent/script.json --record before.jsonl\n"
+        ),
+    );
+    let log_in = "#!/bin/sh\necho \"hello $WHO: $*\"\nread answer\n[ \"$answer\" = yes ] || exit 3\n\
+                  echo $answer > logged-in\n";
+    chat.project.write("log-in", log_in);
+    let program = chat.project.file("log-in");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(program, mode).expect("a program");
+    let script = chat.project.file("agent.sh");
+    chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
+    chat.nvim.listen();
+    pick(&mut chat.nvim, &[1, 1]);
+    chat.nvim.command("AcpChat");
+    chat.wait_for("Fake 1.0");
+    chat.nvim.input("ihello<C-s>");
+    chat.wait_for(":Acp login");
+    chat.nvim.stop_insert();
+    let before = chat.project.read("before.jsonl");
+    assert!(before.contains("\"terminal-auth\":true"), "the client says that it can: {before}");
+
+    // A login that fails changes nothing.
+    chat.nvim.command("Acp login");
+    chat.nvim.wait_for_screen("hello me: login");
+    assert!(seen(&mut chat.nvim).contains("Log in with an account: runs log-in login in a terminal"));
+    chat.nvim.input("no<CR>");
+    chat.nvim.wait_until(
+        |nvim| said(nvim).contains("the login ended with exit code 3; :Acp login tries again"),
+        "the failure to be told",
+    );
+    chat.nvim.command("Acp login");
+    chat.nvim.wait_until(|nvim| nvim.screen().matches("hello me: login").count() > 0, "the login to run");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "t", "the terminal to be typed in");
+    chat.nvim.input("yes<CR>");
+    chat.wait_for("Welcome.");
+    let after = chat.project.read("after.jsonl");
+    assert_eq!(after.matches("\"method\":\"session/prompt\"").count(), 1, "{after}");
+    assert!(!(before + &after).contains("\"authenticate\""), "it is no method for a request");
+}
+
+#[test]
+fn a_login_by_a_program_that_is_not_there_says_what_to_do() {
+    let method = json!({ "id": "login", "name": "Log in",
+        "_meta": { "terminal-auth": { "command": "no-such-program", "args": ["login"] } } });
+    let mut chat = Scripted::new(
+        &[],
+        steps([initialized(json!({}), json!([method])), wants_login("session/new").into()]),
+    );
+    chat.nvim.listen();
+    chat.nvim.command("AcpChat");
+    chat.wait_for("Log in (in a terminal: no-such-program login)");
+    chat.nvim.command("Acp login login");
+    chat.nvim
+        .wait_until(|nvim| said(nvim).contains("couldn't start the login: no such program"), "the reason");
+}
+
+#[test]
 fn closing_a_session_ends_its_agent_and_takes_the_chat_away() {
     let mut chat = Scripted::new(
         &[],

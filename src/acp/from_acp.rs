@@ -7,6 +7,7 @@ mod content;
 mod requests;
 mod updates;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use agent_client_protocol_schema::{ProtocolVersion, v1};
@@ -73,14 +74,30 @@ fn yes(capability: &Value) -> bool {
 fn auth_method(method: &Value) -> Option<AuthMethod> {
     let id = id(&method["id"])?;
     let kind = match method["type"].as_str() {
-        None | Some("agent") => AuthKind::Agent,
-        Some("terminal") => {
-            terminal_login(method).unwrap_or_else(|| AuthKind::Unsupported("terminal".into()))
-        }
-        Some(other) => AuthKind::Unsupported(other.to_owned()),
+        None | Some("agent") => command_login(method).unwrap_or(AuthKind::Agent),
+        Some(other) => Some(method)
+            .filter(|_| other == "terminal")
+            .and_then(terminal_login)
+            .or_else(|| command_login(method))
+            .unwrap_or_else(|| AuthKind::Unsupported(other.to_owned())),
     };
-    let name = text(&method["name"]).unwrap_or_else(|| id.clone());
+    let label = || text(&method["_meta"][TERMINAL_AUTH]["label"]);
+    let name = text(&method["name"]).or_else(label).unwrap_or_else(|| id.clone());
     Some(AuthMethod { id, name, description: text(&method["description"]), kind })
+}
+
+/// Where agents that ask for it by `_meta` say which command logs in.
+const TERMINAL_AUTH: &str = "terminal-auth";
+
+/// Only what is well-formed is run, and shown before. What the protocol itself has comes first.
+fn command_login(method: &Value) -> Option<AuthKind> {
+    let login = &method["_meta"][TERMINAL_AUTH];
+    let command = text(&login["command"]).filter(|command| !command.is_empty())?;
+    let args = Option::<Vec<String>>::deserialize(&login["args"]).ok()?.unwrap_or_default();
+    let env = Option::<BTreeMap<String, String>>::deserialize(&login["env"]).ok()?.unwrap_or_default();
+    let plain = |text: &String| !text.contains(char::is_control);
+    let is_plain = plain(&command) && args.iter().all(plain);
+    is_plain.then(|| AuthKind::Command { command, args, env: env.into_iter().collect() })
 }
 
 /// Only what is well-formed is run; the program is the agent's own and never in here.
@@ -377,13 +394,57 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_logs_in_is_one_by_its_meta_alone() {
+        let kind = |method: Value| auth_method(&method).map(|method| method.kind);
+        let meta = |login: Value| json!({"id": "a", "_meta": {"terminal-auth": login}});
+        let command = |command: &str, args: &[&str], env: &[(&str, &str)]| {
+            let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            Some(AuthKind::Command {
+                command: command.into(),
+                args: args.iter().map(|&arg| arg.to_owned()).collect(),
+                env,
+            })
+        };
+        // As Copilot and Kimi write it.
+        assert_eq!(
+            kind(meta(json!({"command": "/opt/copilot", "args": ["login"], "label": "Copilot Login"}))),
+            command("/opt/copilot", &["login"], &[])
+        );
+        let kimi = json!({"command": "/opt/kimi", "args": ["login"], "env": {"A": "1"}, "type": "terminal"});
+        assert_eq!(kind(meta(kimi)), command("/opt/kimi", &["login"], &[("A", "1")]));
+        // The protocol's own way comes first, if it is right.
+        let mut both = meta(json!({"command": "node", "args": null}));
+        both["type"] = "terminal".into();
+        both["name"] = "A".into();
+        both["args"] = json!(["--cli"]);
+        assert_eq!(kind(both.clone()), Some(AuthKind::Terminal { args: vec!["--cli".into()], env: vec![] }));
+        both["args"] = "--cli".into();
+        assert_eq!(kind(both), command("node", &[], &[]));
+        // What is not well-formed is not run.
+        for login in [
+            json!({"args": ["login"]}),
+            json!({"command": ""}),
+            json!({"command": ["a"]}),
+            json!({"command": "a", "args": "login"}),
+            json!({"command": "a", "env": [1]}),
+            json!({"command": "a\nb"}),
+            json!({"command": "a", "args": ["b\u{1b}[2J"]}),
+            json!("a"),
+        ] {
+            assert_eq!(kind(meta(login.clone())), Some(AuthKind::Agent), "{login}");
+        }
+        let named = auth_method(&meta(json!({"command": "a", "label": "A Login"})));
+        assert_eq!(named.map(|method| method.name).as_deref(), Some("A Login"));
+    }
+
+    #[test]
     fn an_auth_method_of_an_unknown_type_is_shown_as_such() {
         let info = connected(&json!({"protocolVersion": 1, "authMethods": [
             {"id": "a", "name": "A"},
             {"id": "b", "name": "B", "type": "terminal", "args": ["login"], "env": {"X": "1"}, "command": "/bin/evil"},
             {"id": "c", "name": "C", "type": "terminal", "env": [{"name": "Y", "value": "2"}]},
             {"id": "d", "type": "terminal", "args": "login"},
-            {"id": "e", "name": "E", "type": "env_var"},
+            {"id": "e", "name": "E", "type": "env_var", "command": "/bin/evil"},
             {"name": "no id"},
         ]}))
         .unwrap();

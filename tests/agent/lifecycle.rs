@@ -48,7 +48,7 @@ fn initialize_says_who_we_are_and_what_we_can() {
             "session": {"compaction": {}, "configOptions": {"boolean": {}}, "notices": {}},
             "auth": {"terminal": true},
             "elicitation": {"form": {}, "url": {}},
-            "_meta": {"terminal_output": true},
+            "_meta": {"terminal_output": true, "terminal-auth": true},
         })
     );
 }

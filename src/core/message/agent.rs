@@ -26,6 +26,16 @@ pub struct Exit {
     pub signal: Option<String>,
 }
 
+impl AuthMethod {
+    /// The command that the agent names, as one would type it.
+    pub fn command_line(&self) -> Option<String> {
+        let AuthKind::Command { command, args, .. } = &self.kind else { return None };
+        let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
+        let words = std::iter::once(program).chain(args.iter().map(String::as_str));
+        Some(words.collect::<Vec<_>>().join(" "))
+    }
+}
+
 impl Exit {
     /// The code as one looks it up: those of Windows that stand for an error, such as 0xC0000005, are known
     /// by their hexadecimal form. Others are never as large.
@@ -115,6 +125,9 @@ pub enum AuthKind {
     Agent,
     /// The agent's own program, run in a terminal with these added.
     Terminal { args: Vec<String>, env: Vec<(String, String)> },
+    /// A command that the agent names, run in a terminal: how it was done before the protocol had a
+    /// word for it.
+    Command { command: String, args: Vec<String>, env: Vec<(String, String)> },
     /// A type that this client does not know; shown, never called.
     Unsupported(String),
 }

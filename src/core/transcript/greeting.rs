@@ -40,9 +40,13 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             }
             for method in methods {
                 let how = match &method.kind {
-                    AuthKind::Agent => "",
-                    AuthKind::Terminal { .. } => " (in a terminal)",
-                    AuthKind::Unsupported(_) => " (this client cannot do it)",
+                    AuthKind::Agent => String::new(),
+                    AuthKind::Terminal { .. } => " (in a terminal)".to_owned(),
+                    AuthKind::Command { .. } => {
+                        let line = method.command_line().unwrap_or_default();
+                        format!(" (in a terminal: {})", one_line(&line))
+                    }
+                    AuthKind::Unsupported(_) => " (this client cannot do it)".to_owned(),
                 };
                 let description = method
                     .description

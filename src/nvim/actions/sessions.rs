@@ -263,26 +263,37 @@ impl App {
         }
         let items = methods
             .iter()
-            .map(|method| match &method.description {
-                Some(description) => format!("{}: {description}", method.name),
-                None => method.name.clone(),
+            .map(|method| match (&method.description, method.command_line()) {
+                (_, Some(line)) => format!("{}: runs {line} in a terminal", method.name),
+                (Some(description), None) => format!("{}: {description}", method.name),
+                (None, None) => method.name.clone(),
             })
             .collect();
         self.offer("Log in", "acp_login", items, move |app, index| app.log_in_by(key, methods[index].clone()))
     }
 
-    /// A method of type agent is a request; one of type terminal is the agent's own program, run where
-    /// the user can answer it, and then the agent anew.
+    /// A method of type agent is a request; one of type terminal is the agent's own program, or a command
+    /// that it names, run where the user can answer it, and then the agent anew.
     fn log_in_by(&mut self, key: SessionKey, method: AuthMethod) -> Result<()> {
         let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
-        let (args, env) = match method.kind {
+        let Some(launch) = self.launch_of(key).cloned() else { return fail("the agent was never started") };
+        let (mut command, args, env) = match method.kind {
             AuthKind::Agent => return self.send(Command::Login { agent, method: method.id }),
-            AuthKind::Terminal { args, env } => (args, env),
+            AuthKind::Terminal { args, env } => {
+                let own = std::iter::once(launch.command).chain(launch.args);
+                (own.collect::<Vec<_>>(), args, env)
+            }
+            AuthKind::Command { command, args, env } => match self.editor.program(&command) {
+                Some(path) => (vec![path.to_string_lossy().into_owned()], args, env),
+                None => {
+                    let how = crate::config::preset(&launch.name).map(|preset| preset.how_to_install());
+                    let how =
+                        how.unwrap_or_else(|| "install it, or log in with the agent's own program".into());
+                    return fail(format!("couldn't start the login: no such program {command:?}: {how}"));
+                }
+            },
             AuthKind::Unsupported(kind) => return fail(format!("this client cannot log in by {kind:?}")),
         };
-        let Some(launch) = self.launch_of(key).cloned() else { return fail("the agent was never started") };
-        let mut command = vec![launch.command];
-        command.extend(launch.args);
         command.extend(args);
         let env: Vec<(String, String)> = launch.env.into_iter().chain(env).collect();
         let cwd = launch.cwd;
