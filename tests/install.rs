@@ -379,6 +379,33 @@ fn an_installation_that_runs_is_joined_and_not_begun_twice() {
 }
 
 #[test]
+fn the_help_is_found_however_the_plugin_was_installed() {
+    // Put into a folder of packages by hand, and nothing else.
+    let world = World::new();
+    let clone = world.clone("site/pack/any/start/acp.nvim");
+    let mut nvim = world.editor();
+    nvim.command(&format!("set runtimepath^={}", clone.display()));
+    nvim.command("runtime plugin/acp.lua");
+    nvim.wait_until(|nvim| nvim.try_lua("vim.cmd('help acp-library')", []).is_ok(), "the help");
+    assert!(clone.join("doc/tags").exists());
+
+    // Where the folder can't be written. For root every folder can be, so Neovim is told that this one can't.
+    let clone = world.clone("read-only");
+    let mut nvim = world.editor();
+    nvim.exec_lua(
+        "local access, clone = vim.uv.fs_access, ...
+         vim.uv.fs_access = function(path, mode)
+           return not (mode == 'W' and vim.startswith(path, clone)) and access(path, mode)
+         end",
+        [clone.display().to_string().into()],
+    );
+    nvim.command(&format!("set runtimepath^={}", clone.display()));
+    nvim.command("runtime plugin/acp.lua");
+    nvim.wait_until(|nvim| nvim.try_lua("vim.cmd('help acp-library')", []).is_ok(), "the help");
+    assert!(!clone.join("doc/tags").exists());
+}
+
+#[test]
 fn the_recipe_for_mini_deps_installs_the_plugin() {
     let world = World::new();
     let mut nvim = world.editor();
