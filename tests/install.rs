@@ -20,7 +20,7 @@ use world::{World, archive_name, ask_the_demo_agent, block, run, tag, wait_for_f
 /// Installs as lazy.nvim does, by the configuration that the help gives, and waits for the end. Says what was said.
 #[track_caller]
 fn lazy_installs(nvim: &mut Nvim) -> Result<String, String> {
-    let spec = block("doc/acp.txt", "{ \"owner/acp.nvim\", cmd");
+    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
     nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
     nvim.wait_until(
         |nvim| nvim.exec_lua("return require('lazy').installing == 0", []) == true.into(),
@@ -168,7 +168,7 @@ fn a_plugin_manager_that_gives_up_ends_what_the_build_has_started() {
         &format!("sleep 1000 & sleep 1000 & > {}; wait", path_of(&world, "started")),
     );
     let mut nvim = world.editor();
-    let spec = block("doc/acp.txt", "{ \"owner/acp.nvim\", cmd");
+    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
     nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
     wait_for(|| world.home.file("started").exists(), "cargo to start");
     nvim.exec_lua("require('lazy').aborted = true", []);
@@ -188,7 +188,7 @@ fn neovim_killed_while_it_builds_leaves_no_compiler_behind() {
         &format!("sleep 1000 & sleep 1000 & > {}; wait", path_of(&world, "started")),
     );
     let mut nvim = world.editor();
-    let spec = block("doc/acp.txt", "{ \"owner/acp.nvim\", cmd");
+    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
     nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
     wait_for(|| world.home.file("started").exists(), "cargo to start");
     assert!(sleeps(&nvim));
@@ -403,6 +403,18 @@ fn the_help_is_found_however_the_plugin_was_installed() {
     nvim.command("runtime plugin/acp.lua");
     nvim.wait_until(|nvim| nvim.try_lua("vim.cmd('help acp-library')", []).is_ok(), "the help");
     assert!(!clone.join("doc/tags").exists());
+}
+
+#[test]
+fn the_recipes_of_readme_and_help_are_the_same_and_their_options_are_right() {
+    let trimmed = |file: &str| block(file, "{ \"owner/acp.nvim\", cmd").trim().to_owned();
+    assert_eq!(trimmed("README.md"), trimmed("doc/acp.txt"));
+    let mut nvim = Nvim::start(support::Options::default());
+    nvim.listen();
+    nvim.exec_lua(&format!("local {} require('acp').setup(opts)", block("README.md", "opts = {\n").trim()), []);
+    nvim.command("AcpChat demo");
+    nvim.wait_for_screen("Ask for a change, or about the code");
+    assert_eq!(said(&mut nvim), "");
 }
 
 #[test]
