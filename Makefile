@@ -24,10 +24,11 @@ lint: ## check the format and the lints of Rust and Lua
 	scripts/lint-lua
 	cargo clippy --locked --all-targets -- -D warnings
 
-bench: ## measure speed beside plain Lua, and print a table; SCENARIOS="burst paced" takes some
-	cargo build --release --locked
-	cargo bench --locked --bench chat -- $(SCENARIOS)
-	cargo bench --locked --bench decode
+PROFILE ?= dist
+
+bench: ## measure speed beside plain Lua; SCENARIOS="burst paced" takes some, PROFILE=release another build
+	cargo bench --locked --profile $(PROFILE) --bench chat -- $(SCENARIOS)
+	cargo bench --locked --profile $(PROFILE) --bench decode
 
 test-versions: ## run the editor's tests on each Neovim that is supported
 	scripts/test-versions

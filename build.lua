@@ -24,18 +24,15 @@ end
 local running = require("acp.install.running")
 local tell = require("acp.tell")
 
---- Help is there however the plugin was installed.
-local function helptags()
-  pcall(vim.cmd.helptags, { root .. "/doc", mods = { silent = true, emsg_silent = true } })
-end
-
 ---@param installed acp.Installed
 local function told(installed)
   local text = "library from " .. installed.from
   return installed.note and text .. ": " .. installed.note or text
 end
 
-helptags()
+-- A folder that can't be written is seen to when the plugin is loaded.
+pcall(vim.cmd.helptags, vim.fn.fnameescape(root .. "/doc"))
+
 local task = require("acp.install.task")
 if task.is_inside() then
   return task.say(told(running.wait(root)))

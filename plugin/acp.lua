@@ -1,4 +1,4 @@
--- Defines :AcpChat and :Acp. Nothing else happens before one of them is used.
+-- Defines :AcpChat and :Acp, and sees to the help's tags. Nothing else happens before one of them is used.
 
 if vim.g.loaded_acp then
   return
@@ -47,6 +47,15 @@ end, {
     return require("acp.commands").complete(lead, line, position)
   end,
 })
+
+-- `:help acp`, however the plugin was installed. Two looks at files if all is well.
+local root = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h:h")
+if vim.fn.getftime(root .. "/doc/tags") < vim.fn.getftime(root .. "/doc/acp.txt") then
+  vim.schedule(function()
+    -- Help that can't be had is no reason to disturb a start.
+    pcall(require("acp.helptags").make, root)
+  end)
+end
 
 -- What a saved session brings back of chats.
 local group = vim.api.nvim_create_augroup("acp_session", {})

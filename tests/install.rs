@@ -20,7 +20,7 @@ use world::{World, archive_name, ask_the_demo_agent, block, run, tag, wait_for_f
 /// Installs as lazy.nvim does, by the configuration that the help gives, and waits for the end. Says what was said.
 #[track_caller]
 fn lazy_installs(nvim: &mut Nvim) -> Result<String, String> {
-    let spec = block("doc/acp.txt", "{ \"owner/acp.nvim\", cmd");
+    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
     nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
     nvim.wait_until(
         |nvim| nvim.exec_lua("return require('lazy').installing == 0", []) == true.into(),
@@ -168,7 +168,7 @@ fn a_plugin_manager_that_gives_up_ends_what_the_build_has_started() {
         &format!("sleep 1000 & sleep 1000 & > {}; wait", path_of(&world, "started")),
     );
     let mut nvim = world.editor();
-    let spec = block("doc/acp.txt", "{ \"owner/acp.nvim\", cmd");
+    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
     nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
     wait_for(|| world.home.file("started").exists(), "cargo to start");
     nvim.exec_lua("require('lazy').aborted = true", []);
@@ -188,7 +188,7 @@ fn neovim_killed_while_it_builds_leaves_no_compiler_behind() {
         &format!("sleep 1000 & sleep 1000 & > {}; wait", path_of(&world, "started")),
     );
     let mut nvim = world.editor();
-    let spec = block("doc/acp.txt", "{ \"owner/acp.nvim\", cmd");
+    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
     nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
     wait_for(|| world.home.file("started").exists(), "cargo to start");
     assert!(sleeps(&nvim));
@@ -376,6 +376,45 @@ fn an_installation_that_runs_is_joined_and_not_begun_twice() {
     nvim.wait_for_screen("Building the library");
     world.home.write("go", "");
     nvim.wait_for_screen("r try again");
+}
+
+#[test]
+fn the_help_is_found_however_the_plugin_was_installed() {
+    // Put into a folder of packages by hand, and nothing else.
+    let world = World::new();
+    let clone = world.clone("site/pack/any/start/acp.nvim");
+    let mut nvim = world.editor();
+    nvim.command(&format!("set runtimepath^={}", clone.display()));
+    nvim.command("runtime plugin/acp.lua");
+    nvim.wait_until(|nvim| nvim.try_lua("vim.cmd('help acp-library')", []).is_ok(), "the help");
+    assert!(clone.join("doc/tags").exists());
+
+    // Where the folder can't be written. For root every folder can be, so Neovim is told that this one can't.
+    let clone = world.clone("read-only");
+    let mut nvim = world.editor();
+    nvim.exec_lua(
+        "local access, clone = vim.uv.fs_access, ...
+         vim.uv.fs_access = function(path, mode)
+           return not (mode == 'W' and vim.startswith(path, clone)) and access(path, mode)
+         end",
+        [clone.display().to_string().into()],
+    );
+    nvim.command(&format!("set runtimepath^={}", clone.display()));
+    nvim.command("runtime plugin/acp.lua");
+    nvim.wait_until(|nvim| nvim.try_lua("vim.cmd('help acp-library')", []).is_ok(), "the help");
+    assert!(!clone.join("doc/tags").exists());
+}
+
+#[test]
+fn the_recipes_of_readme_and_help_are_the_same_and_their_options_are_right() {
+    let trimmed = |file: &str| block(file, "{ \"owner/acp.nvim\", cmd").trim().to_owned();
+    assert_eq!(trimmed("README.md"), trimmed("doc/acp.txt"));
+    let mut nvim = Nvim::start(support::Options::default());
+    nvim.listen();
+    nvim.exec_lua(&format!("local {} require('acp').setup(opts)", block("README.md", "opts = {\n").trim()), []);
+    nvim.command("AcpChat demo");
+    nvim.wait_for_screen("Ask for a change, or about the code");
+    assert_eq!(said(&mut nvim), "");
 }
 
 #[test]

@@ -4,16 +4,29 @@ local M = {}
 
 local health = vim.health
 
----@param program string
----@return string? version what `program --version` says first
-local function version_of(program)
-  local ok, result = pcall(function()
+--- Asks programs for their versions, all at once: some take a second to start. An agent that takes no --version gets no
+--- input either, so it ends.
+---@param programs string[]
+---@return table<string, string> versions what each says first
+local function versions_of(programs)
+  local asked = {}
+  for _, program in ipairs(programs) do
     -- By its full path: on Windows `npx` is `npx.cmd`, which is not found otherwise.
-    return vim.system({ vim.fn.exepath(program), "--version" }, { text = true }):wait(5000)
-  end)
-  if ok and result.code == 0 then
-    return vim.trim(vim.split(result.stdout or "", "\n")[1])
+    local path = vim.fn.exepath(program)
+    local ok, process = pcall(vim.system, { path, "--version" }, { text = true, stdin = false })
+    if path ~= "" and ok then
+      asked[program] = process
+    end
   end
+  local versions = {}
+  for program, process in pairs(asked) do
+    local result = process:wait(5000)
+    local said = vim.trim(vim.split(result.stdout or "", "\n")[1])
+    if result.code == 0 and said ~= "" and #said < 100 then
+      versions[program] = said
+    end
+  end
+  return versions
 end
 
 local function check_neovim()
@@ -29,6 +42,23 @@ local function check_neovim()
   end
 end
 
+---@param library acp.Native
+---@param place acp.Place
+local function describe_library(library, place)
+  local built = require("acp.install.place").built(place.lib)
+  local optimized = { dist = "optimized", release = "built quickly, so not fully optimized" }
+  local lines = {
+    ("%s, %s"):format(library.version, optimized[library.profile] or ("profile " .. library.profile)),
+    place.lib,
+    built and "from " .. built.from or nil,
+  }
+  lines[#lines + 1] = "of sources " .. library.fingerprint:sub(1, 16)
+  health.ok(table.concat(lines, "\n"))
+  if library.profile == "debug" then
+    health.warn("this is a debug build: it is several times slower", { "Run `:Acp build`." })
+  end
+end
+
 ---@return acp.Native? library
 ---@return string? problem what keeps it from working with these options
 local function check_library()
@@ -36,27 +66,24 @@ local function check_library()
   local loader = require("acp.native")
   local library, problem = require("acp").probe()
   if not library then
-    local advice = { ("Run `cargo build --release` in %s."):format(loader.root()) }
-    advice[#advice + 1] = 'With lazy.nvim: `build = "cargo build --release"`, then `:Lazy build`.'
-    health.error(problem or "the library does not load", advice)
+    health.error(problem or "the library does not load", {
+      "Run `:Acp build`: it downloads the library, or builds it if you have Rust.",
+    })
     health.info("looked for:\n" .. table.concat(loader.candidates(), "\n"))
     return nil, nil
   end
   local _, place = loader.load()
-  health.ok(("%s, %s build\n%s"):format(library.version, library.profile, place.lib))
-  if library.profile == "debug" then
-    health.warn("this is a debug build: it is several times slower", { "Run `cargo build --release`." })
-  end
-  local outdated = loader.outdated()
+  describe_library(library, place)
+  local outdated = loader.outdated(require("acp.install.fingerprint").of(loader.root()))
   if outdated then
     health.warn(outdated)
   elseif loader.rebuilt() then
-    health.warn("the library was built again since it was loaded", { "Restart Neovim." })
+    health.warn("there is a newer library than the one that is loaded", { "Restart Neovim." })
   end
   if place.demo then
     health.ok("demo agent: " .. place.demo)
   else
-    health.info("the demo agent is not beside the library; `cargo build --release` builds it")
+    health.info("the demo agent is not beside the library; `:Acp build!` gets it")
   end
   return library, problem
 end
@@ -74,11 +101,13 @@ local function check_options(problem)
 end
 
 ---@param choice acp.AgentChoice
-local function check_agent(choice)
+---@param version? string
+local function check_agent(choice, version)
   local name = ("%s (%s)"):format(choice.title, choice.name)
+  local detail = choice.detail .. (version and "\nversion: " .. version or "")
   local login = choice.login and "\nlogin: " .. choice.login or ""
   if choice.found then
-    health.ok(("%s: %s%s"):format(name, choice.detail, login))
+    health.ok(("%s: %s%s"):format(name, detail, login))
   elseif choice.configured then
     health.error(("%s: %s"):format(name, choice.detail))
   elseif choice.install then
@@ -89,6 +118,17 @@ end
 
 -- What the disk has to be asked for is there after this long, or never.
 local PATIENCE = 2000
+
+--- The program that a choice starts; not those that would fetch the agent only to say its version.
+---@param choice acp.AgentChoice
+---@return string?
+local function program_of(choice)
+  local program = choice.found and choice.detail:match("^(%S+)")
+  local name = program and vim.fs.basename(program):gsub("%.cmd$", "")
+  if program and not vim.list_contains({ "npx", "uvx", "docker", "ssh" }, name) then
+    return program
+  end
+end
 
 local function check_agents()
   health.start("acp: agents")
@@ -102,9 +142,15 @@ local function check_agents()
   vim.wait(PATIENCE, function()
     return certain ~= nil
   end, 10)
+  choices = certain or choices or {}
+  local programs = {}
+  for _, choice in ipairs(choices) do
+    programs[#programs + 1] = program_of(choice)
+  end
+  local versions = versions_of(programs)
   local found, others = 0, 0
-  for _, choice in ipairs(certain or choices or {}) do
-    found = found + (check_agent(choice) and 1 or 0)
+  for _, choice in ipairs(choices) do
+    found = found + (check_agent(choice, versions[program_of(choice)]) and 1 or 0)
     others = others + ((choice.found or choice.configured or choice.install) and 0 or 1)
   end
   if others > 0 then
@@ -117,18 +163,22 @@ end
 
 local function check_programs()
   health.start("acp: other programs")
-  for program, need in
-    vim.spairs({
-      node = "agents that are npm packages need Node.js",
-      npx = "agents that are npm packages need Node.js",
-      uvx = "agents that are Python packages need uv",
-    })
-  do
-    local version = vim.fn.executable(program) == 1 and version_of(program)
-    if version then
-      health.ok(("%s %s"):format(program, version))
+  local programs = { "node", "npx", "uvx", "curl", "tar", "cargo" }
+  local versions = versions_of(programs)
+  local needed = {
+    node = "agents that are npm packages need Node.js",
+    npx = "agents that are npm packages need Node.js",
+    uvx = "agents that are Python packages need uv",
+    curl = "the library and agents are downloaded with curl or wget",
+    tar = "what is downloaded is unpacked with tar",
+    cargo = "the library is built with it where none is published",
+  }
+  for _, program in ipairs(programs) do
+    if versions[program] then
+      local said = versions[program]
+      health.ok(vim.startswith(said, program) and said or ("%s %s"):format(program, said))
     else
-      health.info(("%s is not found: %s"):format(program, need))
+      health.info(("%s is not found: %s"):format(program, needed[program]))
     end
   end
 end
@@ -182,6 +232,11 @@ function M.check()
   end
   check_programs()
   check_parsers()
+  local system = require("acp.health.system")
+  system.clipboard()
+  system.terminal()
+  system.plugin_manager()
+  system.leftovers(require("acp.native").root())
   if usable then
     check_processes()
   end

@@ -17,7 +17,7 @@ local loader = {
   end,
   load = function()
     if not library then
-      error("the library is not built: run `cargo build --release` in /plugin", 0)
+      error("the plugin's library is not here yet: run :Acp build", 0)
     end
     return library, place
   end,
@@ -44,8 +44,8 @@ end
 
 local report = check()
 holds("without a library", report, {
-  "ERROR the library is not built",
-  'build = "cargo build --release"',
+  "ERROR the plugin's library is not here yet",
+  "`:Acp build`",
   "/plugin/target/debug/libacp_nvim.so",
   "OK Neovim",
 })
@@ -87,7 +87,8 @@ library.answers.status = {
 }
 report = check()
 holds("with a library", report, {
-  "OK 0.1.0, release build",
+  "OK 0.1.0, built quickly, so not fully optimized",
+  "of sources ffffffffffffffff",
   "OK no mistakes",
   'ERROR Mine (mine): no such program "mine"',
   "OK Claude (claude): npx -y x\n  login: type /login",
@@ -125,5 +126,40 @@ holds(
   check(),
   { "ERROR couldn't list the agents: there is no action" }
 )
+
+-- What is around the plugin.
+local folder = vim.fs.normalize(assert(vim.uv.fs_realpath(vim.fn.tempname():match("(.*)/"))) .. "/plugin")
+loader.root = function()
+  return folder
+end
+vim.fn.mkdir(folder .. "/lib/new-999999-abcdef", "p")
+package.loaded["lazy.core.config"] = {
+  options = { git = { timeout = 120 } },
+  plugins = { ["acp.nvim"] = { build = "cargo build --release" } },
+}
+local agent = folder .. "/some-agent"
+vim.fn.writefile({ "#!/bin/sh", "echo agent 1.2.3" }, agent)
+vim.uv.fs_chmod(agent, 493)
+library = support.library()
+library.profile = "dist"
+library.answers.list_agents = {
+  { name = "some", title = "Some", detail = agent .. " --acp", found = true, configured = true },
+  { name = "npm", title = "Npm", detail = "/usr/bin/npx -y some-agent", found = true, configured = false },
+}
+report = check()
+holds("it", report, {
+  "OK 0.1.0, optimized",
+  "version: agent 1.2.3",
+  "ended after 120 seconds",
+  "lazy.nvim runs the plugin's build.lua by itself",
+  "new-999999-abcdef is what an installation left that was killed",
+  "acp: terminal",
+  "acp: clipboard",
+})
+package.loaded["lazy.core.config"].plugins["acp.nvim"].build = nil
+vim.fn.delete(folder .. "/lib", "rf")
+report = check()
+holds("it", report, { "OK it runs build.lua" })
+eq("what was removed is not told of", report:find("new-999999", 1, true), nil)
 
 support.done()

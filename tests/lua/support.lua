@@ -56,7 +56,14 @@ end
 --- A library that remembers what it was asked. `library.raises[name]` makes that function fail.
 function M.library()
   local calls = {}
-  local library = { version = "0.1.0", profile = "release", raises = {}, calls = calls, answers = {} }
+  local library = {
+    version = "0.1.0",
+    profile = "release",
+    fingerprint = ("f"):rep(64),
+    raises = {},
+    calls = calls,
+    answers = {},
+  }
   local function asked(name, ...)
     calls[#calls + 1] = { name, ... }
     if library.raises[name] then
