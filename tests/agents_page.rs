@@ -18,8 +18,22 @@ use support::project::TempProject;
 use support::{Nvim, Options, demo_agent};
 
 /// What the plugin and its programs need of a system.
-const TOOLS: &[&str] =
-    &["sh", "cat", "kill", "curl", "tar", "gzip", "unzip", "sha256sum", "rm", "git", "env", "bzip2"];
+const TOOLS: &[&str] = &[
+    "sh",
+    "cat",
+    "kill",
+    "curl",
+    "tar",
+    "gzip",
+    "unzip",
+    "sha256sum",
+    "rm",
+    "git",
+    "env",
+    "bzip2",
+    "dirname",
+    "readlink",
+];
 
 /// A machine on which nothing is installed, but what is named.
 struct Machine {
@@ -219,6 +233,7 @@ fn leave(mut nvim: Nvim) {
 fn the_page_lists_all_agents_ready_ones_first() {
     let machine = Machine::new(&["npx", "opencode"]);
     let mut nvim = machine.nvim();
+    nvim.command("set statusline=%f");
     nvim.command("Acp agents");
     nvim.wait_for_screen("Agents: ");
     nvim.assert_screen("agents_80x24");
@@ -339,6 +354,23 @@ fn the_picker_offers_what_is_ready_and_leads_to_the_page() {
     Demo — a tour of the plugin without an account
     Other agents … — the list with all that are known (:Acp agents)
     "#);
+    leave(nvim);
+}
+
+#[test]
+fn lua_gets_the_list_with_what_was_approved() {
+    let machine = Machine::new(&["npx"]);
+    let mut nvim = machine.nvim();
+    answer(&mut nvim, &["Yes"]);
+    nvim.command("AcpChat cline");
+    wait_for_chat(&mut nvim);
+    leave(nvim);
+    let mut nvim = machine.nvim();
+    nvim.exec_lua("require('acp').agents(function(list) _G.list = list end)", []);
+    nvim.wait_until(|nvim| nvim.exec_lua("return _G.list ~= nil", []) == true.into(), "the list");
+    let cline = "local cline = vim.iter(_G.list):find(function(agent) return agent.name == 'cline' end)
+        return ('%s %s %s %s %s'):format(cline.state, cline.status, cline.runs_by, cline.version, cline.found)";
+    assert_eq!(lua(&mut nvim, cline), "ready approved npx 3.0.65 true");
     leave(nvim);
 }
 

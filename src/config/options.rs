@@ -500,7 +500,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         takes: "string",
         default: "nil",
         about: "The agent that |:AcpChat| starts when it is given none. Without it you are asked, unless \
-                only one is there.",
+                only one, beside the demo, is ready.",
     },
     OptionSpec {
         key: "registry.url",

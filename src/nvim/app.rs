@@ -4,6 +4,7 @@
 //! is being changed, but kept as an effect and run right after.
 
 pub mod agents;
+pub mod agents_list;
 mod changed;
 pub mod checkpoints;
 mod chips;
