@@ -222,7 +222,7 @@ fn wait_for_chat(nvim: &mut Nvim) {
     nvim.wait_until(|nvim| lua(nvim, state) == "idle", "the chat to be open");
 }
 
-/// Ends Neovim, and sees to it that nothing of it is left.
+/// Ends Neovim, and sees to it that nothing was kept.
 #[track_caller]
 fn leave(mut nvim: Nvim) {
     assert!(nvim.quit().success());
@@ -352,7 +352,7 @@ fn the_picker_offers_what_is_ready_and_leads_to_the_page() {
     OpenCode — opencode acp
     Kilo Code — npx -y @kilocode/cli@7.8.1 acp
     Demo — a tour of the plugin without an account
-    Other agents … — the list with all that are known (:Acp agents)
+    Other agents … — list all known agents (:Acp agents)
     "#);
     leave(nvim);
 }
@@ -484,7 +484,7 @@ fn the_registry_is_fetched_when_it_is_asked_for_and_a_broken_one_changes_nothing
     let mut nvim = machine.nvim_of(100, 30);
     set_registry(&mut nvim, &server.url());
     nvim.command("Acp agents");
-    wait_for_page(&mut nvim, "the list of 2026-11-22 that came with the plugin");
+    wait_for_page(&mut nvim, "bundled list of 2026-11-22");
     assert!(server.asked().is_empty(), "nothing is fetched before");
 
     nvim.input("R");
@@ -495,7 +495,7 @@ fn the_registry_is_fetched_when_it_is_asked_for_and_a_broken_one_changes_nothing
     broken["distribution"] = json!({ "npx": 5 });
     server.answer(REGISTRY, Answer::Text(index(json!([npx_agent("hello", "1.0.0"), broken]))));
     nvim.input("R");
-    wait_for_page(&mut nvim, "the registry of 2");
+    wait_for_page(&mut nvim, "registry fetched 2");
     wait_for_page(&mut nvim, "not approved · HELLO");
     wait_for_page(&mut nvim, "agent \"broken\": invalid type");
     assert!(!page(&mut nvim).contains("couldn't fetch"));
@@ -545,7 +545,7 @@ fn without_a_network_the_page_says_what_to_do() {
     let mut nvim = machine.nvim_of(100, 30);
     set_registry(&mut nvim, &format!("http://127.0.0.1:{port}"));
     nvim.command("Acp agents!");
-    wait_for_page(&mut nvim, "the server refused the connection; the list");
+    wait_for_page(&mut nvim, "the server refused the connection; showing");
     wait_for_page(&mut nvim, "R tries again");
     leave(nvim);
 }
@@ -644,7 +644,7 @@ fn a_zip_file_and_a_bare_program_are_downloaded_too() {
         answer(&mut nvim, &["Yes"]);
         nvim.command("AcpChat fetched");
         wait_for_chat(&mut nvim);
-        assert!(asked(&mut nvim).contains("NO checksum is published"), "{name}");
+        assert!(asked(&mut nvim).contains("NO checksum published"), "{name}");
         leave(nvim);
     }
     assert_eq!(first.called(), "download --from-download\ndownload --from-download\n");
@@ -703,9 +703,9 @@ fn a_download_shows_how_far_it_is_and_can_be_stopped() {
     nvim.wait_until(|_| !server.asked().is_empty(), "the server to be asked");
     assert!(machine.downloaded().iter().any(|name| name.starts_with(".tmp-")));
     nvim.command("AcpChat fetched");
-    wait_for_said(&mut nvim, "fetched is on its way already");
+    wait_for_said(&mut nvim, "fetched is already being downloaded");
     nvim.input("<C-c>");
-    wait_for_said(&mut nvim, "the download of fetched was stopped; nothing of it is left");
+    wait_for_said(&mut nvim, "the download of fetched was stopped; nothing was kept");
     assert_eq!(machine.downloaded(), [""; 0]);
     // Approved it is still: the next time it is only fetched.
     wait_for_page(&mut nvim, "to download · Fetched");
@@ -730,7 +730,7 @@ fn a_neovim_that_leaves_in_the_midst_of_a_download_leaves_nothing() {
 }
 
 #[test]
-fn whoever_went_on_with_something_else_is_told_that_the_download_is_there() {
+fn a_finished_download_does_not_steal_the_focus() {
     let first = Machine::new(&[]);
     let tar = archive(&first, TAR);
     let (machine, server) = serving(ARCHIVE, "dir/agent", b"", None);
@@ -745,7 +745,7 @@ fn whoever_went_on_with_something_else_is_told_that_the_download_is_there() {
     nvim.command("wincmd p");
     nvim.input("ihello");
     fs::write(&pipe, tar).expect("a pipe");
-    wait_for_said(&mut nvim, "fetched is there: :AcpChat fetched starts it");
+    wait_for_said(&mut nvim, "fetched is downloaded; :AcpChat fetched starts it");
     assert_eq!(nvim.mode().name, "i");
     assert_eq!(lua(&mut nvim, "return vim.api.nvim_get_current_line()"), "hello");
     leave(nvim);

@@ -900,7 +900,7 @@ fn killing_neovim_leaves_no_process_behind() {
 // Choices.
 
 #[test]
-fn without_an_agent_the_user_is_asked_among_those_found_the_demo_last() {
+fn without_an_agent_the_user_is_asked_among_those_found_the_demo_and_all_others_last() {
     let mut nvim = Nvim::start(Options::default());
     pick(&mut nvim, 0);
     nvim.exec_lua(
@@ -908,12 +908,12 @@ fn without_an_agent_the_user_is_asked_among_those_found_the_demo_last() {
         [],
     );
     nvim.command("AcpChat");
-    let count = nvim.exec_lua("return #_G.seen[1].items", []).as_u64().expect("a number");
-    let first = nvim.exec_lua("return _G.seen[1].items[1]", []);
-    let last = nvim.exec_lua("return _G.seen[1].items[#_G.seen[1].items]", []);
-    assert!(count >= 3);
-    assert!(first.as_str().expect("a text").starts_with("mine"), "{first}");
-    assert!(last.as_str().expect("a text").to_lowercase().contains("demo"), "{last}");
+    nvim.wait_until(|nvim| nvim.exec_lua("return #_G.seen", []) == 1.into(), "the picker");
+    let items = nvim.exec_lua("return table.concat(_G.seen[1].items, '\\n')", []);
+    let items: Vec<&str> = items.as_str().expect("a text").lines().collect();
+    let [first, second, .., demo, others] = &items[..] else { panic!("{items:?}") };
+    assert!(first.starts_with("mine") && second.starts_with("other"), "{items:?}");
+    assert!(demo.starts_with("Demo") && others.starts_with("Other agents"), "{items:?}");
 }
 
 #[test]

@@ -167,6 +167,11 @@ impl Config {
         })
     }
 
+    /// Whether the user has given the agent a command.
+    pub fn has_command(&self, name: &str) -> bool {
+        self.agents.get(name).is_some_and(|options| options.command.is_some())
+    }
+
     /// How an agent is started by a plan that the user has approved just now.
     pub fn launch_of(
         &self,

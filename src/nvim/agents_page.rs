@@ -19,7 +19,7 @@ pub struct View<'a> {
     pub downloading: &'a BTreeMap<String, String>,
     /// What went wrong with an agent, by name.
     pub failed: &'a BTreeMap<String, String>,
-    /// Where the list is from: "the list of 2026-11-22 that came with the plugin".
+    /// Where the list is from: "bundled list of 2026-11-22".
     pub origin: &'a str,
     /// What goes on with the registry, or went wrong.
     pub notes: &'a [(String, &'static str)],
@@ -49,15 +49,15 @@ const LABEL: usize = NAME - 2;
 
 const SECTIONS: &[(State, &str)] = &[
     (State::Ready, "Ready"),
-    (State::Unapproved, "To approve: you see the command, and are asked once"),
-    (State::Missing, "Something is missing for these"),
+    (State::Unapproved, "Needs your approval: the command is shown, and you are asked once"),
+    (State::Missing, "Needs something installed first"),
     (State::OtherSystem, "Not published for this system"),
 ];
 
 pub fn page(view: &View<'_>) -> Page {
     let mut page = Page::default();
     let ready = view.choices.iter().filter(|choice| choice.state == State::Ready).count();
-    let head = format!("Agents: {ready} of {} are ready \u{b7} {}", view.choices.len(), view.origin);
+    let head = format!("Agents: {ready} of {} ready \u{b7} {}", view.choices.len(), view.origin);
     page.add(cut_end(&head, view.width.max(20)), None, "AcpWinbar");
     page.add(hints(view.keys, view.width), None, "AcpMeta");
     for (note, group) in view.notes {
@@ -203,13 +203,13 @@ fn details(choice: &Choice, view: &View<'_>) -> Vec<(&'static str, String)> {
             let words = std::iter::once(&launch.command).chain(&launch.args);
             all.push(("runs", words.cloned().collect::<Vec<_>>().join(" ")));
             if *source == Source::Approved {
-                all.push(("approved", "by you; this exact command starts without a question".to_owned()));
+                all.push(("approved", "yes; this exact command starts without asking".to_owned()));
             }
         }
         Standing::Undownloaded(plan) => all.extend(plan_details(plan, view.downloads)),
         Standing::Unapproved { plan, changed } => {
             if *changed {
-                all.push(("changed", "you approved another command before".to_owned()));
+                all.push(("changed", "the command differs from the one you approved".to_owned()));
             }
             all.extend(plan_details(plan, view.downloads));
         }
@@ -231,14 +231,13 @@ fn plan_details(plan: &Plan, downloads: &str) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     match &plan.download {
         Some(download) => {
-            all.push(("runs", format!("{}, of what is downloaded", plan.line())));
+            all.push(("runs", format!("{} (from the download)", plan.line())));
             all.push(("downloads", download.url.clone()));
             all.push((
                 "checksum",
                 match &download.sha256 {
                     Some(sum) => format!("SHA-256 {sum}"),
-                    None => "none is published: nobody can tell whether what comes is what it should be"
-                        .to_owned(),
+                    None => "none published, so the download can't be verified".to_owned(),
                 },
             ));
             all.push(("into", format!("{downloads}/{}", download.folder)));
@@ -320,7 +319,7 @@ mod tests {
             open: &open.iter().map(|&name| name.to_owned()).collect(),
             downloading: &BTreeMap::from([("raw".to_owned(), "downloading raw: 35%".to_owned())]),
             failed: &BTreeMap::new(),
-            origin: "the registry of 2026-11-22 10:00",
+            origin: "registry fetched 2026-11-22 10:00",
             notes: &[("couldn't fetch the registry: no network; R tries again".to_owned(), "AcpError")],
             downloads: "~/data",
             keys: &Keys::default(),
@@ -331,7 +330,7 @@ mod tests {
     #[test]
     fn a_narrow_page_has_two_lines_for_each_agent() {
         insta::assert_snapshot!(drawn(72, &["raw"]).lines.join("\n"), @r#"
-        Agents: 1 of 6 are ready · the registry of 2026-11-22 10:00
+        Agents: 1 of 6 ready · registry fetched 2026-11-22 10:00
         <CR> start · <Tab> details · R fetch the registry · g? all keys
         couldn't fetch the registry: no network; R tries again
 
@@ -339,21 +338,20 @@ mod tests {
           opencode        installed · OpenCode · program · MIT
                           Open source agent that works with most model providers
 
-        To approve: you see the command, and are asked once
+        Needs your approval: the command is shown, and you are asked once
           cline           not approved · Cline · npx · 3.0.65 · Apache-2.0
                           Writes code.
           raw             downloading · A [31mraw one · download · 1.0.0
                           Fetched.
                           downloading raw: 35%
-            runs          raw, of what is downloaded
+            runs          raw (from the download)
             downloads     https://example.org/a/very/long/path/to/raw-linux-amd6
                           4
-            checksum      none is published: nobody can tell whether what comes
-                          is what it should be
+            checksum      none published, so the download can't be verified
             into          ~/data/raw/1.0.0-b51c6817
             website       https://example.org/raw
 
-        Something is missing for these
+        Needs something installed first
           kiro            not installed · Kiro · program · proprietary
                           Amazon's agent for the terminal
           snake           needs uv · Snake · uvx · 2.0.0
@@ -368,14 +366,14 @@ mod tests {
     #[test]
     fn a_wide_page_has_one_line_for_each_agent() {
         insta::assert_snapshot!(drawn(130, &["cline", "kiro"]).lines.join("\n"), @r#"
-        Agents: 1 of 6 are ready · the registry of 2026-11-22 10:00
+        Agents: 1 of 6 ready · registry fetched 2026-11-22 10:00
         <CR> start · <Tab> details · R fetch the registry · g? all keys · q close · gx website · x remove
         couldn't fetch the registry: no network; R tries again
 
         Ready
           opencode        installed      program                MIT           Open source agent that works with most model providers
 
-        To approve: you see the command, and are asked once
+        Needs your approval: the command is shown, and you are asked once
           cline           not approved   npx       3.0.65       Apache-2.0    Writes code.
             runs          npx -y cline@3.0.65 --acp
             downloads     npx fetches the package, at the first start
@@ -386,7 +384,7 @@ mod tests {
           raw             downloading    download  1.0.0                      A [31mraw one · Fetched.
                           downloading raw: 35%
 
-        Something is missing for these
+        Needs something installed first
           kiro            not installed  program                proprietary   Amazon's agent for the terminal
             to do         no such program "kiro-cli": install it with `curl -fsSL https://cli.kiro.dev/install | bash`
             install       curl -fsSL https://cli.kiro.dev/install | bash

@@ -10,7 +10,7 @@ use crate::core::registry::Change;
 use crate::nvim::app::App;
 
 /// The last line of the picker.
-const MORE: &str = "Other agents … — the list with all that are known (:Acp agents)";
+const MORE: &str = "Other agents … — list all known agents (:Acp agents)";
 
 impl App {
     pub(super) fn chat(&mut self, args: Args, new: bool) -> Result<()> {
@@ -69,7 +69,7 @@ impl App {
             match &choices[..] {
                 [] => {
                     app.show_agents(None)?;
-                    return fail("no agent is ready on this machine; choose one of this list");
+                    return fail("no agent is ready on this machine; choose one from this list");
                 }
                 [only] if only.name != DEMO => return app.begin(&only.name.clone(), then),
                 _ => {}

@@ -142,6 +142,8 @@ impl App {
             // What is installed or configured needs nothing from the disk.
             Ok(Standing::Ready(launch, source)) if source != Source::Approved => then(self, launch),
             Err(error @ ConfigError::Disabled { .. }) => not_started(name, &error),
+            // The user's own command is all there is.
+            Ok(Standing::Missing(_, error)) if self.config.has_command(name) => not_started(name, &error),
             _ => {
                 let name = name.to_owned();
                 self.read_agents(Change::None, move |app, _| {
@@ -181,7 +183,7 @@ impl App {
         then: WithLaunch,
     ) -> Result<()> {
         if let Some(running) = self.agents.downloading.get(&name) {
-            return fail(format!("{name} is on its way already: {}", running.said));
+            return fail(format!("{name} is already being downloaded: {}", running.said));
         }
         let Some(choice) = self.agent_named(&name) else { return Ok(()) };
         let before = if changed { format!("{name} has changed. ") } else { String::new() };
@@ -190,12 +192,12 @@ impl App {
             Some(download) => {
                 let sum = match &download.sha256 {
                     Some(sum) => format!("SHA-256 {}\u{2026}", &sum[..12]),
-                    None => "NO checksum is published".to_owned(),
+                    None => "NO checksum published".to_owned(),
                 };
                 format!("{before}Download {} ({sum}) and run {}?", download.url, plan.line())
             }
         };
-        let mut items = vec!["Yes, and start it without a question from now on".to_owned(), "No".to_owned()];
+        let mut items = vec!["Yes, and don't ask again for this command".to_owned(), "No".to_owned()];
         let website = choice.website;
         items.extend(website.iter().map(|url| format!("Look at {url} first")));
         // What is asked about is on the screen when the picker opens.
@@ -206,7 +208,7 @@ impl App {
                 app.read_agents(change, move |app, failure| {
                     if let Some(failure) = failure {
                         app.advise(
-                            format!("couldn't {failure}; you are asked again the next time"),
+                            format!("couldn't {failure}; you will be asked again next time"),
                             Level::Warn,
                         );
                     }
@@ -241,7 +243,7 @@ impl App {
     fn download_agent(&mut self, name: String, plan: Plan, cwd: PathBuf, then: WithLaunch) -> Result<()> {
         let Some(download) = plan.download.clone() else { return Ok(()) };
         if let Some(running) = self.agents.downloading.get(&name) {
-            return fail(format!("{name} is on its way already: {}", running.said));
+            return fail(format!("{name} is already being downloaded: {}", running.said));
         }
         let running = Running { said: "downloading \u{2026}".to_owned(), cancel: None };
         self.agents.downloading.insert(name.clone(), running);
@@ -292,10 +294,7 @@ impl App {
     ) -> Result<()> {
         match failure {
             Some(why) if why == CANCELLED => {
-                self.advise(
-                    format!("the download of {name} was stopped; nothing of it is left"),
-                    Level::Info,
-                );
+                self.advise(format!("the download of {name} was stopped; nothing was kept"), Level::Info);
                 self.draw_agents()
             }
             Some(why) => {
@@ -310,8 +309,8 @@ impl App {
                     if here.is_some() && here == app.agents.page.as_ref().map(|page| page.buf) {
                         return app.launch_plan(&name, &plan, cwd, then);
                     }
-                    // Whoever went on with something else is not torn away from it.
-                    app.advise(format!("{name} is there: :AcpChat {name} starts it"), Level::Info);
+                    // Don't pull the user away from what they are doing now.
+                    app.advise(format!("{name} is downloaded; :AcpChat {name} starts it"), Level::Info);
                     Ok(())
                 })
             }
@@ -374,7 +373,7 @@ impl App {
             None => {
                 self.agents.failed.clear();
                 let count = self.all_agents().len();
-                self.advise(format!("the registry was fetched; {count} agents are known now"), Level::Info);
+                self.advise(format!("the registry was fetched; {count} agents are known"), Level::Info);
             }
             Some(why) if why == CANCELLED => {}
             Some(why) => self.agents.unfetched = Some(why),

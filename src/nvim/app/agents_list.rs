@@ -101,10 +101,11 @@ impl App {
         Ok(win)
     }
 
-    /// Takes the page off the screen, unless it is all there is on it.
+    /// Closes the page's windows in this tab page, unless there are no others.
     pub fn hide_agents(&mut self) -> Result<()> {
         let Some(buf) = self.agents.page.as_ref().map(|page| page.buf) else { return Ok(()) };
-        for win in self.editor.wins_of(buf) {
+        let wins = self.editor.tab_wins()?.into_iter();
+        for win in wins.filter(|win| self.editor.win_buf(*win).is_ok_and(|its| its == buf)) {
             if !self.editor.normal_wins_beside(win)?.is_empty() {
                 self.editor.close_win(win)?;
             }
@@ -184,10 +185,10 @@ impl App {
 
     fn registry_origin(&self) -> Result<String> {
         Ok(match self.agents.catalog.origin {
-            Origin::Plugin(date) => format!("the list of {date} that came with the plugin"),
+            Origin::Plugin(date) => format!("bundled list of {date}"),
             Origin::Fetched(at) => {
                 let time: String = self.editor.func("strftime", ("%Y-%m-%d %H:%M", at))?;
-                format!("the registry of {time}")
+                format!("registry fetched {time}")
             }
         })
     }
@@ -202,16 +203,13 @@ impl App {
         }
         if let Some(why) = &self.agents.unfetched {
             let again = keys.line(&[("agents_refresh", "tries again")]);
-            notes.push((format!("{why}; the list below is the one from before. {again}"), "AcpError"));
+            notes.push((format!("{why}; showing the previous list. {again}"), "AcpError"));
         }
         match &self.agents.catalog.problems[..] {
             [] => {}
             [one] => notes.push((one.clone(), "AcpToolWaiting")),
             [first, rest @ ..] => notes.push((
-                format!(
-                    "{first} (and {} more of the kind; setup{{ log = true }} writes them down)",
-                    rest.len()
-                ),
+                format!("{first} (and {} more; setup{{ log = true }} logs them all)", rest.len()),
                 "AcpToolWaiting",
             )),
         }
