@@ -17,6 +17,7 @@ test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
 	@$(MAKE) --no-print-directory lint
 	cargo build --locked
 	cargo test --locked --no-run
+	scripts/test-versions install
 	scripts/run-tests --locked
 
 lint: ## check the format and the lints of Rust and Lua
