@@ -19,9 +19,11 @@ test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
 	cargo test --locked --no-run
 	scripts/run-tests --locked
 
-lint: ## check the format and the lints of Rust and Lua
+lint: ## check the format and the lints of Rust, Lua, scripts and workflows
 	cargo fmt --check
 	scripts/lint-lua
+	scripts/lint-scripts
+	scripts/lint-workflows
 	cargo clippy --locked --all-targets -- -D warnings
 
 bench: ## measure speed beside plain Lua, and print a table; SCENARIOS="burst paced" takes some

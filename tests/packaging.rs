@@ -9,6 +9,8 @@ mod support;
 mod packaging {
     mod tree;
 
+    mod installing;
     mod publishing;
     mod release;
+    mod workflows;
 }

@@ -45,6 +45,22 @@ pub fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("couldn't read {file}: {error}"))
 }
 
+/// Every file below a folder of the project, relative to its root.
+pub fn files_below(folder: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root().join(folder)).expect("a folder of the project") {
+        let entry = entry.expect("an entry of a folder");
+        let path = format!("{folder}/{}", entry.file_name().to_str().expect("a name in UTF-8"));
+        if entry.file_type().expect("a kind of file").is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
 pub struct Tree {
     project: TempProject,
 }
