@@ -10,6 +10,7 @@ mod packaging {
     mod tree;
 
     mod installing;
+    mod manifests;
     mod publishing;
     mod release;
     mod workflows;

@@ -85,7 +85,8 @@ impl Tree {
         let tree = Self { project: TempProject::new(FILES) };
         // By another process: what this one writes may still be open for writing in a child that another test is
         // about to start, and can't be executed then.
-        let copy = "cp -R scripts \"$1/\" && cp lua/acp/repository.lua lua/acp/targets.lua \"$1/lua/acp/\"";
+        let copy = "cp -R scripts \"$1/\" && cp lua/acp/repository.lua lua/acp/targets.lua \"$1/lua/acp/\" &&
+            mkdir \"$1/packaging\" && cp packaging/acp.nvim-scm-1.rockspec \"$1/packaging/\"";
         sh(copy, &[tree.project.path()]);
         fs::create_dir(tree.file("programs")).expect("a folder");
         tree
