@@ -20,9 +20,11 @@ test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
 	scripts/test-versions install
 	scripts/run-tests --locked
 
-lint: ## check the format and the lints of Rust and Lua
+lint: ## check the format and the lints of Rust, Lua, scripts and workflows
 	cargo fmt --check
 	scripts/lint-lua
+	scripts/lint-scripts
+	scripts/lint-workflows
 	cargo clippy --locked --all-targets -- -D warnings
 
 PROFILE ?= dist
