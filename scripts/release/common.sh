@@ -10,8 +10,9 @@ fail() {
     exit 1
 }
 
-# The release that is made anew with each change of the branch of the same name.
-rolling=main
+# The release that is made anew with each change of the branch main. A tag of the same name would make git refuse
+# `main` as ambiguous.
+rolling=edge
 
 # Where targets are built, collected and packed.
 target_dir=${CARGO_TARGET_DIR:-target}

@@ -92,22 +92,22 @@ fn the_rolling_release_is_complete_before_it_takes_the_place_of_the_old_one() {
     // GitHub makes a draft of it once more, as it does now and then.
     gh(
         &tree,
-        "*git/ref/tags/main*) echo 1111 ;;
+        "*git/ref/tags/edge*) echo 1111 ;;
          *compare/1111...2222*) echo ahead ;;
-         'release list'*) echo main-0000 ;;
+         'release list'*) echo edge-0000 ;;
          'release edit'*) [ -f \"$TREE/edited\" ] && echo false >\"$TREE/state\" || echo true >\"$TREE/state\"
             touch \"$TREE/edited\" ;;
-         'release view main '*) cat \"$TREE/state\" 2>/dev/null || echo false ;;",
+         'release view edge '*) cat \"$TREE/state\" 2>/dev/null || echo false ;;",
     );
-    publish(&tree, &["main"]).succeeded();
+    publish(&tree, &["edge"]).succeeded();
     assert_eq!(
         changes(&tree),
         [
-            "release delete main-0000",
-            "release create main-2222",
-            "release delete main",
-            "release edit main-2222",
-            "release edit main",
+            "release delete edge-0000",
+            "release create edge-2222",
+            "release delete edge",
+            "release edit edge-2222",
+            "release edit edge",
         ]
     );
     let asked = tree.read("asked");
@@ -115,8 +115,8 @@ fn the_rolling_release_is_complete_before_it_takes_the_place_of_the_old_one() {
     for part in ["--draft", "--prerelease", "--target 2222"] {
         assert!(line("release create").contains(part), "{asked}");
     }
-    assert!(line("release delete main ").contains("--cleanup-tag"), "{asked}");
-    assert!(line("release edit").contains("--tag main --draft=false"), "{asked}");
+    assert!(line("release delete edge ").contains("--cleanup-tag"), "{asked}");
+    assert!(line("release edit").contains("--tag edge --draft=false"), "{asked}");
     assert!(tree.read("notes").contains("built from 2222") && tree.read("notes").lines().count() == 1);
 }
 
@@ -125,28 +125,28 @@ fn the_first_rolling_release_has_nothing_to_replace() {
     let tree = packed();
     gh(
         &tree,
-        "*git/ref/tags/main*) exit 1 ;;
+        "*git/ref/tags/edge*) exit 1 ;;
          'release edit'*) touch \"$TREE/edited\" ;;
-         'release view main '*) [ -f \"$TREE/edited\" ] && echo false || exit 1 ;;",
+         'release view edge '*) [ -f \"$TREE/edited\" ] && echo false || exit 1 ;;",
     );
-    publish(&tree, &["main"]).succeeded();
-    assert_eq!(changes(&tree), ["release create main-2222", "release edit main-2222"]);
+    publish(&tree, &["edge"]).succeeded();
+    assert_eq!(changes(&tree), ["release create edge-2222", "release edit edge-2222"]);
 }
 
 #[test]
 fn an_older_change_does_not_replace_a_newer_one() {
     let tree = packed();
-    gh(&tree, "*git/ref/tags/main*) echo 3333 ;;\n*compare/3333...2222*) echo behind ;;");
-    assert!(publish(&tree, &["main"]).succeeded().contains("a newer one is published"));
+    gh(&tree, "*git/ref/tags/edge*) echo 3333 ;;\n*compare/3333...2222*) echo behind ;;");
+    assert!(publish(&tree, &["edge"]).succeeded().contains("a newer one is published"));
     assert_eq!(changes(&tree), [""; 0]);
 }
 
 #[test]
 fn a_rolling_release_that_stays_a_draft_says_how_to_finish_it() {
     let tree = packed();
-    gh(&tree, "*git/ref/tags/main*) exit 1 ;;\n'release edit'*) exit 1 ;;\n'release view main '*) exit 1 ;;");
-    let said = publish(&tree, &["main"]).failed();
-    assert!(said.contains("gh release edit main-2222 --tag main --draft=false"), "{said}");
+    gh(&tree, "*git/ref/tags/edge*) exit 1 ;;\n'release edit'*) exit 1 ;;\n'release view edge '*) exit 1 ;;");
+    let said = publish(&tree, &["edge"]).failed();
+    assert!(said.contains("gh release edit edge-2222 --tag edge --draft=false"), "{said}");
 }
 
 #[test]
@@ -154,11 +154,11 @@ fn what_does_not_fit_together_is_not_published() {
     let tree = packed();
     gh(&tree, "");
     tree.write("target/release-files/acp-nvim-x86_64-apple-darwin.tar.gz", "another");
-    assert!(publish(&tree, &["main"]).failed().contains("SHA256SUMS doesn't fit the files"));
+    assert!(publish(&tree, &["edge"]).failed().contains("SHA256SUMS doesn't fit the files"));
     let tree = packed();
     gh(&tree, "");
     tree.write("src/lib.rs", "changed since\n");
-    assert!(publish(&tree, &["main"]).failed().contains("build.json is of other sources"));
+    assert!(publish(&tree, &["edge"]).failed().contains("build.json is of other sources"));
     assert_eq!(changes(&tree), [""; 0]);
 }
 
@@ -166,8 +166,8 @@ fn what_does_not_fit_together_is_not_published() {
 fn a_dry_run_asks_github_nothing() {
     let tree = packed();
     gh(&tree, "");
-    let said = publish(&tree, &["--dry-run", "main"]).succeeded();
-    let order = ["gh release create main-2222 ", "gh release delete main ", "gh release edit main-2222 "];
+    let said = publish(&tree, &["--dry-run", "edge"]).succeeded();
+    let order = ["gh release create edge-2222 ", "gh release delete edge ", "gh release edit edge-2222 "];
     let at = order.map(|part| said.find(part).unwrap_or_else(|| panic!("{part} is missing: {said}")));
     assert!(at.is_sorted(), "{said}");
     assert!(!tree.file("asked").exists());

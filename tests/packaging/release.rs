@@ -196,7 +196,7 @@ fn a_tag_is_released_only_from_the_sources_of_its_version() {
     let tree = Tree::new();
     let check = |tag| tree.run("scripts/release/check", &[tag]);
     assert!(check("v1.2.3").succeeded().contains("2026-01-31"));
-    check("main").succeeded();
+    check("edge").succeeded();
     assert!(check("v1.2.4").failed().contains("the tag of Cargo.toml's version is v1.2.3"));
     assert!(check("1.2.3").failed().contains("the tag of Cargo.toml's version is v1.2.3"));
 
@@ -204,10 +204,10 @@ fn a_tag_is_released_only_from_the_sources_of_its_version() {
     assert!(check("v1.2.3").failed().contains("no date for 1.2.3"));
     tree.write("CHANGELOG.md", "## [Unreleased]\n\nNew.\n");
     assert!(check("v1.2.3").failed().contains("no section for 1.2.3"));
-    check("main").succeeded();
+    check("edge").succeeded();
 
     tree.write("Cargo.lock", &tree.read("Cargo.lock").replace("1.2.3", "1.2.2"));
-    assert!(check("main").failed().contains("Cargo.lock has version 1.2.2, Cargo.toml has 1.2.3"));
+    assert!(check("edge").failed().contains("Cargo.lock has version 1.2.2, Cargo.toml has 1.2.3"));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_fork_is_told_that_it_releases_nothing() {
     let output = output.to_str().unwrap();
     let check = |repository: &str| {
         let env = [("GITHUB_OUTPUT", output), ("GITHUB_REPOSITORY", repository)];
-        tree.run_with("scripts/release/check", &["main"], &env).succeeded()
+        tree.run_with("scripts/release/check", &["edge"], &env).succeeded()
     };
     assert!(check("somebody/fork").contains("nothing is released here"));
     tree.write("lua/acp/repository.lua", "--- Ours now.\nreturn \"somebody/fork\"\n");
