@@ -17,11 +17,14 @@ test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
 	@$(MAKE) --no-print-directory lint
 	cargo build --locked
 	cargo test --locked --no-run
+	scripts/test-versions install
 	scripts/run-tests --locked
 
-lint: ## check the format and the lints of Rust and Lua
+lint: ## check the format and the lints of Rust, Lua, scripts and workflows
 	cargo fmt --check
 	scripts/lint-lua
+	scripts/lint-scripts
+	scripts/lint-workflows
 	cargo clippy --locked --all-targets -- -D warnings
 
 PROFILE ?= dist

@@ -17,7 +17,7 @@ for name in vim.fs.dir(root .. "/lua/acp/install") do
     package.preload[full] = assert(loadfile(root .. "/lua/acp/install/" .. name))
   end
 end
-for _, module in ipairs({ "repository", "tell" }) do
+for _, module in ipairs({ "repository", "targets", "tell" }) do
   package.preload["acp." .. module] = assert(loadfile(("%s/lua/acp/%s.lua"):format(root, module)))
 end
 

@@ -411,7 +411,10 @@ fn the_recipes_of_readme_and_help_are_the_same_and_their_options_are_right() {
     assert_eq!(trimmed("README.md"), trimmed("doc/acp.txt"));
     let mut nvim = Nvim::start(support::Options::default());
     nvim.listen();
-    nvim.exec_lua(&format!("local {} require('acp').setup(opts)", block("README.md", "opts = {\n").trim()), []);
+    nvim.exec_lua(
+        &format!("local {} require('acp').setup(opts)", block("README.md", "opts = {\n").trim()),
+        [],
+    );
     nvim.command("AcpChat demo");
     nvim.wait_for_screen("Ask for a change, or about the code");
     assert_eq!(said(&mut nvim), "");

@@ -52,7 +52,7 @@ end
 ---@return string? problem
 local function find_release(wanted)
   local similar, problem
-  for _, tag in ipairs({ "v" .. wanted.version, "main" }) do
+  for _, tag in ipairs({ "v" .. wanted.version, "edge" }) do
     task.say("looking for a library in release " .. tag)
     local ok, found = pcall(release.find, tag)
     if not ok then

@@ -25,8 +25,9 @@ function M.here()
   if jit.os == "Linux" then
     system = on_musl() and "unknown-linux-musl" or "unknown-linux-gnu"
   end
-  if architecture and system then
-    return architecture .. "-" .. system
+  local target = architecture and system and ("%s-%s"):format(architecture, system)
+  if target and vim.list_contains(require("acp.targets"), target) then
+    return target
   end
   return nil, ("%s on %s"):format(jit.os, jit.arch)
 end
