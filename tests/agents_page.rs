@@ -650,6 +650,9 @@ fn a_zip_file_and_a_bare_program_are_downloaded_too() {
     assert_eq!(first.called(), "download --from-download\ndownload --from-download\n");
 }
 
+/// The program, the file, how the server answers, the checksum, and what is said.
+type Case<'a> = (&'a str, &'a [u8], Answer, Option<&'a str>, &'a str);
+
 #[test]
 fn what_is_not_what_it_should_be_is_not_run_and_leaves_nothing() {
     let first = Machine::new(&[]);
@@ -663,7 +666,7 @@ fn what_is_not_what_it_should_be_is_not_run_and_leaves_nothing() {
     let link = archive(&first, TAR);
     let wrong = "ab".repeat(32);
     let whole = Answer::Whole;
-    let cases: &[(&str, &[u8], Answer, Option<&str>, &str)] = &[
+    let cases: &[Case<'_>] = &[
         ("dir/agent", &tar, whole.clone(), Some(&wrong), "its SHA-256 sum is"),
         ("dir/agent", &tar, Answer::Cut(100), None, "the connection ended early"),
         ("dir/agent", &tar, Answer::Missing, None, "there is no such file"),
