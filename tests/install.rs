@@ -62,7 +62,9 @@ fn lazy_nvim_installs_a_library_without_rust_and_the_demo_agent_answers() {
 #[test]
 fn a_release_that_cannot_be_used_is_explained_and_leaves_nothing() {
     let wrong = "1".repeat(64);
-    let cases: [(&str, Option<(String, Answer)>, &[&str]); 7] = [
+    // What is broken, how the server answers for which path, and what is said of it.
+    type Case = (&'static str, Option<(String, Answer)>, &'static [&'static str]);
+    let cases: [Case; 7] = [
         (
             "another archive",
             Some(("ARCHIVE".into(), Answer::Text("x".repeat(9000)))),

@@ -95,6 +95,10 @@ fn no_recorded_session_surprises_anyone() {
                 loop {
                     let Some(path) = waiting.lock().expect("a pop does not panic").pop() else { return };
                     let recording = Recording::read(&path);
+                    if let Some(foreign) = &recording.foreign {
+                        println!("{} is of a client that announces {foreign}", recording.name);
+                        continue;
+                    }
                     let surprises = match catch_unwind(|| play(&recording)) {
                         Ok(played) => surprises(&recording, &played),
                         Err(panic) => vec![panic.downcast_ref::<String>().cloned().unwrap_or_default()],
@@ -197,6 +201,10 @@ fn surprises(recording: &Recording, played: &Played) -> Vec<String> {
     }
     // An agent's own settings are not the project's.
     for (name, text) in recording.files.iter().filter(|(name, _)| !name.starts_with('.')) {
+        // What a subagent of this older form edits is nowhere on the wire, so the replay can't do it again.
+        if recording.name == "codex-acp2-subagent-flat" && name == "notes.txt" {
+            continue;
+        }
         let now = [played.files.get(name), played.unsaved.get(name)];
         if !now.contains(&Some(text)) {
             surprise(&format!("{name} should be {text:?} and is"), &format!("{now:?}"));
@@ -212,6 +220,8 @@ fn is_explained(difference: &str) -> bool {
         r#"note: terminal/wait_for_exit was answered with {"signal":"SIGTERM"}, "#,
         // Gemini reads a file before it creates it, and takes an error for a reason not to.
         r#"note: fs/read_text_file was answered with {"content":""}, in the recording with {"code":"#,
+        // A recorder that was told to refuse, to see what the agent makes of it.
+        r#"note: fs/write_text_file was answered with {}, in the recording with {"code":-32603,"message":"RuntimeError('the client refuses to write')"}"#,
         // Other agents are told that there is no such file.
         r#"note: fs/read_text_file was answered with {"code":-32002,"#,
     ]

@@ -115,6 +115,11 @@ struct Turn {
 }
 
 impl Session {
+    /// The option that is the mode or the model, where the agent has one for it.
+    pub fn selection(&self, category: &str) -> Option<&ConfigOption> {
+        ConfigOption::selection(&self.options, category).map(|index| &self.options[index])
+    }
+
     pub fn new(
         key: SessionKey,
         agent: AgentId,

@@ -142,13 +142,11 @@ pub fn model(session: &Session) -> Option<String> {
     })
 }
 
-/// The value of the first select option of a category.
+/// What is chosen of the option that is the mode or the model.
 fn choice(session: &Session, category: &str) -> Option<String> {
-    session.options.iter().filter(|option| option.category.as_deref() == Some(category)).find_map(|option| {
-        let OptionKind::Select { current, groups } = &option.kind else { return None };
-        let named = groups.iter().flat_map(|group| &group.values).find(|value| value.id == *current);
-        Some(named.map_or_else(|| current.clone(), |value| value.name.clone()))
-    })
+    let OptionKind::Select { current, groups } = &session.selection(category)?.kind else { return None };
+    let named = groups.iter().flat_map(|group| &group.values).find(|value| value.id == *current);
+    Some(named.map_or_else(|| current.clone(), |value| value.name.clone()))
 }
 
 /// Whole seconds, so that the bar changes once a second.

@@ -17,6 +17,8 @@ pub struct Recording {
     /// The file's name without its ending.
     pub name: String,
     pub path: PathBuf,
+    /// What its client announced and this one doesn't, so that no agent would have this conversation with it.
+    pub foreign: Option<String>,
     /// Which of them were begun, or taken up again, and what happened in each.
     pub sessions: Vec<Session>,
     /// For each permission question the number of the option that was chosen, from 1; 0 for none.
@@ -71,6 +73,7 @@ impl Recording {
         let lines = lines(records.split(is_restart).next().expect("there is always one part"));
         let without = without(&lines);
         Self {
+            foreign: foreign(&lines),
             name: path.file_stem().and_then(|name| name.to_str()).expect("a name in UTF-8").to_owned(),
             path: path.to_owned(),
             sessions: sessions(&lines, &without),
@@ -154,6 +157,20 @@ fn answer(lines: &[Line], at: usize) -> Option<(usize, &Value)> {
             && line.message["id"] == request.message["id"]
     })?;
     Some((at, &line.message))
+}
+
+fn foreign(lines: &[Line]) -> Option<String> {
+    let (_, _, message) = requests(lines, false).find(|(_, method, _)| *method == "initialize")?;
+    let params = &message["params"];
+    if params["protocolVersion"] != 1 {
+        return Some(format!("version {}", params["protocolVersion"]));
+    }
+    let announced = params["clientCapabilities"].as_object()?;
+    let known = ["elicitation", "fs", "session", "terminal"];
+    let own = announced.keys().find(|name| !known.contains(&name.as_str()) && *name != "_meta");
+    let meta = announced.get("_meta").and_then(Value::as_object);
+    let other = meta.and_then(|meta| meta.keys().find(|name| *name != "terminal_output"));
+    own.or(other).cloned()
 }
 
 fn without(lines: &[Line]) -> BTreeSet<String> {
@@ -252,9 +269,9 @@ fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step>
                     _ => ("config", vec![text("configId"), text("value")]),
                 };
                 let (end, answer) = answer(lines, at).expect("every choice is answered");
-                // What the agent refused was made up, and this client offers only what there is.
+                // What the agent refused, or had not offered, was made up: this client offers only what there is.
                 let known = chosen.entry(method.to_owned()).or_insert_with(|| words.clone());
-                if answer.get("error").is_none() {
+                if answer.get("error").is_none() && (action != "config" || is_offered(&lines[..at], params)) {
                     known.clone_from(&words);
                 }
                 steps.push(Step::Choose { action, words: known.clone(), until: sent(end + 1) });
@@ -263,6 +280,27 @@ fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step>
         }
     }
     steps
+}
+
+/// Whether the options that the agent told last have this one, with this value.
+fn is_offered(before: &[Line], params: &Value) -> bool {
+    let told = before.iter().rev().filter(|line| line.from_agent).find_map(|line| {
+        let message = &line.message;
+        let updated = message["params"]["update"]["configOptions"].as_array();
+        updated.or_else(|| message["result"]["configOptions"].as_array())
+    });
+    let option = told.into_iter().flatten().find(|option| option["id"] == params["configId"]);
+    let Some(option) = option else { return false };
+    if params["value"].is_boolean() {
+        return true;
+    }
+    // Values may be in groups.
+    let values = option["options"].as_array().into_iter().flatten();
+    let mut values = values.flat_map(|one| match one["options"].as_array() {
+        Some(group) => group.iter().collect(),
+        None => vec![one],
+    });
+    values.any(|value| value["value"] == params["value"])
 }
 
 fn permission_questions(lines: &[Line]) -> impl Iterator<Item = (usize, &Value)> {

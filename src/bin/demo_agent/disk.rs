@@ -1,5 +1,5 @@
 //! Changes to files that a recorded agent made behind the client's back, made again: the diffs of its
-//! tool calls, applied when the call is completed. Files that went through the client are left alone.
+//! tool calls, applied when the call is completed. What went through the client is left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::complain;
 use crate::mapping::Mapping;
-use crate::recording::{Entry, What};
 
 /// What is known of the tool calls of the running turn.
 #[derive(Debug, Default)]
 pub struct Disk {
     calls: BTreeMap<String, Call>,
-    /// Paths, as recorded, that the agent wrote through the client.
+    /// Paths, as recorded, that the agent wrote through the client since a call on them was completed: what that call
+    /// tells is done already.
     through_client: BTreeSet<String>,
 }
 
@@ -34,16 +34,6 @@ struct Diff {
 }
 
 impl Disk {
-    pub fn new(entries: &[Entry]) -> Self {
-        let written = entries.iter().filter_map(|entry| match &entry.what {
-            What::FromAgent(message) if message["method"] == "fs/write_text_file" => {
-                message["params"]["path"].as_str().map(str::to_owned)
-            }
-            _ => None,
-        });
-        Self { calls: BTreeMap::new(), through_client: written.collect() }
-    }
-
     /// A new turn: the ids of tool calls may begin anew.
     pub fn begin_turn(&mut self) {
         self.calls.clear();
@@ -53,13 +43,20 @@ impl Disk {
     pub fn follow(&mut self, message: &Value, mapping: &Mapping) {
         let params = &message["params"];
         let call = match message["method"].as_str() {
+            Some("fs/write_text_file") => {
+                self.through_client.extend(params["path"].as_str().map(str::to_owned));
+                return;
+            }
             Some("session/update") => &params["update"],
             Some("session/request_permission") => &params["toolCall"],
             _ => return,
         };
         let Some(id) = call["toolCallId"].as_str() else { return };
         let known = self.calls.entry(id.to_owned()).or_default();
-        let diffs = diffs(&call["content"]);
+        let mut diffs = diffs(&call["content"]);
+        if diffs.is_empty() && call["kind"] == "edit" {
+            diffs.extend(edit(&call["rawInput"]));
+        }
         // Some agents end a call with less than they began it with.
         if !diffs.is_empty() {
             known.diffs = diffs;
@@ -68,7 +65,10 @@ impl Disk {
         if call["status"] != "completed" || std::mem::replace(&mut known.is_done, true) {
             return;
         }
-        for diff in known.diffs.iter().filter(|diff| !self.through_client.contains(&diff.path)) {
+        for diff in &known.diffs {
+            if self.through_client.remove(&diff.path) {
+                continue;
+            }
             let Some(path) = mapping
                 .to_real(&Value::from(diff.path.as_str()))
                 .as_str()
@@ -94,6 +94,15 @@ fn diffs(content: &Value) -> Vec<Diff> {
         })
     });
     diffs.collect()
+}
+
+/// What an agent that shows no diffs (cline) tells of an edit in its call's input.
+fn edit(input: &Value) -> Option<Diff> {
+    Some(Diff {
+        path: input["path"].as_str()?.to_owned(),
+        old: input["old_text"].as_str().unwrap_or_default().to_owned(),
+        new: input["new_text"].as_str()?.to_owned(),
+    })
 }
 
 fn make(diff: &Diff, replace_all: bool, path: &Path) -> Result<(), String> {

@@ -32,6 +32,19 @@ pub struct ConfigOption {
     pub kind: OptionKind,
 }
 
+impl ConfigOption {
+    /// The selection of a category, such as the model: the one that is called so where an agent puts several into
+    /// it (one lists its providers before its models), else the first. By its place in the list.
+    pub fn selection(options: &[Self], category: &str) -> Option<usize> {
+        let is = |option: &Self| {
+            option.category.as_deref() == Some(category) && matches!(option.kind, OptionKind::Select { .. })
+        };
+        let called = |option: &Self| option.id == category || option.name.eq_ignore_ascii_case(category);
+        let named = options.iter().position(|option| is(option) && called(option));
+        named.or_else(|| options.iter().position(is))
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OptionKind {
     Select { current: String, groups: Vec<OptionGroup> },
@@ -57,4 +70,38 @@ pub enum Chosen {
     Model(String),
     /// The whole list, which replaces the old one.
     Options(Vec<ConfigOption>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn option(id: &str, name: &str, category: &str) -> ConfigOption {
+        ConfigOption {
+            id: id.into(),
+            name: name.into(),
+            description: None,
+            category: Some(category.into()),
+            kind: OptionKind::Select { current: String::new(), groups: Vec::new() },
+        }
+    }
+
+    #[test]
+    fn of_several_options_of_a_category_the_one_called_so_is_meant() {
+        let toggle = ConfigOption {
+            kind: OptionKind::Toggle { current: true },
+            ..option("model", "Model", "model")
+        };
+        let cases = [
+            (vec![option("provider", "Provider", "model"), option("model", "Pick one", "model")], Some(1)),
+            (vec![option("provider", "Provider", "model"), option("m", "Model", "model")], Some(1)),
+            (vec![option("a", "A", "model"), option("b", "B", "model")], Some(0)),
+            (vec![option("model", "Model", "other")], None),
+            (vec![toggle, option("b", "B", "model")], Some(1)),
+            (vec![], None),
+        ];
+        for (options, wanted) in cases {
+            assert_eq!(ConfigOption::selection(&options, "model"), wanted, "{options:?}");
+        }
+    }
 }

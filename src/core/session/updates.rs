@@ -5,7 +5,7 @@ use super::content::{as_markdown, without_lead};
 use super::{Moment, Session};
 use crate::core::entry::{Body, EntryId};
 use crate::core::message::{
-    Chosen, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
+    Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
 };
 use crate::core::text::one_line;
 use crate::core::tool_call::ToolCall;
@@ -102,12 +102,10 @@ impl Session {
     }
 
     fn set_mode(&mut self, mode: String) {
-        for option in &mut self.options {
-            if option.category.as_deref() == Some("mode")
-                && let OptionKind::Select { current, .. } = &mut option.kind
-            {
-                *current = mode.clone();
-            }
+        if let Some(index) = ConfigOption::selection(&self.options, "mode")
+            && let OptionKind::Select { current, .. } = &mut self.options[index].kind
+        {
+            current.clone_from(&mode);
         }
         match &mut self.modes {
             Some(modes) => modes.current = mode,

@@ -24,8 +24,7 @@ impl App {
         let Some(session) = self.session_here().and_then(|key| self.sessions.get(&key)) else {
             return Vec::new();
         };
-        let option = session.options.iter().find(|option| option.category.as_deref() == Some(category));
-        let values = match option.map(|option| &option.kind) {
+        let values = match session.selection(category).map(|option| &option.kind) {
             Some(OptionKind::Select { groups, .. }) => {
                 groups.iter().flat_map(|group| group.values.clone()).collect()
             }
@@ -73,9 +72,7 @@ impl App {
     }
 
     fn option_of(&self, key: SessionKey, category: &str) -> Option<String> {
-        let session = self.sessions.get(&key)?;
-        let option = session.options.iter().find(|option| option.category.as_deref() == Some(category))?;
-        Some(option.id.clone())
+        Some(self.sessions.get(&key)?.selection(category)?.id.clone())
     }
 
     fn choose(
