@@ -1,7 +1,7 @@
 # What can be done with a checkout. Each recipe is a line or two; the work is cargo's and scripts/'.
 
 .DEFAULT_GOAL := help
-.PHONY: help all demo test bench lint test-agents test-versions check-windows clean
+.PHONY: help all demo test bench lint test-agents test-versions check-windows pictures clean
 
 help: ## show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,10 @@ test-agents: ## run a turn with the example agents of the official SDKs
 
 check-windows: ## build for Windows, and run that in Wine if it is there
 	scripts/check-windows
+
+pictures: ## take the pictures of the README anew, and say which have changed
+	cargo build --locked
+	NVIM=$$(scripts/fetch-nvim) ACP_WRITE_PICTURES=1 cargo test --quiet --locked --test pictures what_neovim_shows
 
 clean: ## remove all that was built or fetched
 	cargo clean

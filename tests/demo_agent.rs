@@ -861,6 +861,19 @@ fn a_script_writes_any_bytes_in_any_pieces() {
     assert_eq!(agent.wait().0.code(), Some(5));
 }
 
+#[test]
+fn a_script_takes_a_line_for_each_cue_and_says_when_there_are_no_more() {
+    let folder = Folder::new("script-cues");
+    let cues = folder.file("cues", "first\nsecond\n");
+    let cue = json!({ "cue": cues });
+    let mut agent = script(&folder, &json!([cue, { "raw": "one\n" }, cue, { "raw": "two\n" }, cue]));
+    assert_eq!(agent.next_line(), b"one\n");
+    assert_eq!(agent.next_line(), b"two\n");
+    let (status, stderr) = agent.wait();
+    assert_eq!(status.code(), Some(70));
+    assert!(stderr.contains("step 5:") && stderr.contains("no more cues"), "{stderr}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_script_can_ignore_sigterm_and_leave_a_child_behind() {

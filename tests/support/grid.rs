@@ -1,9 +1,31 @@
 //! What stands on Neovim's screen, from its `redraw` events (`:help ui-linegrid`), with the names of
-//! the highlight groups that coloured it (`:help ui-ext-hlstate`). Colours themselves are left out.
+//! the highlight groups that coloured it (`:help ui-ext-hlstate`), its colours and its cursor. How they
+//! are drawn is left to others.
 
 use std::collections::HashMap;
 
 use rmpv::Value;
+
+/// How a cell looks, with `reverse` and the default colours worked in. Colours are 24 bits of RGB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Style {
+    pub foreground: u32,
+    pub background: u32,
+    pub bold: bool,
+    pub italic: bool,
+    /// With any kind of line.
+    pub underlined: bool,
+    pub struck: bool,
+}
+
+/// What the cursor looks like in the present mode (`:help 'guicursor'`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CursorShape {
+    #[default]
+    Block,
+    Bar,
+    Underline,
+}
 
 #[derive(Clone, Debug)]
 struct Cell {
@@ -25,6 +47,13 @@ pub struct Grid {
     pub bells: usize,
     /// The names of the groups that are combined in a highlight, lowest first.
     groups: HashMap<u64, Vec<String>>,
+    /// A highlight's attributes as they came; which colours are meant by "none" may change after.
+    attributes: HashMap<u64, Value>,
+    /// The screen's own foreground and background.
+    default_colors: (u32, u32),
+    /// By the index that `mode_change` names.
+    cursor_shapes: Vec<CursorShape>,
+    mode: usize,
 }
 
 impl Grid {
@@ -74,6 +103,38 @@ impl Grid {
         self.groups_of(&self.rows[row][column]).to_vec()
     }
 
+    /// The text of a cell; empty in the right half of a character that is two columns wide.
+    pub fn cell(&self, row: usize, column: usize) -> &str {
+        &self.rows[row][column].text
+    }
+
+    pub fn style(&self, row: usize, column: usize) -> Style {
+        let attributes = self.attributes.get(&self.rows[row][column].highlight);
+        let attribute = |name: &str| attributes.map_or(&Value::Nil, |all| &all[name]);
+        let has = |name: &str| attribute(name).as_bool() == Some(true);
+        let color = |name: &str, default| attribute(name).as_u64().map_or(default, |color| color as u32);
+        let foreground = color("foreground", self.default_colors.0);
+        let background = color("background", self.default_colors.1);
+        let lines = ["underline", "undercurl", "underdouble", "underdotted", "underdashed"];
+        Style {
+            foreground: if has("reverse") { background } else { foreground },
+            background: if has("reverse") { foreground } else { background },
+            bold: has("bold"),
+            italic: has("italic"),
+            underlined: lines.into_iter().any(has),
+            struck: has("strikethrough"),
+        }
+    }
+
+    /// The screen's own foreground and background.
+    pub fn default_colors(&self) -> (u32, u32) {
+        self.default_colors
+    }
+
+    pub fn cursor_shape(&self) -> CursorShape {
+        self.cursor_shapes.get(self.mode).copied().unwrap_or_default()
+    }
+
     /// Takes one `redraw` notification and says how often it declared the screen complete.
     pub fn redraw(&mut self, events: &[Value]) -> u64 {
         let mut flushes = 0;
@@ -95,6 +156,12 @@ impl Grid {
                     "grid_cursor_goto" => self.draft_cursor = (number(&args[1]), number(&args[2])),
                     "bell" | "visual_bell" => self.bells += 1,
                     "hl_attr_define" => self.define(args),
+                    "default_colors_set" => {
+                        let color = |value: &Value| value.as_u64().unwrap_or_default() as u32;
+                        self.default_colors = (color(&args[0]), color(&args[1]));
+                    }
+                    "mode_info_set" => self.cursor_shapes = shapes(&args[1]),
+                    "mode_change" => self.mode = number(&args[1]),
                     _ => {}
                 }
             }
@@ -150,6 +217,7 @@ impl Grid {
             name.map(str::to_owned)
         };
         self.groups.insert(id, info.iter().filter_map(name).collect());
+        self.attributes.insert(id, args[1].clone());
     }
 
     fn groups_of(&self, cell: &Cell) -> &[String] {
@@ -170,6 +238,16 @@ impl Grid {
 
 fn row_text(row: &[Cell]) -> String {
     row.iter().map(|cell| cell.text.as_str()).collect()
+}
+
+fn shapes(modes: &Value) -> Vec<CursorShape> {
+    let modes = modes.as_array().expect("modes are a list");
+    let shape = |mode: &Value| match mode["cursor_shape"].as_str() {
+        Some("vertical") => CursorShape::Bar,
+        Some("horizontal") => CursorShape::Underline,
+        _ => CursorShape::Block,
+    };
+    modes.iter().map(shape).collect()
 }
 
 fn blank() -> Cell {

@@ -1,8 +1,10 @@
 //! Plays a script of steps against a client, to drive one into corners that no real agent visits on
 //! demand. A step that does not come true ends the process with code 70 and a line on stderr.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{self, ExitCode};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -38,8 +40,13 @@ pub fn run(script: &Path, record: Option<&Path>) -> ExitCode {
     };
     let (sender, lines) = mpsc::channel();
     lines::read_into(record, sender);
-    let mut player =
-        Player { output: Output::new(), lines, kept: VecDeque::new(), variables: Variables::default() };
+    let mut player = Player {
+        output: Output::new(),
+        lines,
+        kept: VecDeque::new(),
+        variables: Variables::default(),
+        cues: HashMap::new(),
+    };
     match player.play(&steps, "") {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -55,6 +62,8 @@ struct Player {
     /// What came before any step expected it.
     kept: VecDeque<Incoming>,
     variables: Variables,
+    /// Open files of cues, by name. Kept, since a reader holds lines that it has read ahead.
+    cues: HashMap<String, BufReader<File>>,
 }
 
 impl Player {
@@ -112,6 +121,7 @@ impl Player {
                 }
                 Ok(())
             }
+            Step::Cue(file) => self.cue(file),
             Step::Delay(duration) => {
                 thread::sleep(*duration);
                 Ok(())
@@ -141,6 +151,20 @@ impl Player {
                 Ok(())
             }
             Step::Repeat { .. } => unreachable!("a repeat is played by its caller"),
+        }
+    }
+
+    /// Waits without a limit: the other end says when.
+    fn cue(&mut self, file: &str) -> Result<(), String> {
+        let file = self.variables.fill_text(file)?;
+        let failed = |error| format!("couldn't read a cue from {file}: {error}");
+        let cues = match self.cues.entry(file.clone()) {
+            Entry::Occupied(opened) => opened.into_mut(),
+            Entry::Vacant(new) => new.insert(BufReader::new(File::open(&file).map_err(failed)?)),
+        };
+        match cues.read_line(&mut String::new()).map_err(failed)? {
+            0 => Err(format!("{file} has no more cues")),
+            _ => Ok(()),
         }
     }
 

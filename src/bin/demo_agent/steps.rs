@@ -12,6 +12,8 @@
 //! - `send` any JSON: a message of one line; `"jsonrpc"` is added where it is missing.
 //! - `raw` a text, or `hex` bytes: written as they are. `bytes_each`: in pieces of this size, each
 //!   flushed, `pause_ms` apart.
+//! - `cue` a file: waits for the next line of it. Meant for a named pipe, whose other end writes a line
+//!   when the script may go on.
 //! - `delay_ms`, `stderr` a line, `exit` a code, `ignore_term` true, `wait_eof` true.
 //! - `spawn` a command line: a child process that stays; its id is kept under `as`.
 //! - `repeat` a number, `steps`: in which `${i}` counts from 0.
@@ -53,6 +55,7 @@ pub enum Step {
         each: Option<usize>,
         pause: Duration,
     },
+    Cue(String),
     Delay(Duration),
     Stderr(String),
     Exit(u8),
@@ -87,6 +90,7 @@ struct Written {
     send: Option<Value>,
     raw: Option<String>,
     hex: Option<String>,
+    cue: Option<String>,
     delay_ms: Option<u64>,
     stderr: Option<String>,
     exit: Option<u8>,
@@ -163,6 +167,7 @@ fn one(written: Written, place: &str) -> Result<Step, String> {
     if let Some(hex) = written.hex {
         found.push(write(Bytes::Exact(unhex(&hex)?)));
     }
+    found.extend(written.cue.map(Step::Cue));
     found.extend(written.delay_ms.map(Duration::from_millis).map(Step::Delay));
     found.extend(written.stderr.map(Step::Stderr));
     found.extend(written.exit.map(Step::Exit));
