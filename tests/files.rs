@@ -381,7 +381,7 @@ fn the_buffer_of_a_deleted_file_keeps_its_text_and_says_so() {
     chat.nvim.command("write ++p");
     assert_eq!(chat.project.read("lib/a.txt"), "one\n");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("deleted on the disk"), "the note to go");
-    let settled = chat.nvim.exec_lua("return select(2, pcall(vim.cmd, 'Acp settle'))", []);
+    let settled = chat.nvim.exec_lua("return select(2, require('acp').call('settle'))", []);
     let settled = settled.as_str().unwrap_or_default();
     assert!(settled.contains("nothing about this file waits for you"), "{settled}");
 }
