@@ -8,7 +8,7 @@ mod support;
 mod world;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -165,14 +165,8 @@ fn a_library_that_this_system_cannot_load_is_found_out_before_it_counts() {
 #[test]
 fn a_plugin_manager_that_gives_up_ends_what_the_build_has_started() {
     let world = World::without_release();
-    world.install_program(
-        "cargo",
-        &format!("sleep 1000 & sleep 1000 & > {}; wait", path_of(&world, "started")),
-    );
     let mut nvim = world.editor();
-    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
-    nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
-    wait_for(|| world.home.file("started").exists(), "cargo to start");
+    begin_to_build_without_end(&world, &mut nvim);
     nvim.exec_lua("require('lazy').aborted = true", []);
     nvim.wait_until(
         |nvim| nvim.exec_lua("return require('lazy').installing == 0", []) == true.into(),
@@ -185,17 +179,23 @@ fn a_plugin_manager_that_gives_up_ends_what_the_build_has_started() {
 #[test]
 fn neovim_killed_while_it_builds_leaves_no_compiler_behind() {
     let world = World::without_release();
-    world.install_program(
-        "cargo",
-        &format!("sleep 1000 & sleep 1000 & > {}; wait", path_of(&world, "started")),
-    );
     let mut nvim = world.editor();
-    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
-    nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
-    wait_for(|| world.home.file("started").exists(), "cargo to start");
+    begin_to_build_without_end(&world, &mut nvim);
     assert!(sleeps(&nvim));
     nvim.kill9();
     wait_for(|| !sleeps(&nvim), "cargo's children to end");
+}
+
+/// Has lazy.nvim run a cargo that has started others and comes to no end.
+#[track_caller]
+fn begin_to_build_without_end(world: &World, nvim: &mut Nvim) {
+    world.install_program(
+        "cargo",
+        &format!("sleep 1000 & sleep 1000 & > {}; wait", path_of(world, "started")),
+    );
+    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
+    nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
+    wait_for(|| world.home.file("started").exists(), "cargo to start");
 }
 
 fn path_of(world: &World, name: &str) -> String {
@@ -296,15 +296,21 @@ fn a_plugin_that_cannot_be_written_has_its_library_in_the_users_folder() {
     ask_the_demo_agent(&mut nvim);
 }
 
+/// Clones the plugin into a folder of Neovim's packages, as one does by hand, and has this Neovim load it.
+fn put_into_packages(world: &World, nvim: &mut Nvim) -> PathBuf {
+    let clone = world.clone("site/pack/any/start/acp.nvim");
+    nvim.command(&format!("set runtimepath^={}", clone.display()));
+    nvim.command("runtime plugin/acp.lua");
+    clone
+}
+
 #[test]
 fn the_first_chat_offers_the_library_and_goes_on_with_what_was_asked() {
     for (columns, rows) in [(80, 24), (140, 40)] {
         let world = World::new();
         world.install_cargo();
-        let clone = world.clone("site/pack/any/start/acp.nvim");
         let mut nvim = world.editor_of_size(columns, rows);
-        nvim.command(&format!("set runtimepath^={}", clone.display()));
-        nvim.command("runtime plugin/acp.lua");
+        put_into_packages(&world, &mut nvim);
         nvim.command("AcpChat demo");
         nvim.wait_for_screen("The plugin's library is not here yet.");
         nvim.assert_screen(&format!("install/offer-{columns}x{rows}"));
@@ -318,10 +324,8 @@ fn the_first_chat_offers_the_library_and_goes_on_with_what_was_asked() {
 fn what_is_offered_may_be_declined_stopped_and_tried_again() {
     let world = World::new();
     world.server.answer(&world.archive(), Answer::Stalled(10));
-    let clone = world.clone("site/pack/any/start/acp.nvim");
     let mut nvim = world.editor();
-    nvim.command(&format!("set runtimepath^={}", clone.display()));
-    nvim.command("runtime plugin/acp.lua");
+    put_into_packages(&world, &mut nvim);
     nvim.command("AcpChat demo");
     nvim.wait_for_screen("<CR> get it   q not now");
     nvim.input("q");
@@ -366,10 +370,8 @@ fn an_installation_that_runs_is_joined_and_not_begun_twice() {
         "cargo",
         &format!("while [ ! -e {} ]; do sleep 0.05; done; exit 1", path_of(&world, "go")),
     );
-    let clone = world.clone("site/pack/any/start/acp.nvim");
     let mut nvim = world.editor();
-    nvim.command(&format!("set runtimepath^={}", clone.display()));
-    nvim.command("runtime plugin/acp.lua");
+    put_into_packages(&world, &mut nvim);
     nvim.command("Acp build cargo");
     nvim.wait_for_screen("Building the library");
     nvim.input("q");
@@ -384,10 +386,8 @@ fn an_installation_that_runs_is_joined_and_not_begun_twice() {
 fn the_help_is_found_however_the_plugin_was_installed() {
     // Put into a folder of packages by hand, and nothing else.
     let world = World::new();
-    let clone = world.clone("site/pack/any/start/acp.nvim");
     let mut nvim = world.editor();
-    nvim.command(&format!("set runtimepath^={}", clone.display()));
-    nvim.command("runtime plugin/acp.lua");
+    let clone = put_into_packages(&world, &mut nvim);
     nvim.wait_until(|nvim| nvim.try_lua("vim.cmd('help acp-library')", []).is_ok(), "the help");
     assert!(clone.join("doc/tags").exists());
 

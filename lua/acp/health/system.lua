@@ -4,6 +4,7 @@
 local M = {}
 
 local health = vim.health
+local file = require("acp.install.file")
 
 --- Whether images can be taken from the clipboard, and text put there.
 function M.clipboard()
@@ -92,31 +93,20 @@ function M.plugin_manager()
   end
 end
 
----@param path string
----@return string?
-local function read(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("*a")
-  if file then
-    file:close()
-  end
-  return text
-end
-
 --- Commands of terminals whose Neovim is gone, on Linux.
 ---@return string[]
 local function orphans()
   local found = {}
   for pid, kind in vim.fs.dir("/proc") do
     if kind == "directory" and pid:find("^%d+$") then
-      local environment = read(("/proc/%s/environ"):format(pid))
+      local environment = file.read(("/proc/%s/environ"):format(pid))
       local stat = environment
         and environment:find("ACP_TERMINAL=", 1, true)
-        and read(("/proc/%s/stat"):format(pid))
+        and file.read(("/proc/%s/stat"):format(pid))
       -- Whose parent is gone was given to process 1, or to the user's manager of sessions.
       local parent = stat and tonumber(stat:match("^%d+ %b() %S (%d+)"))
       if parent == 1 then
-        local command = (read(("/proc/%s/cmdline"):format(pid)) or ""):gsub("%z", " ")
+        local command = (file.read(("/proc/%s/cmdline"):format(pid)) or ""):gsub("%z", " ")
         found[#found + 1] = ("%s  %s"):format(pid, vim.trim(command))
       end
     end

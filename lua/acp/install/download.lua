@@ -1,6 +1,7 @@
 --- Files from the web: fetched by `curl` or `wget`, over https only, and checked against a SHA-256 sum. Knows neither
 --- releases nor agents.
 
+local files = require("acp.install.file")
 local process = require("acp.install.process")
 local task = require("acp.install.task")
 
@@ -119,9 +120,7 @@ function M.fetch(url, path)
   if path then
     return nil
   end
-  local handle = assert(io.open(file, "rb"))
-  local content = handle:read("*a")
-  handle:close()
+  local content = files.read(file)
   os.remove(file)
   return content
 end

@@ -1,28 +1,19 @@
 --- Which sources lie in the plugin's folder, as one text: the same that `src/fingerprint.rs` computes when a library is
 --- built, so that the library of these very sources can be told from all others.
 
+local file = require("acp.install.file")
+
 local M = {}
 
 -- Files beside those below src/ that the library is made of.
 local FILES = { "Cargo.lock", "Cargo.toml", "build.rs", "lua/acp/interface.lua" }
 
----@param path string
----@return string?
-local function content(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("*a")
-  if file then
-    file:close()
-  end
-  return text
-end
-
 --- The sources, relative to the root, sorted by bytes. The demo agent is a program of its own.
 ---@param root string
 ---@return string[]
 local function sources(root)
-  local found = vim.tbl_filter(function(file)
-    return vim.uv.fs_stat(root .. "/" .. file) ~= nil
+  local found = vim.tbl_filter(function(name)
+    return vim.uv.fs_stat(root .. "/" .. name) ~= nil
   end, FILES)
   local function keep(folder)
     return folder ~= "bin"
@@ -45,7 +36,7 @@ function M.of(root)
   end
   local list = {}
   for _, source in ipairs(sources(root)) do
-    list[#list + 1] = ("%s  %s\n"):format(vim.fn.sha256(content(root .. "/" .. source) or ""), source)
+    list[#list + 1] = ("%s  %s\n"):format(vim.fn.sha256(file.read(root .. "/" .. source) or ""), source)
   end
   return vim.fn.sha256(table.concat(list))
 end

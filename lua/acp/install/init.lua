@@ -3,6 +3,7 @@
 --- progress is shown is left to the caller.
 
 local cargo = require("acp.install.cargo")
+local file = require("acp.install.file")
 local fingerprint = require("acp.install.fingerprint")
 local place = require("acp.install.place")
 local process = require("acp.install.process")
@@ -21,15 +22,10 @@ local M = {}
 ---@field from string
 ---@field note? string what the user should know of it
 
----@param path string
+---@param root string
 ---@return string
-local function version_in(path)
-  local file = io.open(path .. "/Cargo.toml", "r")
-  local text = file and file:read("*a") or ""
-  if file then
-    file:close()
-  end
-  return text:match('\nversion%s*=%s*"([^"]+)"') or "0.0.0"
+local function version_in(root)
+  return (file.read(root .. "/Cargo.toml") or ""):match('\nversion%s*=%s*"([^"]+)"') or "0.0.0"
 end
 
 --- Whether this Neovim can load the library, in a task; raises why not.

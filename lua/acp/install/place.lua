@@ -2,6 +2,7 @@
 --- file `current` that names one of them. So a library that is loaded is never written over, two Neovims may install
 --- at once, and going back to an older commit needs no download.
 
+local file = require("acp.install.file")
 local target = require("acp.install.target")
 
 local M = {}
@@ -33,25 +34,14 @@ function M.outside(root)
   return ("%s/acp/library/%s"):format(vim.fn.stdpath("data"), vim.fn.sha256(root):sub(1, 16))
 end
 
----@param path string
----@return string?
-local function read(path)
-  local file = io.open(path, "r")
-  local text = file and file:read("*a")
-  if file then
-    file:close()
-  end
-  return text
-end
-
 --- Writes a file that is old or new at any moment, never half of it. Raises what went wrong.
 ---@param path string
 ---@param text string
 local function write(path, text)
   local new = ("%s.%d"):format(path, vim.uv.os_getpid())
-  local file = assert(io.open(new, "w"))
-  file:write(text)
-  assert(file:close())
+  local handle = assert(io.open(new, "w"))
+  handle:write(text)
+  assert(handle:close())
   assert(vim.uv.fs_rename(new, path))
 end
 
@@ -59,7 +49,7 @@ end
 ---@param folder string
 ---@return string? library
 function M.current(folder)
-  local name = vim.trim(read(folder .. "/current") or "")
+  local name = vim.trim(file.read(folder .. "/current") or "")
   local library = ("%s/%s/%s"):format(folder, name, target.library())
   return name ~= "" and vim.uv.fs_stat(library) and library or nil
 end
@@ -68,7 +58,7 @@ end
 ---@param library string
 ---@return acp.Built?
 function M.built(library)
-  local ok, built = pcall(vim.json.decode, read(vim.fs.dirname(library) .. "/build.json") or "")
+  local ok, built = pcall(vim.json.decode, file.read(vim.fs.dirname(library) .. "/build.json") or "")
   return ok and type(built) == "table" and built or nil
 end
 

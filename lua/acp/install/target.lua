@@ -7,12 +7,7 @@ local ARCHITECTURES = { x64 = "x86_64", arm64 = "aarch64" }
 --- Whether this very process runs on musl rather than glibc: both may be installed.
 ---@return boolean
 local function on_musl()
-  local maps = io.open("/proc/self/maps", "r")
-  if not maps then
-    return false
-  end
-  local text = maps:read("*a")
-  maps:close()
+  local text = require("acp.install.file").read("/proc/self/maps") or ""
   return text:find("ld-musl", 1, true) ~= nil or text:find("libc.musl", 1, true) ~= nil
 end
 

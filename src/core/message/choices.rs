@@ -88,10 +88,8 @@ mod tests {
 
     #[test]
     fn of_several_options_of_a_category_the_one_called_so_is_meant() {
-        let toggle = ConfigOption {
-            kind: OptionKind::Toggle { current: true },
-            ..option("model", "Model", "model")
-        };
+        let toggle =
+            ConfigOption { kind: OptionKind::Toggle { current: true }, ..option("model", "Model", "model") };
         let cases = [
             (vec![option("provider", "Provider", "model"), option("model", "Pick one", "model")], Some(1)),
             (vec![option("provider", "Provider", "model"), option("m", "Model", "model")], Some(1)),
