@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> ExitCode {
         mapping,
         client_ids: BTreeMap::new(),
         asked: BTreeMap::new(),
-        disk: options.write_disk.then(|| Disk::default()),
+        disk: options.write_disk.then(Disk::default),
         open_prompts: BTreeSet::new(),
         is_live: false,
         diverged: false,
