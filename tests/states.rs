@@ -96,7 +96,8 @@ fn an_answer_that_streams() {
     in_each_shape("streaming", &working([says("# A plan\n\nFirst I look at `lock`, then")]), "", |chat| {
         chat.chat();
         chat.send("Fix it");
-        chat.nvim.wait_for_screen("then");
+        // The colours, which hide the marks around code, come after the text.
+        chat.nvim.wait_for_screen("look at lock, then");
         chat.nvim.wait_for_screen("working");
     });
 }
