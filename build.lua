@@ -17,7 +17,7 @@ for name in vim.fs.dir(root .. "/lua/acp/install") do
     package.preload[full] = assert(loadfile(root .. "/lua/acp/install/" .. name))
   end
 end
-for _, module in ipairs({ "repository", "targets", "tell" }) do
+for _, module in ipairs({ "helptags", "repository", "targets", "tell" }) do
   package.preload["acp." .. module] = assert(loadfile(("%s/lua/acp/%s.lua"):format(root, module)))
 end
 
@@ -32,6 +32,13 @@ end
 
 -- A folder that can't be written is seen to when the plugin is loaded.
 pcall(vim.cmd.helptags, vim.fn.fnameescape(root .. "/doc"))
+
+-- Nor is the help of a plugin found that lazy.nvim loads only when one of its commands is used.
+local lazy = package.loaded["lazy.core.config"]
+local spec = type(lazy) == "table" and type(lazy.plugins) == "table" and lazy.plugins["acp.nvim"]
+if spec and (spec.lazy or spec.cmd) then
+  pcall(require("acp.helptags").publish, root)
+end
 
 local task = require("acp.install.task")
 if task.is_inside() then

@@ -51,9 +51,12 @@ fn lazy_nvim_installs_a_library_without_rust_and_the_demo_agent_answers() {
     for part in [&format!("release {}", tag()), "100%", "checking", "trying", "library from release v"] {
         assert!(said.contains(part), "no {part:?} in:\n{said}");
     }
-    ask_the_demo_agent(&mut nvim);
+    // The plugin itself is not loaded yet.
+    nvim.command("set runtimepath+=$XDG_DATA_HOME/nvim/site");
     nvim.command("help acp-library");
-    nvim.wait_for_screen("*acp-library*");
+    nvim.wait_for_screen("acp-library");
+    nvim.command("helpclose");
+    ask_the_demo_agent(&mut nvim);
     let lib = world.installed("lazy/acp.nvim/lib");
     assert_eq!(lib.len(), 2, "one library and the file that names it: {lib:?}");
     assert!(lib.contains(&"current".to_owned()), "{lib:?}");
@@ -224,7 +227,7 @@ fn an_update_under_a_running_neovim_goes_on_with_the_old_library_and_says_so() {
     run(Command::new("git").arg("-C").arg(&clone).args(["pull", "-q"]).envs(world.environment()));
     nvim.command("AcpChat");
     nvim.wait_until(
-        |nvim| said(nvim).contains("are not those of its library, which goes on working"),
+        |nvim| said(nvim).contains("was updated without its library, which still works"),
         "the advice",
     );
     nvim.command("AcpChat");
@@ -233,7 +236,7 @@ fn an_update_under_a_running_neovim_goes_on_with_the_old_library_and_says_so() {
         |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state == 'idle'", []) == true.into(),
         "the old library to go on working",
     );
-    let times = |nvim: &mut Nvim| said(nvim).matches("goes on working").count();
+    let times = |nvim: &mut Nvim| said(nvim).matches("which still works").count();
     assert_eq!(times(&mut nvim), 1, "it is said once");
 
     // The build.
@@ -247,7 +250,7 @@ fn an_update_under_a_running_neovim_goes_on_with_the_old_library_and_says_so() {
     run(Command::new("git").arg("-C").arg(&clone).args(["checkout", "-q", "HEAD~1"]));
     let out = run(world.headless(&["-l"]).arg(clone.join("build.lua")));
     let printed = String::from_utf8_lossy(&out.stderr);
-    assert!(printed.contains("it was there already"), "{printed}");
+    assert!(printed.contains("nothing had to be done"), "{printed}");
     assert_eq!(world.server.asked(), [""; 0]);
 }
 
@@ -360,6 +363,52 @@ fn a_download_that_is_stopped_leaves_nothing() {
         |nvim| !nvim.processes().iter().any(|process| process.command.contains("curl")),
         "curl's end",
     );
+    assert_eq!(world::names(&clone.join("lib")), [""; 0]);
+}
+
+#[test]
+fn an_installation_that_was_hidden_opens_nothing_when_it_is_done() {
+    let world = World::new();
+    world.install_cargo();
+    let cargo = world.home.read("bin/cargo");
+    let wait = format!("while [ ! -e {} ]; do sleep 0.05; done\n", path_of(&world, "go"));
+    world.home.write("bin/cargo", &cargo.replacen("#!/bin/sh\n", &format!("#!/bin/sh\n{wait}"), 1));
+    let mut nvim = world.editor();
+    put_into_packages(&world, &mut nvim);
+    nvim.command("AcpChat demo");
+    nvim.wait_for_screen("c build it with cargo");
+    nvim.input("c");
+    nvim.wait_for_screen("Building the library");
+    nvim.input("q");
+    nvim.wait_for_screen("goes on in the background");
+    nvim.input("itext");
+    world.home.write("go", "");
+    nvim.wait_for_screen("the library is there");
+    nvim.input(" and more<Esc>");
+    nvim.wait_for_screen("text and more");
+    assert_eq!(
+        nvim.exec_lua(
+            "return #vim.api.nvim_tabpage_list_wins(0) == #vim.tbl_filter(function(win)
+        return vim.bo[vim.api.nvim_win_get_buf(win)].filetype ~= 'acp'
+      end, vim.api.nvim_tabpage_list_wins(0))",
+            []
+        ),
+        true.into()
+    );
+}
+
+#[test]
+fn quitting_in_the_middle_of_a_download_leaves_nothing() {
+    let world = World::new();
+    world.server.answer(&world.archive(), Answer::Stalled(10));
+    let mut nvim = world.editor();
+    nvim.exec_lua("vim.env.ACP_NVIM_SLOW = '1000'", []);
+    let clone = put_into_packages(&world, &mut nvim);
+    nvim.command("AcpChat demo");
+    nvim.wait_for_screen("not now");
+    nvim.input("<CR>");
+    wait_for(|| world.server.asked().contains(&world.archive()), "the download");
+    nvim.quit();
     assert_eq!(world::names(&clone.join("lib")), [""; 0]);
 }
 

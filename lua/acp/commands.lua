@@ -216,11 +216,13 @@ function M.build(args)
   if from and from ~= "release" and from ~= "cargo" then
     return tell.notify((":Acp build takes release or cargo, not %q"):format(from), vim.log.levels.ERROR)
   end
-  require("acp.install.view").run(loader.root(), { force = args.bang, from = from }, function()
-    if loader.rebuilt() then
-      tell.notify("restart Neovim to use the new library", vim.log.levels.INFO)
-    end
-  end)
+  require("acp.install.view").run(loader.root(), { force = args.bang, from = from }, {
+    fn = function()
+      if loader.rebuilt() then
+        tell.notify("restart Neovim to use the new library", vim.log.levels.INFO)
+      end
+    end,
+  })
 end
 
 --- :Acp[!] {subcommand} [argument ..]

@@ -22,8 +22,9 @@ local function versions_of(programs)
   for program, process in pairs(asked) do
     local result = process:wait(5000)
     local said = vim.trim(vim.split(result.stdout or "", "\n")[1])
-    if result.code == 0 and said ~= "" and #said < 100 then
-      versions[program] = said
+    if result.code == 0 and said ~= "" then
+      -- curl names every library that it was built with.
+      versions[program] = vim.fn.strcharpart(said, 0, 60)
     end
   end
   return versions

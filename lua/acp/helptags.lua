@@ -8,6 +8,25 @@ local function time(path)
   return vim.fn.getftime(path)
 end
 
+--- Puts a copy of the help and its tags into a folder.
+---@param root string the plugin's folder
+---@param to string holds a folder doc/ afterwards
+local function copy_help(root, to)
+  local copy = to .. "/doc/acp.txt"
+  if time(copy) < time(root .. "/doc/acp.txt") then
+    vim.fn.mkdir(to .. "/doc", "p")
+    assert(vim.uv.fs_copyfile(root .. "/doc/acp.txt", copy))
+    vim.cmd.helptags(vim.fn.fnameescape(to .. "/doc"))
+  end
+end
+
+--- Has the help found before the plugin is loaded, where a plugin manager puts it on the 'runtimepath' only then. What
+--- is in this folder of the user's is always found.
+---@param root string the plugin's folder
+function M.publish(root)
+  copy_help(root, vim.fn.stdpath("data") .. "/site")
+end
+
 --- Makes the tags unless they are there and newer than the help.
 ---@param root string the plugin's folder
 function M.make(root)
@@ -20,12 +39,7 @@ function M.make(root)
     return
   end
   local own = vim.fn.stdpath("data") .. "/acp/help"
-  local copy = own .. "/doc/acp.txt"
-  if time(copy) < time(doc .. "/acp.txt") then
-    vim.fn.mkdir(own .. "/doc", "p")
-    assert(vim.uv.fs_copyfile(doc .. "/acp.txt", copy))
-    vim.cmd.helptags(vim.fn.fnameescape(own .. "/doc"))
-  end
+  copy_help(root, own)
   vim.opt.runtimepath:append(own)
 end
 

@@ -174,10 +174,15 @@ function M.outdated(fingerprint)
   if not loaded or not place or not fingerprint or M.is_chosen() or loaded.fingerprint == fingerprint then
     return nil
   end
+  local built = require("acp.install.place").built(place.lib)
+  if built and built.sources == fingerprint then
+    -- Nothing closer could be had, which was said then.
+    return nil
+  end
   if M.rebuilt() then
     return "the plugin was updated: restart Neovim to use its new library"
   end
-  return "the plugin's sources are not those of its library, which goes on working: `:Acp build` gets the right one"
+  return "the plugin was updated without its library, which still works: `:Acp build` gets the one that belongs to it"
 end
 
 --- Whether there is another library by now than the one that runs.

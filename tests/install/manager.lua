@@ -82,8 +82,12 @@ function M.setup(specs)
     specs = { specs }
   end
   M.installing = 0
+  -- What lazy.nvim tells others of its plugins.
+  package.loaded["lazy.core.config"] = { plugins = {} }
   for _, spec in ipairs(specs) do
     local path, cloned = spec.dir, false
+    local name = vim.fs.basename(spec.dir or spec[1])
+    package.loaded["lazy.core.config"].plugins[name] = { cmd = spec.cmd, lazy = spec.cmd ~= nil }
     if not path then
       path, cloned = clone(spec[1])
     end

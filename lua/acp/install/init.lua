@@ -106,10 +106,17 @@ local function ways(root, wanted, from)
   return list, problem or not exact and "no release has a library of these sources" or nil
 end
 
---- What to install when no way was left, as one line.
-local function help_out(from)
-  if from == "release" then
+--- What to do when no way was left, as one line.
+---@param from? "release"|"cargo"
+---@param unreachable boolean whether releases could not even be looked at
+local function help_out(from, unreachable)
+  local downloads = vim.fn.executable("curl") == 1 or vim.fn.executable("wget") == 1
+  if not downloads and from ~= "cargo" then
+    return "install curl, then run :Acp build"
+  elseif from == "release" then
     return "`:Acp build cargo` builds it here"
+  elseif unreachable and not cargo.is_there() then
+    return "check the network and run :Acp build again, or install Rust (https://rustup.rs), which builds it here"
   elseif not cargo.is_there() then
     return "install Rust (https://rustup.rs), then run :Acp build"
   end
@@ -132,7 +139,7 @@ function M.run(root, opts)
   if there then
     local built = place.built(there) or { from = "before" }
     place.use(folder, there)
-    return { library = there, from = built.from, note = "it was there already" }
+    return { library = there, from = built.from, note = "nothing had to be done" }
   end
 
   local list, problem = ways(root, wanted, opts.from)
@@ -140,28 +147,44 @@ function M.run(root, opts)
   if not made then
     task.fail(("couldn't write to %s: %s"):format(folder, scratch))
   end
+  -- Neovim may leave in the middle of it.
+  local leaving = vim.api.nvim_create_autocmd("VimLeavePre", {
+    callback = function()
+      vim.fn.delete(scratch, "rf")
+    end,
+  })
+  local function finish()
+    vim.fn.delete(scratch, "rf")
+    vim.api.nvim_del_autocmd(leaving)
+  end
   local problems = { problem }
   for _, way in ipairs(list) do
     local ok, result = pcall(function()
       local from, built, note = way(scratch)
+      built.sources = wanted.fingerprint
       try(from .. "/" .. target.library())
       local library = place.put(folder, from, built)
       place.use(folder, library)
       return { library = library, from = built.from, note = note }
     end)
     if ok then
-      vim.fn.delete(scratch, "rf")
+      finish()
       return result
     end
     if result == task.CANCELLED then
-      vim.fn.delete(scratch, "rf")
+      finish()
       task.fail(result)
     end
     problems[#problems + 1] = tostring(result)
   end
-  vim.fn.delete(scratch, "rf")
+  finish()
   local text = #problems > 0 and table.concat(problems, "; ") or "there is no way to get it"
-  return task.fail(("couldn't get the library: %s; %s"):format(text, help_out(opts.from))) --[[@as acp.Installed]]
+  return task.fail(
+    ("couldn't get the library: %s; %s"):format(
+      text,
+      help_out(opts.from, problem ~= nil and problem:find("^couldn't download") ~= nil)
+    )
+  ) --[[@as acp.Installed]]
 end
 
 return M

@@ -12,6 +12,7 @@ local KEPT = 2
 
 ---@class acp.Built What is known of a library, in `build.json` beside it.
 ---@field fingerprint? string which sources it was built from
+---@field sources? string which sources it was taken for, where that is known to differ
 ---@field interface? string
 ---@field version? string
 ---@field from string where it is from: "release v0.1.0" or "cargo build --release"

@@ -146,8 +146,12 @@ local function told(installed)
   return installed.note and ("%s: %s"):format(text, installed.note) or text
 end
 
+---@class acp.AfterInstall What goes on when the library is there.
+---@field fn fun(installed: acp.Installed)
+---@field in_sight? true only if the user still looks at the installation: it opens windows
+
 -- The installation that is shown, whether the user has hidden it, and what goes on after it.
----@type { installation: acp.Installation, hidden: boolean, after: fun(installed: acp.Installed)[] }?
+---@type { installation: acp.Installation, hidden: boolean, after: acp.AfterInstall[] }?
 local followed
 
 local function hide()
@@ -187,8 +191,10 @@ local function ended(err, installed, again)
   if not err then
     close()
     tell.notify(told(installed), vim.log.levels.INFO)
-    for _, fn in ipairs(after) do
-      fn(installed)
+    for _, each in ipairs(after) do
+      if not (each.in_sight and hidden) then
+        each.fn(installed)
+      end
     end
   elseif err == task.CANCELLED then
     close()
@@ -197,21 +203,26 @@ local function ended(err, installed, again)
     tell.notify(err, vim.log.levels.ERROR)
   else
     local text = err:sub(1, 1):upper() .. err:sub(2) .. "."
-    show({ text }, { { "r", "try again", again }, { "q", "close", close } })
+    show({ text }, {
+      { "r", "try again", again },
+      { "q", "close", close },
+      { "<CR>", nil, again },
+      { "<Esc>", nil, close },
+    })
   end
 end
 
 --- Shows how the installation goes on, in the window, and how it ended.
 ---@param installation acp.Installation
----@param on_done? fun(installed: acp.Installed) when it went well
+---@param after acp.AfterInstall
 ---@param again fun() begins anew
-local function follow(installation, on_done, again)
+local function follow(installation, after, again)
   if followed and followed.installation == installation then
     followed.hidden = false
-    table.insert(followed.after, on_done)
+    table.insert(followed.after, after)
     return draw()
   end
-  followed = { installation = installation, hidden = false, after = { on_done } }
+  followed = { installation = installation, hidden = false, after = { after } }
   draw()
   local clock = vim.uv.new_timer()
   clock:start(1000, 1000, vim.schedule_wrap(draw))
@@ -227,10 +238,10 @@ end
 --- Installs in sight of the user.
 ---@param root string
 ---@param opts? acp.InstallOptions
----@param on_done? fun(installed: acp.Installed)
-function M.run(root, opts, on_done)
-  follow(running.start(root, opts), on_done, function()
-    M.run(root, opts, on_done)
+---@param after acp.AfterInstall
+function M.run(root, opts, after)
+  follow(running.start(root, opts), after, function()
+    M.run(root, opts, after)
   end)
 end
 
@@ -239,16 +250,17 @@ end
 ---@param why string one sentence
 ---@param on_done fun(installed: acp.Installed)
 function M.offer(root, why, on_done)
+  local after = { fn = on_done, in_sight = true }
   if running.current() then
-    return M.run(root, nil, on_done)
+    return M.run(root, nil, after)
   end
   local function get(from)
     return function()
-      M.run(root, { from = from }, on_done)
+      M.run(root, { from = from }, after)
     end
   end
   local keys = { { "<CR>", "get it", get() } }
-  local text = "It's published for most systems (3 MB)"
+  local text = "It's published for most systems (5 MB)"
   if require("acp.install.cargo").is_there() then
     text = text .. ", or built here by cargo in about two minutes."
     keys[#keys + 1] = { "c", "build it with cargo", get("cargo") }
