@@ -131,7 +131,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n", "nothing is changed by looking");
     restore(&mut chat, None);
     wait_told(&mut chat, "restored 3 files to before \"Change two\"");
-    chat.nvim.wait_for_screen("All of it is as it was then");
+    chat.nvim.wait_for_screen("Nothing has changed since then");
     back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n", "it is saved as it was");

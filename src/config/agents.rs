@@ -386,7 +386,7 @@ impl Agent<'_> {
                 format!("put its arguments into agents.{}.args", self.name)
             }
             Some(preset) if !own && preset.name == DEMO => {
-                format!("run `{}` in the plugin's folder", preset.install)
+                format!("run `{}`", preset.install)
             }
             Some(preset) if !own && by_npx(preset) => {
                 format!("{}, or install Node.js, whose npx runs it", preset.how_to_install())

@@ -793,7 +793,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "checkpoints.enabled",
         takes: "boolean",
         default: "true",
-        about: "Whether it is kept what files held before and after each turn, so that |:Acp-checkpoints| can \
+        about: "Whether to save what files held before and after each turn, so that |:Acp-checkpoints| can \
                 put them back.",
     },
     OptionSpec { key: "checkpoints.days", takes: "number", default: "30", about: "For how many days." },

@@ -529,10 +529,7 @@ mod starting {
             Config::default().standing("demo", Path::new("/code"), machine)
         });
         let Ok(Standing::Missing(_, error)) = unbuilt else { panic!("not built") };
-        assert_eq!(
-            error.to_string(),
-            r#"no such program "acp-demo-agent": run `cargo build --release` in the plugin's folder"#
-        );
+        assert_eq!(error.to_string(), r#"no such program "acp-demo-agent": run `:Acp build!`"#);
     }
 }
 

@@ -96,7 +96,7 @@ pub fn play(turn: &mut Turn) -> Played {
 fn closing(edited: &Edited, skipped: &[&str]) -> String {
     let mut text = "That was the tour.".to_owned();
     match edited {
-        Edited::Written => text.push_str(" Run /tour again and the edit goes back."),
+        Edited::Written => text.push_str(" Run /tour again to undo the edit."),
         Edited::Rejected => text.push_str(" The edit is still yours to allow: /edit."),
         Edited::Failed | Edited::Skipped => {}
     }

@@ -145,7 +145,7 @@ fn page_of(restore: &Restore, fetched: &[Fetched], keys: &Keys) -> Page {
     };
     page.add(title, About::Nothing, "0", "AcpWinbar");
     let hint = match files.len() {
-        0 => nothing_left("All of it is as it was then", keys),
+        0 => nothing_left("Nothing has changed since then", keys),
         _ => keys.line(&[
             ("review_undo", "put back this hunk or file"),
             ("review_undo_all", "put back all"),
