@@ -1,16 +1,15 @@
-//! Strays on Unix: known by the environment that they inherited, which tells the terminal they come from.
+//! What has escaped on Unix: found in /proc, where the system has it.
 
 use std::thread;
 use std::time::Duration;
 
-use super::VARIABLE;
-use crate::acp::terminals::pty;
+use super::Mark;
 use crate::platform::Signal;
-use crate::platform::group::Group;
+use crate::platform::group::{Group, group_of, signal_if};
 
-/// Asks those whose mark begins with `mark` to end, and kills what is left after the `grace`. Members of
-/// `groups` are left alone: they are asked as such. Returns at once.
-pub fn end(mark: String, groups: Vec<Group>, grace: Duration) {
+/// Asks those with the mark to end, and kills what is left after the `grace`. Members of `groups` are left
+/// alone: they are asked as such. Returns at once.
+pub fn end(mark: Mark, groups: Vec<Group>, grace: Duration) {
     let work = move || {
         if signal(&mark, &groups, Signal::Terminate) > 0 {
             thread::sleep(grace);
@@ -18,19 +17,26 @@ pub fn end(mark: String, groups: Vec<Group>, grace: Duration) {
         }
     };
     // Without a thread they live until Neovim ends, where there is another look at them.
-    let _ = thread::Builder::new().name("acp-strays".into()).spawn(work);
+    let _ = thread::Builder::new().name("acp-escaped".into()).spawn(work);
 }
 
-/// Signals those whose mark begins with `mark`, and says how many there were.
-pub fn signal(mark: &str, groups: &[Group], signal: Signal) -> usize {
-    let start = format!("{VARIABLE}={mark}");
-    let strays = processes().filter(|process| {
-        pty::signal_if(*process, signal, || {
-            has(*process, start.as_bytes())
-                && !pty::group_of(*process).is_some_and(|group| groups.iter().any(|of| of.id() == group))
-        })
-    });
-    strays.count()
+/// Signals those with the mark, and says how many there were.
+pub fn signal(mark: &Mark, groups: &[Group], signal: Signal) -> usize {
+    let start = mark.entry();
+    let escaped =
+        processes().filter(|process| signal_if(*process, signal, || is_meant(*process, &start, groups)));
+    escaped.count()
+}
+
+/// Whether any process with the mark still runs.
+pub fn live(mark: &Mark) -> bool {
+    let start = mark.entry();
+    processes().any(|process| has(process, start.as_bytes()))
+}
+
+fn is_meant(process: i32, start: &str, groups: &[Group]) -> bool {
+    has(process, start.as_bytes())
+        && !group_of(process).is_some_and(|group| groups.iter().any(|of| of.id() == group))
 }
 
 /// The numbers of all processes, where the system has them as folders.

@@ -1,0 +1,17 @@
+//! There are none: nobody can leave a job.
+
+use std::time::Duration;
+
+use super::Mark;
+use crate::platform::Signal;
+use crate::platform::group::Group;
+
+pub fn end(_mark: Mark, _groups: Vec<Group>, _grace: Duration) {}
+
+pub fn signal(_mark: &Mark, _groups: &[Group], _signal: Signal) -> usize {
+    0
+}
+
+pub fn live(_mark: &Mark) -> bool {
+    false
+}
