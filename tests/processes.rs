@@ -146,6 +146,31 @@ fn send(signal: i32, process: u32) {
     assert_eq!(unsafe { libc::kill(process.cast_signed(), signal) }, 0);
 }
 
+#[test]
+fn what_cleared_its_environment_ends_with_its_agent_and_when_neovim_leaves() {
+    for end in [stop, quit] {
+        // Of this test alone: nothing else tells it from others.
+        let time = format!("2001.{}", std::process::id());
+        let command = format!("sleep {time}");
+        let mut chat = busy(&[json!({ "spawn": ["env", "-i", "setsid", "sleep", time] })], &[]);
+        wait_for(|| runs(&command), "it to start");
+        end(&mut chat);
+        wait_for(|| !runs(&command), "it to be gone");
+    }
+}
+
+fn stop(chat: &mut Scripted) {
+    chat.nvim.command("Acp stop");
+}
+
+/// Whether a process of this command line runs, whatever its environment is.
+fn runs(command: &str) -> bool {
+    let folders = std::fs::read_dir("/proc").expect("/proc on Linux").flatten();
+    folders
+        .filter_map(|folder| std::fs::read(folder.path().join("cmdline")).ok())
+        .any(|line| String::from_utf8_lossy(&line).trim_end_matches('\0').replace('\0', " ") == command)
+}
+
 /// An agent that needs a moment to clean up, and leaves a file when it has.
 fn cleaning() -> Scripted {
     let steps = [

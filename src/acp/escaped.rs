@@ -1,5 +1,6 @@
 //! Processes that left the group of the agent or command they come from: daemons, and whatever was started
-//! with `setsid`. They are known by a mark in the environment that they inherited. Which of them are to end,
+//! with `setsid`. They are known by a mark in the environment that they inherited, or were noted
+//! while they still had their parents. Which of them are to end,
 //! and when, is the callers' business.
 
 use std::process::Command;
@@ -9,12 +10,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub use unix::{end, live, signal};
+pub use unix::{below, end, live, signal};
 
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
-pub use windows::{end, live, signal};
+pub use windows::{below, end, live, signal};
 
 /// The variable that every command in a terminal has.
 const TERMINAL: &str = "ACP_TERMINAL";
@@ -26,6 +27,14 @@ const AGENT: &str = "ACP_AGENT";
 pub struct Mark {
     name: &'static str,
     value: String,
+}
+
+/// A process that needs no mark. With its start it is told from a later one of the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(windows, expect(dead_code, reason = "nobody can leave a job"))]
+pub struct Noted {
+    pub process: i32,
+    pub start: u64,
 }
 
 impl Mark {

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::escaped::{self, Mark};
+use super::escaped::{self, Mark, Noted};
 use super::framing::{Framer, TooLong, is_length_header, trim};
 use super::from_acp::Chunk;
 use super::guard::Guard;
@@ -100,7 +100,8 @@ impl Process {
         let (mut child, group) = Group::spawn(&mut command).map_err(|error| explain(launch, error))?;
         let pid = child.id();
         guard.add(&group);
-        let family = Family { group: group.clone(), mark, guard, state: FamilyState::Ours };
+        let family =
+            Family { group: group.clone(), mark, noted: Vec::new(), guard, state: FamilyState::Ours };
         let stdin = child.stdin.take().expect("stdin is piped above");
         let stdout = child.stdout.take().expect("stdout is piped above");
         let stderr = child.stderr.take().expect("stderr is piped above");
@@ -148,6 +149,8 @@ impl Process {
     /// Ends the process and all it started: closes its stdin, then asks, then kills. `leaving` says until
     /// when that may take, since Neovim is leaving; what is left then is left to the guard.
     pub async fn end(&mut self, leaving: &mut watch::Receiver<Option<Instant>>) {
+        // Before it can leave, and its children with it.
+        self.family.note(self.pid).await;
         self.input.close();
         for (patience, signal) in ENDING {
             match self.wait_for_end(*patience, leaving).await {
@@ -191,9 +194,10 @@ impl Process {
         self.exited().await;
         let mut pause = Duration::from_millis(5);
         loop {
-            let (group, mark) = (self.family.group.clone(), self.family.mark.clone());
+            let Family { group, mark, noted, .. } = &self.family;
+            let (group, mark, noted) = (group.clone(), mark.clone(), noted.clone());
             // Looking may take a moment where many processes run. A panic is as good as "gone".
-            if !spawn_blocking(move || group.lives() || escaped::live(&mark)).await.unwrap_or(false) {
+            if !spawn_blocking(move || group.lives() || escaped::live(&mark, &noted)).await.unwrap_or(false) {
                 return;
             }
             sleep(pause).await;
@@ -214,7 +218,7 @@ impl Drop for Process {
         self.input.close();
         if self.family.state == FamilyState::Ours {
             self.family.group.signal(Signal::Kill);
-            escaped::signal(&self.family.mark, &[], Signal::Kill);
+            escaped::signal(&self.family.mark, &self.family.noted, &[], Signal::Kill);
             self.family.forget();
         }
     }
@@ -456,6 +460,8 @@ struct Family {
     group: Group,
     /// Of those that have left the group.
     mark: Mark,
+    /// Of those as well that have no mark; known from the beginning of the end.
+    noted: Vec<Noted>,
     guard: Arc<Guard>,
     state: FamilyState,
 }
@@ -469,11 +475,18 @@ enum FamilyState {
 }
 
 impl Family {
+    /// Notes what the agent has started that may have neither its group nor its mark any more.
+    async fn note(&mut self, agent: u32) {
+        // A panic is as good as nothing to note: groups and marks find most.
+        self.noted = spawn_blocking(move || escaped::below(agent)).await.unwrap_or_default();
+        self.guard.note(&self.noted);
+    }
+
     async fn signal(&self, signal: Signal) {
-        let (group, mark) = (self.group.clone(), self.mark.clone());
+        let (group, mark, noted) = (self.group.clone(), self.mark.clone(), self.noted.clone());
         let work = move || {
             group.signal(signal);
-            escaped::signal(&mark, &[group], signal);
+            escaped::signal(&mark, &noted, &[group], signal);
         };
         // A panic is as good as a signal that nobody took: the next step follows.
         let _ = spawn_blocking(work).await;

@@ -273,7 +273,7 @@ impl Terminals {
             terminal.end(GRACE_AT_EXIT);
         }
         let groups: Vec<Group> = ending.iter().map(|terminal| terminal.group.clone()).collect();
-        let escaped = has_run && escaped::signal(&self.mark, &groups, Signal::Terminate) > 0;
+        let escaped = has_run && escaped::signal(&self.mark, &[], &groups, Signal::Terminate) > 0;
         let registry = self.shared.lock();
         // Nobody tells of the end of what has escaped: that is given the whole time.
         let waited =
@@ -283,7 +283,7 @@ impl Terminals {
             terminal.end(Duration::ZERO);
         }
         if escaped {
-            escaped::signal(&self.mark, &[], Signal::Kill);
+            escaped::signal(&self.mark, &[], &[], Signal::Kill);
         }
     }
 

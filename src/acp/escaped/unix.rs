@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use super::Mark;
+use super::{Mark, Noted};
 use crate::platform::Signal;
 use crate::platform::group::{Group, group_of, signal_if};
 
@@ -11,32 +11,67 @@ use crate::platform::group::{Group, group_of, signal_if};
 /// alone: they are asked as such. Returns at once.
 pub fn end(mark: Mark, groups: Vec<Group>, grace: Duration) {
     let work = move || {
-        if signal(&mark, &groups, Signal::Terminate) > 0 {
+        if signal(&mark, &[], &groups, Signal::Terminate) > 0 {
             thread::sleep(grace);
-            signal(&mark, &groups, Signal::Kill);
+            signal(&mark, &[], &groups, Signal::Kill);
         }
     };
     // Without a thread they live until Neovim ends, where there is another look at them.
     let _ = thread::Builder::new().name("acp-escaped".into()).spawn(work);
 }
 
-/// Signals those with the mark, and says how many there were.
-pub fn signal(mark: &Mark, groups: &[Group], signal: Signal) -> usize {
+/// Signals those with the mark or among the `noted`, and says how many there were. Members of `groups` are
+/// left alone.
+pub fn signal(mark: &Mark, noted: &[Noted], groups: &[Group], signal: Signal) -> usize {
     let start = mark.entry();
-    let escaped =
-        processes().filter(|process| signal_if(*process, signal, || is_meant(*process, &start, groups)));
-    escaped.count()
+    let is_meant = |process| {
+        (has(process, start.as_bytes()) || is_noted(process, noted))
+            && !group_of(process).is_some_and(|group| groups.iter().any(|of| of.id() == group))
+    };
+    processes().filter(|process| signal_if(*process, signal, || is_meant(*process))).count()
 }
 
-/// Whether any process with the mark still runs.
-pub fn live(mark: &Mark) -> bool {
+/// Whether any process with the mark, or of the `noted`, still runs.
+pub fn live(mark: &Mark, noted: &[Noted]) -> bool {
     let start = mark.entry();
-    processes().any(|process| has(process, start.as_bytes()))
+    processes().any(|process| has(process, start.as_bytes()) || is_noted(process, noted))
 }
 
-fn is_meant(process: i32, start: &str, groups: &[Group]) -> bool {
-    has(process, start.as_bytes())
-        && !group_of(process).is_some_and(|group| groups.iter().any(|of| of.id() == group))
+/// All that a process has started that still has its parents.
+pub fn below(process: u32) -> Vec<Noted> {
+    let all: Vec<_> = processes().filter_map(|process| Some((process, stat(process)?))).collect();
+    let mut noted = Vec::new();
+    let mut parents = vec![process.cast_signed()];
+    while let Some(parent) = parents.pop() {
+        for (process, stat) in all.iter().filter(|(_, stat)| stat.parent == parent) {
+            noted.push(Noted { process: *process, start: stat.start });
+            parents.push(*process);
+        }
+    }
+    noted
+}
+
+fn is_noted(process: i32, noted: &[Noted]) -> bool {
+    noted
+        .iter()
+        .any(|one| one.process == process && stat(process).is_some_and(|stat| stat.start == one.start))
+}
+
+struct Stat {
+    parent: i32,
+    /// When the process was started, in ticks since the system was.
+    start: u64,
+}
+
+/// None for a process that has ended, also if nobody has waited for it yet.
+fn stat(process: i32) -> Option<Stat> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // "pid (name) state parent …", and the name may hold anything.
+    let mut fields = stat.rsplit(')').next()?.split_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let start = fields.nth(17)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(Stat { parent, start })
 }
 
 /// The numbers of all processes, where the system has them as folders.

@@ -8,28 +8,38 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::acp::escaped::{self, Mark};
+use crate::acp::escaped::{self, Mark, Noted};
 use crate::acp::wire_log::WireLog;
 use crate::platform::group::Group;
 
-/// Reads `+ PGID`, `- PGID` and `= MARK`. At the end of its input, which is Neovim's end, agents have lost
+/// Has what is known at its start as its arguments, since Neovim may end before it could say more. Reads
+/// `+ PGID`, `- PGID`, `= MARK`, and `~ PID:START`. At the end of its input, which is Neovim's end, agents have lost
 /// theirs: it waits a quarter of a second for them to clean up and leave, asks what is left to end, waits for
-/// half a second, and kills. That goes for the groups that are left and for whatever has a mark in its
-/// environment; it kills until nothing is found, since something may start while it looks. It ignores what a
+/// half a second, and kills. That goes for the groups that are left, for whatever has a mark in its
+/// environment, and for single processes, each once; it kills until nothing is found, since something may start while it looks. It ignores what a
 /// closed terminal or a user's CTRL-C sends, since that is when it is needed.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM QUIT
-groups=' '
-marks=
+groups=" $1 "
+marks=$2
+noted=$3
 while read -r sign what; do
   case $sign in
     +) groups="$groups$what " ;;
     =) marks="$marks -e $what" ;;
+    '~') noted="$noted $what" ;;
     -) case $groups in *" $what "*) groups="${groups%%" $what "*} ${groups#*" $what "}" ;; esac ;;
   esac
 done
 marked() {
   [ -z "$marks" ] || grep -lsF $marks /proc/[0-9]*/environ
+}
+look() {
+  read -r stat <"/proc/$1/stat" || return
+  set -- ${stat##*) }
+  group=$3
+  start=${20}
+  [ "$1" != Z ]
 }
 signal() {
   still=' '
@@ -38,9 +48,13 @@ signal() {
     if kill -s "$1" -- "-$group"; then still="$still$group " found=yes; fi
   done 2>/dev/null
   groups=$still
-  for file in $(marked); do
-    process=${file#/proc/}
-    if kill -s "$1" "${process%/environ}"; then found=yes; fi
+  for one in $(marked) $noted; do
+    process=${one#/proc/}
+    process=${process%%[:/]*}
+    look "$process" || continue
+    case $one in *:*) [ "${one#*:}" = "$start" ] || continue ;; esac
+    case $groups in *" ${group:-none} "*) continue ;; esac
+    if kill -s "$1" "$process"; then found=yes; fi
   done 2>/dev/null
   [ -n "$found" ] || exit 0
 }
@@ -75,6 +89,7 @@ struct State {
     starts: u32,
     groups: Vec<i32>,
     marks: Vec<String>,
+    noted: Vec<Noted>,
 }
 
 impl Guard {
@@ -99,6 +114,14 @@ impl Guard {
         let mut state = self.lock();
         state.marks.push(mark.entry());
         self.tell(&mut state, &format!("= {}\n", mark.entry()));
+    }
+
+    /// Processes that must not outlive Neovim and may have neither a group of ours nor a mark.
+    pub fn note(&self, noted: &[Noted]) {
+        let mut state = self.lock();
+        state.noted.extend(noted);
+        let lines: String = noted.iter().map(|noted| format!("~ {}\n", written(noted))).collect();
+        self.tell(&mut state, &lines);
     }
 
     pub fn add(&self, group: &Group) {
@@ -132,12 +155,9 @@ impl Guard {
             return;
         }
         state.starts += 1;
-        let marks = state.marks.iter().map(|mark| format!("= {mark}\n"));
-        let groups = state.groups.iter().map(|group| format!("+ {group}\n"));
-        let known: String = marks.chain(groups).collect();
-        let started = spawn().and_then(|(child, mut stdin)| {
+        let started = spawn(state).map(|(child, stdin)| {
             self.wait_for(child, state.starts);
-            stdin.write_all(known.as_bytes()).map(|()| stdin)
+            stdin
         });
         match started {
             Ok(stdin) => state.shell = Some(stdin),
@@ -171,9 +191,17 @@ impl Guard {
     }
 }
 
-fn spawn() -> std::io::Result<(Child, ChildStdin)> {
+fn written(noted: &Noted) -> String {
+    format!("{}:{}", noted.process, noted.start)
+}
+
+fn spawn(known: &State) -> std::io::Result<(Child, ChildStdin)> {
+    let groups: Vec<_> = known.groups.iter().map(i32::to_string).collect();
+    let marks: String = known.marks.iter().map(|mark| format!(" -e {mark}")).collect();
+    let noted: Vec<_> = known.noted.iter().map(written).collect();
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(["-c", SCRIPT, "sh", &groups.join(" "), &marks, &noted.join(" ")]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // Whoever ends the agent or the terminal that Neovim itself runs in must not find the guard.
     escaped::unmark(&mut command);
     // SAFETY: between fork and exec only a call is made that is safe in a signal handler.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::acp::escaped::Mark;
+use crate::acp::escaped::{Mark, Noted};
 use crate::acp::wire_log::WireLog;
 use crate::platform::group::Group;
 
@@ -26,6 +26,8 @@ impl Guard {
     }
 
     pub fn mark(&self, _: &Mark) {}
+
+    pub fn note(&self, _: &[Noted]) {}
 
     pub fn add(&self, _: &Group) {}
 
