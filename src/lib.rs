@@ -23,8 +23,8 @@ impl nvim::Background for acp::Background {
         acp::Background::send(self, command);
     }
 
-    fn shut_down(&self, limit: Duration) {
-        acp::Background::shut_down(self, limit);
+    fn leave(&self, limit: Duration) {
+        acp::Background::leave(self, limit);
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use serve::Waits;
 use wishes::Call;
@@ -86,7 +86,7 @@ pub async fn run(
     agent: AgentId,
     launch: Launch,
     commands: mpsc::UnboundedReceiver<Command>,
-    mut leaving: watch::Receiver<Option<Duration>>,
+    mut leaving: watch::Receiver<Option<Instant>>,
 ) {
     let log = shared.log.agent(&launch.name, &launch.env);
     let names = Names::default();
@@ -141,7 +141,7 @@ impl Connection {
         process: &mut Process,
         mut commands: mpsc::UnboundedReceiver<Command>,
         mut for_editor: mpsc::UnboundedReceiver<Passed>,
-        leaving: &mut watch::Receiver<Option<Duration>>,
+        leaving: &mut watch::Receiver<Option<Instant>>,
     ) -> End {
         let deadline = Instant::now() + self.shared.settings.initialize_timeout;
         self.request(Call::Initialize, to_acp::INITIALIZE, &to_acp::initialize(&self.shared.settings));
@@ -350,12 +350,7 @@ impl Connection {
         }
     }
 
-    async fn finish(
-        mut self,
-        end: End,
-        mut process: Process,
-        mut leaving: watch::Receiver<Option<Duration>>,
-    ) {
+    async fn finish(mut self, end: End, mut process: Process, mut leaving: watch::Receiver<Option<Instant>>) {
         self.withdraw(&Over::All);
         self.waits.end();
         self.files.end().await;
@@ -378,7 +373,11 @@ impl Connection {
             }
             End::Left => {
                 // With the process its exit code comes, which says more than that it is gone.
-                let _ = timeout(LAST_BREATH, process.exited()).await;
+                tokio::select! {
+                    () = process.exited() => {}
+                    () = sleep(LAST_BREATH) => {}
+                    _ = leaving.wait_for(Option::is_some) => {}
+                }
                 let how = match process.exit() {
                     Some(exit) => exit_text(Some(&exit)),
                     None => "closed its output".to_owned(),

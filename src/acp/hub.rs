@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinSet, spawn_blocking};
+use tokio::time::Instant;
 
 use super::checkpoints::Checkpoints;
 use super::files::Loaded;
@@ -31,7 +32,9 @@ use crate::mailbox::Mailbox;
 pub enum Order {
     Do(Command),
     /// End everything within this time.
-    Leave(Duration),
+    End(Duration),
+    /// Neovim ends: ask everything to end, and leave the rest to the guard.
+    Leave,
 }
 
 /// What all agents share.
@@ -59,8 +62,8 @@ pub struct Hub {
     names: HashMap<task::Id, AgentId>,
     finder: Finder,
     shelf: Shelf,
-    /// Says to all that Neovim is leaving, and how long it waits.
-    leaving: watch::Sender<Option<Duration>>,
+    /// Says to all that Neovim is leaving, and until when it waits.
+    leaving: watch::Sender<Option<Instant>>,
 }
 
 impl Hub {
@@ -97,22 +100,27 @@ impl Hub {
 
     /// Works until it is told to leave, or nobody is there any more who could tell.
     pub async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
-        let limit = loop {
+        let (limit, to_guard) = loop {
             tokio::select! {
                 order = orders.recv() => match order {
                     Some(Order::Do(command)) => self.command(command),
-                    Some(Order::Leave(limit)) => break limit,
-                    None => break super::LEAVING,
+                    Some(Order::End(limit)) => break (limit, false),
+                    Some(Order::Leave) if self.shared.guard.holds() => break (super::EXIT_GRACE, true),
+                    Some(Order::Leave) | None => break (super::LEAVING, false),
                 },
                 Some(ended) = self.tasks.join_next_with_id() => self.ended(ended),
             }
         };
         // From here on `Background::send` knows that nobody listens.
         orders.close();
-        self.leaving.send_replace(Some(limit));
+        self.leaving.send_replace(Some(Instant::now() + limit));
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || {
-            shared.terminals.end_all();
+            if to_guard {
+                shared.terminals.leave_to_guard()
+            } else {
+                shared.terminals.end_all()
+            }
             shared.images.end();
         });
         let records = std::mem::take(&mut self.records);

@@ -5,6 +5,7 @@ mod asks;
 mod checkpoints;
 mod connection;
 pub mod disk;
+mod escaped;
 mod files;
 pub mod find;
 mod foreign;
@@ -85,8 +86,10 @@ impl Default for Settings {
     }
 }
 
-/// How long everything may take to end when nobody says a limit.
-const LEAVING: Duration = Duration::from_millis(500);
+/// How long everything may take to end when nobody says a limit, and nobody is there to take care of the rest.
+const LEAVING: Duration = Duration::from_millis(300);
+/// How long agents have when Neovim ends, before the guard takes care of them. Most need no more.
+const EXIT_GRACE: Duration = Duration::from_millis(30);
 
 /// The editor's side of the background.
 pub struct Background {
@@ -126,7 +129,7 @@ impl Background {
     /// Passes on a wish. Never waits.
     pub fn send(&self, command: Command) {
         let order = match command {
-            Command::Shutdown => Order::Leave(LEAVING),
+            Command::Shutdown => Order::End(LEAVING),
             command => Order::Do(command),
         };
         if let Err(mpsc::error::SendError(Order::Do(command))) = self.orders.send(order) {
@@ -140,8 +143,16 @@ impl Background {
     /// Returns whether they are.
     pub fn shut_down(&self, limit: Duration) -> bool {
         // A closed queue means that it is over already.
-        let _ = self.orders.send(Order::Leave(limit));
+        let _ = self.orders.send(Order::End(limit));
         self.over.wait(limit)
+    }
+
+    /// Asks all agents and all they run to end, since Neovim does, and waits until what must be written is,
+    /// but no longer than `limit`. The guard ends what doesn't.
+    pub fn leave(&self, limit: Duration) {
+        // The same.
+        let _ = self.orders.send(Order::Leave);
+        self.over.wait(limit);
     }
 }
 

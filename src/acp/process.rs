@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use super::escaped::{self, Mark, Noted};
 use super::framing::{Framer, TooLong, is_length_header, trim};
 use super::from_acp::Chunk;
 use super::guard::Guard;
@@ -26,8 +27,19 @@ use crate::platform::Signal;
 use crate::platform::group::{CAN_ASK, Group};
 use crate::platform::program;
 
-/// How long an agent may take to leave by itself once its stdin is closed, and then once it was told.
-const PATIENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
+/// How an agent is ended, once its stdin is closed: how long to wait for it, and what to do then. The guard
+/// does the same after Neovim's end. Whatever starts while others are killed is found by killing again; and
+/// what a kill does not end waits inside the kernel, where nobody can do more.
+const ENDING: &[(Duration, Signal)] = if CAN_ASK {
+    &[
+        (Duration::from_millis(250), Signal::Terminate),
+        (Duration::from_millis(500), Signal::Kill),
+        (Duration::from_millis(100), Signal::Kill),
+        (Duration::from_millis(900), Signal::Kill),
+    ]
+} else {
+    &[(Duration::from_secs(1), Signal::Kill), (Duration::from_secs(1), Signal::Kill)]
+};
 
 /// Reads in flight between the reading thread and the background.
 const BATCHES: usize = 4;
@@ -82,11 +94,14 @@ impl Process {
         log: &AgentLog,
         shortcut: Arc<Shortcut>,
     ) -> Result<Self, SpawnError> {
-        let (mut child, group) =
-            Group::spawn(&mut command(launch)).map_err(|error| explain(launch, error))?;
+        let mut command = command(launch);
+        let mark = guard.mark_of_agent();
+        mark.put_on(&mut command);
+        let (mut child, group) = Group::spawn(&mut command).map_err(|error| explain(launch, error))?;
         let pid = child.id();
         guard.add(&group);
-        let family = Family { group: group.clone(), guard, gone: false };
+        let family =
+            Family { group: group.clone(), mark, noted: Vec::new(), guard, state: FamilyState::Ours };
         let stdin = child.stdin.take().expect("stdin is piped above");
         let stdout = child.stdout.take().expect("stdout is piped above");
         let stderr = child.stderr.take().expect("stderr is piped above");
@@ -123,51 +138,55 @@ impl Process {
 
     /// The last lines of stderr. Waits a moment for those that are still on their way.
     pub async fn stderr(&self) -> Vec<String> {
-        let mut closed = self.stderr.closed.subscribe();
-        // A child of the agent's may hold the pipe open for long; then these are the lines so far.
-        let _ = timeout(Duration::from_millis(200), closed.wait_for(|closed| *closed)).await;
+        if self.family.state != FamilyState::Left {
+            let mut closed = self.stderr.closed.subscribe();
+            // A child of the agent's may hold the pipe open for long; then these are the lines so far.
+            let _ = timeout(Duration::from_millis(200), closed.wait_for(|closed| *closed)).await;
+        }
         lock(&self.stderr.lines).iter().cloned().collect()
     }
 
-    /// Ends the process and all it started: closes its stdin, then asks, then kills. `hurry` says that
-    /// Neovim is leaving, and how much time there is.
-    pub async fn end(&mut self, hurry: &mut watch::Receiver<Option<Duration>>) {
+    /// Ends the process and all it started: closes its stdin, then asks, then kills. `leaving` says until
+    /// when that may take, since Neovim is leaving; what is left then is left to the guard.
+    pub async fn end(&mut self, leaving: &mut watch::Receiver<Option<Instant>>) {
+        // Before it can leave, and its children with it.
+        self.family.note(self.pid).await;
         self.input.close();
-        if !self.gone_within(PATIENCE[0], |_| Duration::ZERO, hurry).await {
-            let asked = CAN_ASK.then(|| self.family.group.signal(Signal::Terminate)).is_some();
-            if !asked || !self.gone_within(PATIENCE[1], |limit| limit / 2, hurry).await {
-                self.family.group.signal(Signal::Kill);
-                // What a kill does not end waits inside the kernel; nobody can do more.
-                self.gone_within(PATIENCE[0], |limit| limit / 4, hurry).await;
+        for (patience, signal) in ENDING {
+            match self.wait_for_end(*patience, leaving).await {
+                Waited::Gone => break,
+                Waited::InVain => self.family.signal(*signal).await,
+                Waited::Leaving if self.family.guard.holds() => {
+                    self.family.state = FamilyState::Left;
+                    return;
+                }
+                Waited::Leaving => {
+                    self.family.signal(Signal::Kill).await;
+                    break;
+                }
             }
         }
         self.family.forget();
     }
 
-    /// Whether all are gone after `patience`, or after what `hurried` makes of the time that is left.
-    async fn gone_within(
+    async fn wait_for_end(
         &self,
         patience: Duration,
-        hurried: impl Fn(Duration) -> Duration,
-        hurry: &mut watch::Receiver<Option<Duration>>,
-    ) -> bool {
-        let waited = async {
-            let limit = *hurry.borrow_and_update();
-            if limit.is_none() {
-                tokio::select! {
-                    () = sleep(patience) => return,
-                    _ = hurry.wait_for(Option::is_some) => {}
-                }
-            }
-            let limit = *hurry.borrow();
-            if let Some(limit) = limit {
-                sleep(hurried(limit)).await;
+        leaving: &mut watch::Receiver<Option<Instant>>,
+    ) -> Waited {
+        let left = async {
+            let until = leaving.wait_for(Option::is_some).await.ok().and_then(|until| *until);
+            match until {
+                Some(until) => sleep_until(until).await,
+                // Nobody is there any more who could say so.
+                None => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
-            () = self.gone() => true,
-            () = waited => false,
+            () = self.gone() => Waited::Gone,
+            () = left => Waited::Leaving,
+            () = sleep(patience) => Waited::InVain,
         }
     }
 
@@ -175,9 +194,10 @@ impl Process {
         self.exited().await;
         let mut pause = Duration::from_millis(5);
         loop {
-            let group = self.family.group.clone();
+            let Family { group, mark, noted, .. } = &self.family;
+            let (group, mark, noted) = (group.clone(), mark.clone(), noted.clone());
             // Looking may take a moment where many processes run. A panic is as good as "gone".
-            if !spawn_blocking(move || group.lives()).await.unwrap_or(false) {
+            if !spawn_blocking(move || group.lives() || escaped::live(&mark, &noted)).await.unwrap_or(false) {
                 return;
             }
             sleep(pause).await;
@@ -186,11 +206,19 @@ impl Process {
     }
 }
 
+enum Waited {
+    Gone,
+    InVain,
+    /// Neovim is leaving, and waits no longer.
+    Leaving,
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         self.input.close();
-        if !self.family.gone {
+        if self.family.state == FamilyState::Ours {
             self.family.group.signal(Signal::Kill);
+            escaped::signal(&self.family.mark, &self.family.noted, &[], Signal::Kill);
             self.family.forget();
         }
     }
@@ -430,13 +458,42 @@ fn explain(launch: &Launch, source: std::io::Error) -> SpawnError {
 /// An agent with all that it started.
 struct Family {
     group: Group,
+    /// Of those that have left the group.
+    mark: Mark,
+    /// Of those as well that have no mark; known from the beginning of the end.
+    noted: Vec<Noted>,
     guard: Arc<Guard>,
-    gone: bool,
+    state: FamilyState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FamilyState {
+    Ours,
+    /// Left to the guard, since Neovim leaves.
+    Left,
+    Gone,
 }
 
 impl Family {
+    /// Notes what the agent has started that may have neither its group nor its mark any more.
+    async fn note(&mut self, agent: u32) {
+        // A panic is as good as nothing to note: groups and marks find most.
+        self.noted = spawn_blocking(move || escaped::below(agent)).await.unwrap_or_default();
+        self.guard.note(&self.noted);
+    }
+
+    async fn signal(&self, signal: Signal) {
+        let (group, mark, noted) = (self.group.clone(), self.mark.clone(), self.noted.clone());
+        let work = move || {
+            group.signal(signal);
+            escaped::signal(&mark, &noted, &[group], signal);
+        };
+        // A panic is as good as a signal that nobody took: the next step follows.
+        let _ = spawn_blocking(work).await;
+    }
+
     fn forget(&mut self) {
-        self.gone = true;
+        self.state = FamilyState::Gone;
         self.guard.remove(&self.group);
     }
 }

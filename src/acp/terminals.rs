@@ -6,14 +6,14 @@ mod display;
 mod program;
 mod pty;
 mod pump;
-mod strays;
 
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use crate::acp::escaped::{self, Mark};
 use crate::acp::guard::Guard;
 use crate::core::message::{Event, Exit, SessionKey, TerminalId};
 use crate::mailbox::Mailbox;
@@ -106,8 +106,8 @@ pub enum TerminalError {
 pub struct Terminals {
     shared: Arc<Shared>,
     limits: Limits,
-    /// How the marks of all commands begin: no other Neovim's do so.
-    mark: String,
+    /// How the marks of all commands begin.
+    mark: Mark,
 }
 
 /// What the terminals' threads have in common.
@@ -131,14 +131,14 @@ struct Registry {
     /// Process groups of which something is left.
     groups: usize,
     leaving: bool,
+    /// What runs is the guard's business.
+    left: bool,
 }
 
 impl Terminals {
     pub fn new(mailbox: Arc<Mailbox>, guard: Arc<Guard>) -> Self {
         let shared = Shared { mailbox, guard, registry: Mutex::default(), gone: Condvar::new() };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let mark = format!("{}-{:x}.", std::process::id(), since.as_nanos());
-        Self { shared: Arc::new(shared), limits: Limits::default(), mark }
+        Self { shared: Arc::new(shared), limits: Limits::default(), mark: Mark::of_terminals() }
     }
 
     pub fn with_limits(mut self, limits: Limits) -> Self {
@@ -150,8 +150,8 @@ impl Terminals {
     pub fn create(&self, session: SessionKey, spec: TerminalSpec) -> Result<TerminalId, TerminalError> {
         let mut command = program::command(&spec)?;
         let number = self.shared.reserve(self.limits.at_once)?;
-        let mark = format!("{}{number}.", self.mark_of(session));
-        command.env(strays::VARIABLE, &mark);
+        let mark = self.mark_of(session).with(number);
+        mark.put_on(&mut command);
         if number == 1 {
             self.shared.guard.mark(&self.mark);
         }
@@ -255,39 +255,53 @@ impl Terminals {
             terminal.end(GRACE);
         }
         if self.shared.lock().last_number > 0 {
-            strays::end(self.mark_of(session), groups, GRACE);
+            escaped::end(self.mark_of(session), groups, GRACE);
         }
     }
 
     /// Ends everything, for good: asks all commands to end, waits until they have or 100 ms are
     /// over, and kills what is left.
     pub fn end_all(&self) {
-        let mut registry = self.shared.lock();
-        registry.leaving = true;
-        registry.named.clear();
-        let ending: Vec<_> = registry.alive.values().cloned().collect();
-        let has_run = registry.last_number > 0;
-        drop(registry);
+        let (ending, has_run) = {
+            let mut registry = self.shared.lock();
+            if registry.left {
+                return;
+            }
+            (registry.leave(), registry.last_number > 0)
+        };
         for terminal in &ending {
             terminal.end(GRACE_AT_EXIT);
         }
         let groups: Vec<Group> = ending.iter().map(|terminal| terminal.group.clone()).collect();
-        let strays = has_run && strays::signal(&self.mark, &groups, Signal::Terminate) > 0;
+        let escaped = has_run && escaped::signal(&self.mark, &[], &groups, Signal::Terminate) > 0;
         let registry = self.shared.lock();
-        // Nobody tells of the end of a stray: those are given the whole time.
-        let waited = self.shared.gone.wait_timeout_while(registry, GRACE_AT_EXIT, |r| r.groups > 0 || strays);
+        // Nobody tells of the end of what has escaped: that is given the whole time.
+        let waited =
+            self.shared.gone.wait_timeout_while(registry, GRACE_AT_EXIT, |r| r.groups > 0 || escaped);
         drop(waited);
         for terminal in &ending {
             terminal.end(Duration::ZERO);
         }
-        if strays {
-            strays::signal(&self.mark, &[], Signal::Kill);
+        if escaped {
+            escaped::signal(&self.mark, &[], &[], Signal::Kill);
+        }
+    }
+
+    /// Asks all commands to end, for good, and waits for none: Neovim leaves, and the guard does the rest.
+    pub fn leave_to_guard(&self) {
+        let ending = {
+            let mut registry = self.shared.lock();
+            registry.left = true;
+            registry.leave()
+        };
+        for terminal in ending {
+            terminal.end(GRACE);
         }
     }
 
     /// How the marks of a session's commands begin.
-    fn mark_of(&self, session: SessionKey) -> String {
-        format!("{}{}.", self.mark, session.0)
+    fn mark_of(&self, session: SessionKey) -> Mark {
+        self.mark.with(session.0.into())
     }
 
     fn find(&self, session: SessionKey, id: &TerminalId) -> Result<Arc<Terminal>, TerminalError> {
@@ -302,6 +316,15 @@ impl Terminals {
 impl Drop for Terminals {
     fn drop(&mut self) {
         self.end_all();
+    }
+}
+
+impl Registry {
+    /// From here on nothing starts. Gives what still runs.
+    fn leave(&mut self) -> Vec<Arc<Terminal>> {
+        self.leaving = true;
+        self.named.clear();
+        self.alive.values().cloned().collect()
     }
 }
 

@@ -344,10 +344,10 @@ impl App {
         if self.background.is_some() { self.send(self.extensions.command()) } else { Ok(()) }
     }
 
-    /// Ends every process; waits for a short while at the most.
+    /// Ends every process, or leaves that to the guard; waits for a short while at the most.
     pub fn shut_down(&mut self) {
         if let Some(background) = self.background.take() {
-            background.shut_down(Duration::from_millis(400));
+            background.leave(Duration::from_millis(400));
         }
     }
 

@@ -63,8 +63,8 @@ const INTERRUPTED: &str = "Keyboard interrupt";
 pub trait Background {
     /// Never blocks.
     fn send(&self, command: Command);
-    /// Ends every process. Waits for at most `limit`.
-    fn shut_down(&self, limit: Duration);
+    /// Ends every process, or leaves that to whoever outlives Neovim. Waits for at most `limit`.
+    fn leave(&self, limit: Duration);
 }
 
 /// Starts the background; the last argument is where to write the messages down.

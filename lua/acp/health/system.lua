@@ -93,16 +93,16 @@ function M.plugin_manager()
   end
 end
 
---- Commands of terminals whose Neovim is gone, on Linux.
+--- What agents have started and whose Neovim is gone, on Linux.
 ---@return string[]
 local function orphans()
   local found = {}
   for pid, kind in vim.fs.dir("/proc") do
     if kind == "directory" and pid:find("^%d+$") then
       local environment = file.read(("/proc/%s/environ"):format(pid))
-      local stat = environment
-        and environment:find("ACP_TERMINAL=", 1, true)
-        and file.read(("/proc/%s/stat"):format(pid))
+      local ours = environment
+        and (environment:find("ACP_TERMINAL=", 1, true) or environment:find("ACP_AGENT=", 1, true))
+      local stat = ours and file.read(("/proc/%s/stat"):format(pid))
       -- Whose parent is gone was given to process 1, or to the user's manager of sessions.
       local parent = stat and tonumber(stat:match("^%d+ %b() %S (%d+)"))
       if parent == 1 then

@@ -14,7 +14,8 @@ use tokio::sync::watch;
 
 use super::display::Display;
 use super::pty::{self, Bell, Listener, Ours, Program, Pty};
-use super::{GRACE, Limits, SIZE, Shared, TerminalOutput, strays};
+use super::{GRACE, Limits, SIZE, Shared, TerminalOutput};
+use crate::acp::escaped::{self, Mark};
 use crate::core::message::{Event, Exit, SessionKey, TerminalId};
 use crate::core::output::Output;
 use crate::platform::Signal;
@@ -39,7 +40,7 @@ pub struct Terminal {
     pub number: u64,
     pub group: Group,
     /// What all that it starts has in its environment.
-    mark: String,
+    mark: Mark,
     /// How long it may run.
     time: Option<Duration>,
     state: Mutex<State>,
@@ -99,7 +100,7 @@ impl Terminal {
     pub fn start(
         session: SessionKey,
         id: TerminalId,
-        (number, mark): (u64, String),
+        (number, mark): (u64, Mark),
         command: Command,
         limits: Limits,
     ) -> Result<(Arc<Self>, Listener), StartError> {
@@ -195,7 +196,7 @@ impl Terminal {
     fn ask(&self, state: &mut State) {
         state.signal(&self.group, Signal::Terminate);
         let job = state.job(&self.group);
-        strays::end(self.mark.clone(), [self.group.clone()].into_iter().chain(job).collect(), GRACE);
+        escaped::end(self.mark.clone(), [self.group.clone()].into_iter().chain(job).collect(), GRACE);
     }
 
     pub fn type_bytes(&self, bytes: &[u8]) {

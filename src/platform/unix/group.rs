@@ -1,6 +1,8 @@
 //! All that a program has started, as a process group, of which it is the leader.
 
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
 
@@ -81,4 +83,38 @@ pub fn process_lives(process: u32) -> bool {
     // SAFETY: no memory is involved; 0 is no signal but the question.
     let answer = unsafe { libc::kill(process, 0) };
     answer == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+}
+
+/// The group that a process is in.
+pub fn group_of(process: i32) -> Option<i32> {
+    // SAFETY: takes and returns numbers.
+    let group = unsafe { libc::getpgid(process) };
+    (group != -1).then_some(group)
+}
+
+/// Signals a single process that is no child of ours, if `is_meant` says so; never a stranger that got
+/// its number meanwhile, where the system can hold on to a process.
+pub fn signal_if(process: i32, signal: Signal, is_meant: impl FnOnce() -> bool) -> bool {
+    let signal = match signal {
+        Signal::Terminate => libc::SIGTERM,
+        Signal::Kill => libc::SIGKILL,
+    };
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: takes numbers, and a descriptor that it gives is new.
+        let held = unsafe {
+            let fd = libc::syscall(libc::SYS_pidfd_open, process, 0);
+            i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| OwnedFd::from_raw_fd(fd))
+        };
+        if let Some(held) = held {
+            // SAFETY: the descriptor is open, and no further facts are passed.
+            return is_meant()
+                && unsafe {
+                    let none = std::ptr::null::<libc::siginfo_t>();
+                    libc::syscall(libc::SYS_pidfd_send_signal, held.as_raw_fd(), signal, none, 0)
+                } == 0;
+        }
+    }
+    // SAFETY: takes numbers only.
+    is_meant() && unsafe { libc::kill(process, signal) } == 0
 }

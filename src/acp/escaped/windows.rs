@@ -1,0 +1,21 @@
+//! There are none: nobody can leave a job.
+
+use std::time::Duration;
+
+use super::{Mark, Noted};
+use crate::platform::Signal;
+use crate::platform::group::Group;
+
+pub fn end(_mark: Mark, _groups: Vec<Group>, _grace: Duration) {}
+
+pub fn signal(_mark: &Mark, _noted: &[Noted], _groups: &[Group], _signal: Signal) -> usize {
+    0
+}
+
+pub fn live(_mark: &Mark, _noted: &[Noted]) -> bool {
+    false
+}
+
+pub fn below(_process: u32) -> Vec<Noted> {
+    Vec::new()
+}
