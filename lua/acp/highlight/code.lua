@@ -3,13 +3,14 @@
 --- and what is remembered is up to the caller.
 
 local ts = vim.treesitter
+local budget = require("acp.highlight.budget")
 local languages = require("acp.highlight.languages")
 local spans = require("acp.highlight.spans")
 
 local M = {}
 
---- Bytes that are read in one go, and bytes of a line that are coloured.
-local MOST, LONGEST = 16000, 1000
+--- Bytes that are read, the parser's slices that they may take, and bytes of a line that are coloured.
+local MOST, SLICES, LONGEST = 16000, 8, 1000
 
 --- How many pieces of code are remembered.
 local REMEMBERED = 500
@@ -76,9 +77,14 @@ local function read(text, lines, filetype)
   if not ok or not parser then
     return nil
   end
-  local parsed, err = pcall(parser.parse, parser)
+  local slices, parsed, state = 0, true, "paused"
+  while parsed and state == "paused" and slices < SLICES do
+    slices, parsed, state = slices + 1, pcall(budget.parse, parser, false)
+  end
   if not parsed then
-    spans.report(err)
+    spans.report(state)
+  end
+  if not parsed or state ~= "done" then
     return nil
   end
   local rows = {}

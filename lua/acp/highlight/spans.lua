@@ -3,6 +3,7 @@
 --- count. Which text to read, and when, is up to the caller.
 
 local api, ts = vim.api, vim.treesitter
+local budget = require("acp.highlight.budget")
 
 local M = {}
 
@@ -131,7 +132,7 @@ end
 ---@type table<string, string>|false|nil
 local own_injections
 
---- A text that is too long to be parsed with all its languages at once. Parsed are its blocks.
+--- A text that is too long to be parsed with all its languages at once.
 ---@param lines string[]
 ---@return acp.highlight.Text
 function M.long_text(lines)
@@ -139,21 +140,35 @@ function M.long_text(lines)
     local ok, found = pcall(injections)
     own_injections = ok and found
   end
-  local text = M.text(lines, own_injections and { injections = own_injections })
-  text.parser:parse()
-  return text
+  return M.text(lines, own_injections and { injections = own_injections })
 end
 
---- Parses a text, or some rows of it, with all languages. One that fails is left out.
+---@param parser vim.treesitter.LanguageTree
+---@param range boolean|Range
+---@return boolean done
+local function parse(parser, range)
+  local ok, state = pcall(budget.parse, parser, range)
+  if not ok then
+    M.report(state)
+  end
+  return not ok or state ~= "paused"
+end
+
+--- Parses a slice of the blocks of a text, without the languages in them.
+---@param text acp.highlight.Text
+---@return boolean done
+function M.parse_blocks(text)
+  return parse(text.parser, false)
+end
+
+--- Parses a slice of a text, or of some rows of it, with all languages. One that fails, or that would take too long,
+--- is left out.
 ---@param text acp.highlight.Text
 ---@param from integer?
 ---@param to integer? exclusive
+---@return boolean done
 function M.parse(text, from, to)
-  local range = from and { from + 1, to + 1 } or true
-  local ok, err = pcall(text.parser.parse, text.parser, range)
-  if not ok then
-    M.report(err)
-  end
+  return parse(text.parser, from and { from + 1, to + 1 } or true)
 end
 
 --- Adds the captures of one tree, cut into one segment for each row: a mark over many rows would have
