@@ -2,7 +2,6 @@
 --- what stood around them is gone as well. What is too much to be read at once stays plain; how it is shown
 --- and what is remembered is up to the caller.
 
-local ts = vim.treesitter
 local budget = require("acp.highlight.budget")
 local languages = require("acp.highlight.languages")
 local spans = require("acp.highlight.spans")
@@ -64,16 +63,15 @@ function M.filetype(path)
 end
 
 --- Reads code.
----@param text string
 ---@param lines string[]
 ---@param filetype string
 ---@return integer[][]?
-local function read(text, lines, filetype)
+local function read(lines, filetype)
   local lang = languages.find(filetype)
   if not lang then
     return nil
   end
-  local ok, parser = pcall(ts.get_string_parser, text .. "\n", lang)
+  local ok, parser, source, guard = pcall(spans.parser, lines, lang)
   if not ok or not parser then
     return nil
   end
@@ -88,7 +86,7 @@ local function read(text, lines, filetype)
     return nil
   end
   local rows = {}
-  spans.captures(rows, 0, parser, text .. "\n", 0, lines, 0, #lines)
+  spans.captures(rows, 0, parser, source, 0, lines, 0, #lines)
   local colours = {}
   for at, line in ipairs(lines) do
     colours[at] = flattened(rows[at - 1] or {}, math.min(#line, LONGEST))
@@ -110,7 +108,7 @@ function M.colours(lines, filetype)
     if count >= REMEMBERED then
       remembered, count = {}, 0
     end
-    remembered[key], count = read(text, lines, filetype) or false, count + 1
+    remembered[key], count = read(lines, filetype) or false, count + 1
   end
   return remembered[key] or nil
 end

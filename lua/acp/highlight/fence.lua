@@ -61,7 +61,7 @@ local function read_looks(info)
     local done = spans.parse(text)
   until done
   local body = {}
-  spans.captures(body, 0, text.parser, text.text, 1, text.lines, 1, 2)
+  spans.captures(body, 0, text.parser, text.source, 1, text.lines, 1, 2)
   local looks = { first = spans.rows(text, 0, 1, 0)[0] or {}, body = body[1] or {} }
   for lang, child in pairs(text.parser:children()) do
     for _, tree in pairs(child:trees()) do
@@ -152,7 +152,7 @@ local function feed(fence, from, lines)
   else
     fence.buf = api.nvim_create_buf(false, true)
     vim.bo[fence.buf].undolevels = -1
-    api.nvim_buf_set_lines(fence.buf, 0, -1, false, lines)
+    -- Up to 0.10 this parses what is there.
     fence.parser = assert(ts.get_parser(fence.buf, fence.looks.lang))
     fence.parser:register_cbs({
       on_changedtree = function(ranges)
@@ -161,6 +161,7 @@ local function feed(fence, from, lines)
         end
       end,
     })
+    api.nvim_buf_set_lines(fence.buf, 0, -1, false, lines)
   end
 end
 
