@@ -4,8 +4,8 @@
 
 local M = {}
 
---- ms that one parse may take in all its slices. What needs more is given up.
-M.MOST = 1000
+--- ms that one parse may take in all its slices. What needs more is given up. (Neovim's own 'redrawtime' is as long.)
+M.MOST = 2000
 --- Bytes of a text whose languages are read where Neovim can't search for them in slices.
 M.MOST_UNSLICED = 100000
 

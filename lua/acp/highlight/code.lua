@@ -71,8 +71,9 @@ local function read(lines, filetype)
   if not lang then
     return nil
   end
-  local ok, parser, source, guard = pcall(spans.parser, lines, lang)
-  if not ok or not parser then
+  local made = { pcall(spans.parser, lines, lang) }
+  local parser, source = made[2], made[3]
+  if not made[1] or not parser then
     return nil
   end
   local slices, parsed, state = 0, true, "paused"
@@ -91,6 +92,8 @@ local function read(lines, filetype)
   for at, line in ipairs(lines) do
     colours[at] = flattened(rows[at - 1] or {}, math.min(#line, LONGEST))
   end
+  -- The hidden buffer, if there is one, was needed up to here.
+  made[4] = nil
   return colours
 end
 

@@ -215,9 +215,9 @@ local MOST_CAPTURES = 30e6
 --- to be set anew, and all of its rows be drawn anew, each time its end moves.
 local function add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
   local captures = query:iter_captures(tree:root(), source, from + shift, to + shift)
-  local stop = budget.clock() + MOST_CAPTURES
+  local deadline = budget.clock() + MOST_CAPTURES
   for id, node, metadata, match in captures do
-    if budget.clock() > stop then
+    if budget.clock() > deadline then
       return
     end
     local group = groups[id]
