@@ -16,10 +16,13 @@ end
 
 local failed = 0
 local look = require("acp.highlight.look")
+local budget = require("acp.highlight.budget")
 local pace, pace_by_cost, painted_rows = look.pace, look.pace_by_cost, hl.painted_rows
+local most, clock = budget.MOST, budget.clock
 local function test(name, f)
   local ok, err = xpcall(f, debug.traceback)
   look.pace, look.pace_by_cost, hl.painted_rows = pace, pace_by_cost, painted_rows
+  budget.MOST, budget.clock = most, clock
   if #errors > 0 then
     ok, err = false, "reported: " .. table.concat(errors, "; ") .. "\n" .. tostring(err)
   end
@@ -349,11 +352,15 @@ local function done(buf)
   hl.detach(buf)
   assert(#api.nvim_buf_get_extmarks(buf, -1, 0, -1, {}) == 0, "marks are left")
   api.nvim_buf_delete(buf, { force = true })
-  for _, other in ipairs(api.nvim_list_bufs()) do
-    if not vim.bo[other].buflisted and #vim.fn.win_findbuf(other) == 0 then
-      error("a hidden buffer is left")
+  until_true("no hidden buffer is left", function()
+    collectgarbage()
+    for _, other in ipairs(api.nvim_list_bufs()) do
+      if not vim.bo[other].buflisted and #vim.fn.win_findbuf(other) == 0 then
+        return false
+      end
     end
-  end
+    return true
+  end)
 end
 
 -- Paces make a test slow and hide the cuts between: look at each piece.
@@ -645,6 +652,183 @@ test("a line or a block without end does not stop the editor", function()
     assert(worst < 0.4, ("a call took %d ms"):format(worst * 1000))
     done(buf)
   end
+end)
+
+-- CPU ms that Neovim is held at most between two turns of its loop. Other programs' time does not count.
+local function longest_hold(f)
+  local worst, seen = 0, os.clock()
+  local function turn()
+    local now = os.clock()
+    worst, seen = math.max(worst, (now - seen) * 1e3), now
+  end
+  local timer = assert(vim.uv.new_timer())
+  timer:start(1, 1, turn)
+  local ok, err = pcall(f)
+  turn()
+  timer:stop()
+  timer:close()
+  assert(ok, err)
+  return worst
+end
+
+-- Gives a text in pieces of some size, and waits until all that is to be read of it has been.
+local function give(text, size)
+  local buf = chat()
+  -- Loading a language is not what is measured.
+  vim.wait(30)
+  hl.open(buf, 1, 0)
+  local last
+  local worst = longest_hold(function()
+    local at, row = 1, 1
+    while at <= #text do
+      row = append(buf, row, text:sub(at, at + size - 1))
+      at = at + size
+      hl.grew(buf, 1, row)
+      api.nvim_win_set_cursor(0, { row, 0 })
+      vim.cmd("redraw")
+      vim.wait(1)
+    end
+    last = row
+    hl.close(buf, 1, last)
+    local parse, parsed = budget.parse, vim.uv.now()
+    budget.parse = function(...) ---@diagnostic disable-line: duplicate-set-field
+      parsed = vim.uv.now()
+      return parse(...)
+    end
+    until_true("nothing is parsed any more", function()
+      return vim.uv.now() - parsed > 40
+    end)
+    budget.parse = parse
+  end)
+  return worst, buf, last
+end
+
+local BAD = 'local s = [==[ x ]] "y\n'
+
+-- What no parser likes, as lines and as one line.
+local HOSTILE = {
+  BAD,
+  "([{<'\"` \\\\ |= /* <<EOF *a* [[ ![ <!-- _b ",
+  "((((((((((",
+  "} ) ] end */ ]] EOF \n",
+}
+
+for _, lang in ipairs({ "c", "lua", "markdown", "markdown_inline", "query", "vim", "vimdoc" }) do
+  test("hostile " .. lang .. " holds Neovim for no longer than it notices, however it comes", function()
+    budget.MOST = 50
+    done(select(2, give("```" .. lang .. "\nx\n```\n", 1000)))
+    for i, unit in ipairs(HOSTILE) do
+      local text = "```" .. lang .. "\n" .. unit:rep(math.floor(30000 / #unit)) .. "\n```\n"
+      for _, size in ipairs({ #text, 1000 }) do
+        local worst, buf = give(text, size)
+        done(buf)
+        assert(worst < 250, ("text %d in pieces of %d: %d ms"):format(i, size, worst))
+      end
+    end
+  end)
+end
+
+test("a long fence of bad code and a sea of brackets hold Neovim for no longer than it notices", function()
+  local fence = "```lua\n" .. BAD:rep(4500) .. "```\n"
+  local sea = ("[`[[`]( `` ] ![ *_[\n"):rep(100000)
+  for i, text in ipairs({ fence, sea, (sea:gsub("\n", "")) }) do
+    local worst, buf = give(text, #text)
+    done(buf)
+    assert(worst < 250, ("text %d: %d ms"):format(i, worst))
+  end
+end)
+
+test("when the time for a text is used up its parser is left, and the text stays plain", function()
+  for _, size in ipairs({ 1e6, 500 }) do
+    local parse, slices, left = budget.parse, 0, 0
+    local time = 0
+    budget.parse = function(parser, range)
+      slices = slices + 1
+      budget.clock = function()
+        time = time + 200 * 1e6
+        return time
+      end
+      local state = parse(parser, range)
+      budget.clock = clock
+      left = left + (state == "given up" and 1 or 0)
+      return state
+    end
+    -- Long enough not to be done in five slices.
+    local ok, _, buf, last = pcall(give, "```lua\n" .. BAD:rep(1400) .. "```\n\n*after*\n", size)
+    budget.parse = parse
+    assert(ok, buf)
+    assert(left > 0 and slices > 5, ("%d slices, left %d times"):format(slices, left))
+    until_quiet()
+    local cells = painted_in(buf, last - 100, last)
+    assert(next(cells), "nothing is coloured")
+    for _, groups in pairs(cells) do
+      assert(not groups:find("%.lua"), groups)
+    end
+    assert(slices < (size == 500 and 3000 or 60), slices .. " slices")
+    -- What stays plain is not tried again when it comes on screen again.
+    local again = 0
+    budget.parse = function(parser, range)
+      local state = parse(parser, range)
+      again = again + (state == "given up" and 1 or 0)
+      return state
+    end
+    hl.painted_rows = 10
+    for _, row in ipairs({ last, 1, last }) do
+      api.nvim_win_set_cursor(0, { row, 0 })
+      vim.cmd("redraw")
+      until_quiet()
+    end
+    budget.parse = parse
+    assert(again == 0, again .. " times given up again")
+    done(buf)
+  end
+end)
+
+test("bad code that is read in slices looks as if it had been read at once", function()
+  look.pace, look.pace_by_cost = 1, 0
+  local parse, paused = budget.parse, 0
+  budget.parse = function(...) ---@diagnostic disable-line: duplicate-set-field
+    local state = parse(...)
+    paused = paused + (state == "paused" and 1 or 0)
+    return state
+  end
+  local ok, err = pcall(function()
+    for _, size in ipairs({ 1e6, 700 }) do
+      local text = "Before.\n\n```lua\n" .. BAD:rep(300) .. "```\n\n*after*"
+      local _, buf, last = give(text, size)
+      for _, row in ipairs({ last, 100, 1 }) do
+        api.nvim_win_set_cursor(0, { row, 0 })
+        vim.cmd("redraw")
+        until_quiet()
+      end
+      settled(buf, 0, last)
+      done(buf)
+    end
+  end)
+  budget.parse = parse
+  assert(ok, err)
+  assert(paused > 0, "nothing was read in slices")
+end)
+
+test("code that is in no buffer stays plain when it takes too long", function()
+  local code = require("acp.highlight.code")
+  local good = vim.split(("local v = { 's', 12 }\n"):rep(20), "\n")
+  assert(code.colours(good, "lua"))
+  local worst = longest_hold(function()
+    assert(code.colours(vim.split(BAD:rep(690), "\n"), "lua") == nil)
+  end)
+  assert(worst < 100, worst .. " ms")
+  assert(#code.colours(good, "lua")[1] > 0)
+end)
+
+test("a fence of lines that might close it is searched a little at a time", function()
+  local lines = { "```lua" }
+  for i = 1, 3000 do
+    lines[#lines + 1] = ("print(%d) ```"):format(i)
+  end
+  local worst, buf = give(table.concat(lines, "\n"), 1e6)
+  assert(worst < 100, worst .. " ms")
+  done(buf)
 end)
 
 test("a chat that no window shows is left alone until one does", function()

@@ -57,6 +57,7 @@ local SEEN_AT_ONCE = 100
 ---@field grown boolean whether there is text that was not looked at
 ---@field seen acp.highlight.Seen? when the last look was at all there was
 ---@field look acp.highlight.Look? that is not done
+---@field reading acp.highlight.Reading? to find where to cut, that is not done
 ---@field spent number ms, on that look
 ---@field next_look number ms
 ---@field uncut integer bytes in which no cut was found
@@ -72,7 +73,7 @@ local SEEN_AT_ONCE = 100
 ---@field drawn table<integer, acp.highlight.Drawn> by window
 ---@field waiting boolean whether the next redraw is to wake us, whatever it shows
 ---@field painted_rows integer
----@field long {block: acp.highlight.Block, text: acp.highlight.Text}? the last long block
+---@field read {block: acp.highlight.Block, text: acp.highlight.Text}? the block that was read last
 
 ---@class acp.highlight.Drawn What the last redraw of a window showed.
 ---@field top integer
@@ -494,8 +495,8 @@ M.drop = for_chat(function(chat, id)
     if piece.painted then
       chat.painted_rows = chat.painted_rows - (piece.to - piece.from)
     end
-    if chat.long and chat.long.block == piece.block then
-      chat.long = nil
+    if chat.read and chat.read.block == piece.block then
+      chat.read = nil
     end
   end
   local base = base_of(chat, region)

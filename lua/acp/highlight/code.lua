@@ -2,14 +2,14 @@
 --- what stood around them is gone as well. What is too much to be read at once stays plain; how it is shown
 --- and what is remembered is up to the caller.
 
-local ts = vim.treesitter
+local budget = require("acp.highlight.budget")
 local languages = require("acp.highlight.languages")
 local spans = require("acp.highlight.spans")
 
 local M = {}
 
---- Bytes that are read in one go, and bytes of a line that are coloured.
-local MOST, LONGEST = 16000, 1000
+--- Bytes that are read, the parser's slices that they may take, and bytes of a line that are coloured.
+local MOST, SLICES, LONGEST = 16000, 8, 1000
 
 --- How many pieces of code are remembered.
 local REMEMBERED = 500
@@ -63,30 +63,37 @@ function M.filetype(path)
 end
 
 --- Reads code.
----@param text string
 ---@param lines string[]
 ---@param filetype string
 ---@return integer[][]?
-local function read(text, lines, filetype)
+local function read(lines, filetype)
   local lang = languages.find(filetype)
   if not lang then
     return nil
   end
-  local ok, parser = pcall(ts.get_string_parser, text .. "\n", lang)
-  if not ok or not parser then
+  local made = { pcall(spans.parser, lines, lang) }
+  local parser, source = made[2], made[3]
+  if not made[1] or not parser then
     return nil
   end
-  local parsed, err = pcall(parser.parse, parser)
+  local slices, parsed, state = 0, true, "paused"
+  while parsed and state == "paused" and slices < SLICES do
+    slices, parsed, state = slices + 1, pcall(budget.parse, parser, false)
+  end
   if not parsed then
-    spans.report(err)
+    spans.report(state)
+  end
+  if not parsed or state ~= "done" then
     return nil
   end
   local rows = {}
-  spans.captures(rows, 0, parser, text .. "\n", 0, lines, 0, #lines)
+  spans.captures(rows, 0, parser, source, 0, lines, 0, #lines)
   local colours = {}
   for at, line in ipairs(lines) do
     colours[at] = flattened(rows[at - 1] or {}, math.min(#line, LONGEST))
   end
+  -- The hidden buffer, if there is one, was needed up to here.
+  made[4] = nil
   return colours
 end
 
@@ -104,7 +111,7 @@ function M.colours(lines, filetype)
     if count >= REMEMBERED then
       remembered, count = {}, 0
     end
-    remembered[key], count = read(text, lines, filetype) or false, count + 1
+    remembered[key], count = read(lines, filetype) or false, count + 1
   end
   return remembered[key] or nil
 end

@@ -9,6 +9,13 @@ local spans = require("acp.highlight.spans")
 
 local M = {}
 
+---@class acp.highlight.Reading Text from a region's cut on, read to find where its blocks begin.
+---@field cut integer
+---@field closed boolean whether the region was closed
+---@field limit integer bytes
+---@field text acp.highlight.Text
+---@field whole boolean whether it reached the region's end
+
 --- Bytes whose lines are looked at in one go.
 local SCANNED = 4096
 --- Bytes that are parsed in one go, where lines tell nothing ...
@@ -40,8 +47,11 @@ function M.fence(buf, region, base, stop)
   local fence = region.fence
   fences.free(fence)
   region.fence = nil
-  local lines = spans.lines(buf, base + fence.row, base + stop)
+  local lines, n = spans.lines(buf, base + fence.row, base + stop), #region.pieces
   pieces.add(region, fence.row, lines, 1, #lines)
+  for i = n + 1, #region.pieces do
+    region.pieces[i].block.plain = fence.plain
+  end
   region.cut = stop
 end
 
@@ -96,6 +106,21 @@ function M.by_seams(buf, region, base)
   return last > 0 or fence ~= nil
 end
 
+---@return acp.highlight.Reading? reading nil when there is no text
+local function begin(buf, region, base, limit)
+  local lines, whole = read(buf, region, base, limit)
+  region.reading = #lines > 0
+      and {
+        cut = region.cut,
+        closed = region.closed,
+        limit = limit,
+        text = spans.text(lines),
+        whole = whole,
+      }
+    or nil
+  return region.reading
+end
+
 --- Cuts some blocks off at the region's cut, or searches an open fence a little further.
 ---@param buf integer
 ---@param region acp.highlight.Region
@@ -110,38 +135,39 @@ function M.step(buf, region, base)
   if M.by_seams(buf, region, base) then
     return true
   end
-  local limit = BYTES
-  while true do
-    local lines, whole = read(buf, region, base, limit)
-    if #lines == 0 then
+  local reading = region.reading
+  if not reading or reading.cut ~= region.cut or reading.closed ~= region.closed then
+    reading = begin(buf, region, base, BYTES)
+    if not reading then
       return false
     end
-    local text = spans.text(lines)
-    text.parser:parse()
-    local starts = spans.starts(text)
-    local last = starts[#starts] or 0
-    -- Half a line does not open a fence for good.
-    local opens = starts.kind == "fenced_code_block" and last + 1 < #lines
-    fence = opens and fences.at(region.cut + last, lines[last + 1]) or nil
-    if whole and region.closed and not fence then
-      pieces.cut(region, lines, starts, #lines)
-      return true
-    elseif last > 0 and last + 1 < #lines then
-      pieces.cut(region, lines, starts, last)
-      region.fence = fence
-      return true
-    elseif fence then
-      region.fence = fence
-      return true
-    elseif limit >= LONGEST_BLOCK then
-      -- Neither Markdown nor we care how a block of that size goes on.
-      pieces.cut(region, lines, { 0 }, whole and #lines - 1 or #lines)
-      return true
-    elseif whole then
-      return false
-    end
-    limit = limit * 4
   end
+  if not spans.parse_blocks(reading.text) then
+    return true
+  end
+  region.reading = nil
+  local lines, whole = reading.text.lines, reading.whole
+  local starts = spans.starts(reading.text)
+  local last = starts[#starts] or 0
+  -- Half a line does not open a fence for good.
+  local opens = starts.kind == "fenced_code_block" and last + 1 < #lines
+  fence = opens and fences.at(region.cut + last, lines[last + 1]) or nil
+  if whole and region.closed and not fence then
+    pieces.cut(region, lines, starts, #lines)
+  elseif last > 0 and last + 1 < #lines then
+    pieces.cut(region, lines, starts, last)
+    region.fence = fence
+  elseif fence then
+    region.fence = fence
+  elseif reading.limit >= LONGEST_BLOCK then
+    -- Neither Markdown nor we care how a block of that size goes on.
+    pieces.cut(region, lines, { 0 }, whole and #lines - 1 or #lines)
+  elseif whole then
+    return false
+  else
+    begin(buf, region, base, reading.limit * 4)
+  end
+  return true
 end
 
 return M

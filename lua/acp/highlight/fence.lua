@@ -3,6 +3,7 @@
 --- on a fence of one line. A closed fence is a block like any other, and no longer known here.
 
 local api, ts = vim.api, vim.treesitter
+local budget = require("acp.highlight.budget")
 local languages = require("acp.highlight.languages")
 local marks = require("acp.highlight.marks")
 local spans = require("acp.highlight.spans")
@@ -11,6 +12,10 @@ local M = {}
 
 --- Rows of code painted in one go, and rows searched for the end in one go.
 local ROWS, SEARCHED = 48, 4000
+--- Lines that a parser is asked about in one go.
+local ASKED = 16
+--- Bytes of the opening line that are read.
+local LONGEST_INFO = 1000
 
 ---@class acp.highlight.Fence
 ---@field row integer of the opening line
@@ -23,6 +28,14 @@ local ROWS, SEARCHED = 48, 4000
 ---@field parser vim.treesitter.LanguageTree?
 ---@field dirty integer the lowest row of code whose segments may have changed
 ---@field todo {from: integer, to: integer}? rows of code that are still to be painted
+---@field reading acp.highlight.FenceReading? of code that is in the hidden buffer, and not parsed yet
+---@field plain boolean? whether the code took too long to be read
+
+---@class acp.highlight.FenceReading
+---@field last integer the row after the code
+---@field line string? the last line
+---@field stop integer? of `M.stop`
+---@field closing acp.highlight.Segment[]?
 
 ---@class acp.highlight.FenceLooks What the opening line says.
 ---@field first acp.highlight.Segment[] the segments of the opening line
@@ -43,10 +56,12 @@ function M.at(row, line)
 end
 
 local function read_looks(info)
-  local text = spans.text({ info, "x" })
-  spans.parse(text)
+  local text = spans.text({ info:sub(1, LONGEST_INFO), "x" })
+  repeat
+    local done = spans.parse(text)
+  until done
   local body = {}
-  spans.captures(body, 0, text.parser, text.text, 1, text.lines, 1, 2)
+  spans.captures(body, 0, text.parser, text.source, 1, text.lines, 1, 2)
   local looks = { first = spans.rows(text, 0, 1, 0)[0] or {}, body = body[1] or {} }
   for lang, child in pairs(text.parser:children()) do
     for _, tree in pairs(child:trees()) do
@@ -93,6 +108,11 @@ local function closes(fence, line)
   return closing
 end
 
+--- Whether `closes` would have to ask.
+local function is_unknown(fence, line)
+  return (line:find("```%s*$") or line:find("~~~%s*$")) and closings[fence.mark .. " " .. line] == nil
+end
+
 --- Searches the rows that have come since the last search.
 ---@param buf integer
 ---@param base integer
@@ -102,7 +122,13 @@ end
 ---@return acp.highlight.Segment[]? closing the segments of that line
 function M.stop(buf, base, fence, upto)
   upto = math.min(upto, fence.searched + SEARCHED)
+  local asked = 0
   for i, line in ipairs(spans.lines(buf, base + fence.searched, base + upto)) do
+    asked = asked + (is_unknown(fence, line) and 1 or 0)
+    if asked > ASKED then
+      fence.searched = fence.searched + i - 1
+      return nil
+    end
     local closing = closes(fence, line)
     if closing then
       return fence.searched + i, closing
@@ -119,14 +145,14 @@ local function copy(segments)
   return copies
 end
 
---- Replaces the code from a row on, and has it parsed.
+--- Replaces the code from a row on.
 local function feed(fence, from, lines)
   if fence.buf then
     api.nvim_buf_set_lines(fence.buf, from, -1, false, lines)
   else
     fence.buf = api.nvim_create_buf(false, true)
     vim.bo[fence.buf].undolevels = -1
-    api.nvim_buf_set_lines(fence.buf, 0, -1, false, lines)
+    -- Up to 0.10 this parses what is there.
     fence.parser = assert(ts.get_parser(fence.buf, fence.looks.lang))
     fence.parser:register_cbs({
       on_changedtree = function(ranges)
@@ -135,8 +161,23 @@ local function feed(fence, from, lines)
         end
       end,
     })
+    api.nvim_buf_set_lines(fence.buf, 0, -1, false, lines)
   end
-  fence.parser:parse()
+end
+
+--- Parses a slice of the code. When that takes too long in all, what has its colours loses them.
+---@return boolean done
+local function read(fence)
+  if not fence.parser then
+    return true
+  end
+  local state = budget.parse(fence.parser, false)
+  if state == "given up" then
+    M.free(fence)
+    fence.buf, fence.parser, fence.plain = nil, nil, true
+    fence.dirty = 0
+  end
+  return state ~= "paused"
 end
 
 --- Paints rows of code.
@@ -169,13 +210,9 @@ local function paint(buf, base, region, from, to)
   marks.paint(buf, base, region.marks, rows, first + from, first + to)
 end
 
---- Paints what changed. When that is much, what is farther up is left for `more`.
----@param buf integer
----@param base integer
----@param region acp.highlight.Region
----@param stop integer? of `M.stop`
----@param closing acp.highlight.Segment[]?
-function M.look(buf, base, region, stop, closing)
+--- Notes the code up to now, to be read.
+---@return acp.highlight.FenceReading
+local function begin(buf, base, region, stop, closing)
   local fence = region.fence
   local first, last = fence.row + 1, stop and stop - 1 or region.rows
   if not region.marks[fence.row] then
@@ -185,9 +222,31 @@ function M.look(buf, base, region, stop, closing)
   -- The last row looked at may have been half a line.
   local from = math.max(fence.rows - 1, 0)
   fence.rows, fence.dirty = last - first, from
-  if fence.looks.lang and (fence.buf or fence.rows > 0) then
-    feed(fence, from, spans.lines(buf, base + first + from, base + last))
+  local lines = spans.lines(buf, base + first + from, base + last)
+  if fence.looks.lang and not fence.plain and (fence.buf or fence.rows > 0) then
+    feed(fence, from, lines)
   end
+  return { last = last, line = lines[#lines], stop = stop, closing = closing }
+end
+
+--- Reads a slice of what has come, and paints it once it is read. When that is much, what is farther up is left for
+--- `more`.
+---@param buf integer
+---@param base integer
+---@param region acp.highlight.Region
+---@param stop integer? of `M.stop`
+---@param closing acp.highlight.Segment[]?
+---@return boolean done
+---@return integer? stop the row after the closing line, when all up to it has been read
+function M.look(buf, base, region, stop, closing)
+  local fence = region.fence
+  local resumed = fence.reading ~= nil
+  local reading = fence.reading or begin(buf, base, region, stop, closing)
+  fence.reading = reading
+  if not read(fence) then
+    return false
+  end
+  fence.reading = nil
   local dirty = fence.dirty
   local near = math.max(dirty, fence.rows - ROWS)
   if near > dirty then
@@ -197,9 +256,16 @@ function M.look(buf, base, region, stop, closing)
     fence.todo.to = math.min(fence.todo.to, fence.rows)
   end
   paint(buf, base, region, near, fence.rows)
-  if closing then
-    marks.paint(buf, base, region.marks, { [last] = copy(closing) }, last, last + 1)
+  local last = reading.last
+  if reading.closing then
+    marks.paint(buf, base, region.marks, { [last] = copy(reading.closing) }, last, last + 1)
+  elseif
+    resumed and (region.rows > last or spans.lines(buf, base + last - 1, base + last)[1] ~= reading.line)
+  then
+    -- More has come while this was read.
+    return false
   end
+  return true, reading.stop
 end
 
 --- Paints some of the rows that were left.
@@ -210,7 +276,9 @@ end
 function M.more(buf, base, region)
   local fence = region.fence
   local todo = fence.todo
-  if not todo or todo.from >= todo.to then
+  if fence.reading then
+    return false
+  elseif not todo or todo.from >= todo.to then
     fence.todo = nil
     return false
   end
@@ -232,10 +300,11 @@ function M.unfinished(fence)
     all = all or tree:root():has_error()
   end
   if fence.parser and not all then
-    local ok, err = pcall(fence.parser.parse, fence.parser, true)
+    local ok, state = pcall(budget.parse, fence.parser, true)
     if not ok then
-      spans.report(err)
+      spans.report(state)
     end
+    all = ok and state ~= "done"
     for _, child in pairs(fence.parser:children()) do
       for _, tree in pairs(child:trees()) do
         local from, _, to = tree:root():range()

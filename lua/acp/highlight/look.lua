@@ -53,12 +53,14 @@ local function look_at_fence(chat, region, base)
   if not stop and fence.searched < region.rows - 1 then
     return "searching"
   end
-  fences.look(chat.buf, base, region, stop, closing)
-  if not stop then
+  local read, upto = fences.look(chat.buf, base, region, stop, closing)
+  if not read then
+    return "searching"
+  elseif not upto then
     return "open"
   end
   local unfinished, n = fences.unfinished(fence), #region.pieces
-  cut.fence(chat.buf, region, base, stop)
+  cut.fence(chat.buf, region, base, upto)
   settle_from(chat, region, n + 1, unfinished)
   region.seen = { row = region.cut, col = 0 }
   return "closed"
@@ -75,22 +77,24 @@ local function begin_look(chat, region, base)
     look.text = spans.long_text(lines)
   else
     look.text = spans.text(lines)
-    spans.parse(look.text)
   end
   region.look = look
 end
 
---- Paints some rows of a look.
+--- Reads and paints some rows of a look.
 ---@return boolean done
 local function continue_look(chat, region, base, stop)
   local look = region.look
   local text = look.text
   local count = #text.lines
+  if not (look.long and spans.parse_blocks or spans.parse)(text) then
+    return false
+  end
   while look.painted < count do
     local from = look.painted
     local to = math.min(from + ROWS, count)
-    if look.long then
-      spans.parse(text, from, to)
+    if look.long and not spans.parse(text, from, to) then
+      return false
     end
     local rows = spans.rows(text, from, to, region.cut)
     marks.paint(chat.buf, base, region.marks, rows, region.cut + from, region.cut + to)

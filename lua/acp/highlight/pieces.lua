@@ -3,6 +3,7 @@
 --- the caller.
 
 local api = vim.api
+local budget = require("acp.highlight.budget")
 local languages = require("acp.highlight.languages")
 local marks = require("acp.highlight.marks")
 local spans = require("acp.highlight.spans")
@@ -15,12 +16,14 @@ M.SIZE = 768
 ---@class acp.highlight.Block Rows that have to be read together.
 ---@field from integer
 ---@field to integer exclusive
+---@field plain boolean? whether the languages in it took too long to be read
 
 ---@class acp.highlight.Piece
 ---@field from integer
 ---@field to integer exclusive
 ---@field block acp.highlight.Block the piece itself, or the long block that it is a slice of
 ---@field painted boolean
+---@field plain boolean? as in a block
 
 local function size_of(lines, first, last)
   local size = 0
@@ -125,31 +128,40 @@ function M.after(region, row)
   return low
 end
 
---- Paints a piece, or prepares it: loads what a language lacks, reads the long block that the piece is a slice of.
+--- Reads a slice of what a piece needs.
+---@param text acp.highlight.Text
+---@param piece acp.highlight.Piece
+---@return boolean done
+local function read(text, piece)
+  local block = piece.block
+  if block == piece and not block.plain then
+    return spans.parse(text)
+  end
+  return spans.parse_blocks(text)
+    and (block.plain or spans.parse(text, piece.from - block.from, piece.to - block.from))
+end
+
+--- Paints a piece, or prepares it: loads what a language lacks, reads a slice of the block.
 ---@param chat acp.highlight.Chat
 ---@param region acp.highlight.Region
 ---@param base integer
 ---@param piece acp.highlight.Piece
 function M.paint(chat, region, base, piece)
   local block = piece.block
-  local is_long = block ~= piece
-  -- The parser of the last long block is kept for its other pieces.
-  local text = is_long and chat.long and chat.long.block == block and chat.long.text
+  -- The parser of the last block is kept: for the next slice, and for the other pieces of a long one.
+  local text = chat.read and chat.read.block == block and chat.read.text
   if not text then
     local lines = spans.lines(chat.buf, base + block.from, base + block.to)
     if languages.load_next(lines) then
       return
-    elseif is_long then
-      chat.long = { block = block, text = spans.long_text(lines) }
-      return
     end
-    text = spans.text(lines)
+    text = block == piece and spans.text(lines) or spans.long_text(lines)
+    chat.read = { block = block, text = text }
   end
-  if is_long then
-    spans.parse(text, piece.from - block.from, piece.to - block.from)
-  else
-    spans.parse(text)
+  if not read(text, piece) then
+    return
   end
+  block.plain = block.plain or budget.gave_up(text.parser)
   local rows = spans.rows(text, piece.from - block.from, piece.to - block.from, block.from)
   marks.paint(chat.buf, base, region.marks, rows, piece.from, piece.to)
   M.settle(chat, region, piece)

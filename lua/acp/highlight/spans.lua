@@ -3,6 +3,7 @@
 --- count. Which text to read, and when, is up to the caller.
 
 local api, ts = vim.api, vim.treesitter
+local budget = require("acp.highlight.budget")
 
 local M = {}
 
@@ -26,8 +27,9 @@ end
 
 ---@class acp.highlight.Text A text and the parser over it.
 ---@field lines string[]
----@field text string one row further down than the lines
+---@field source string|integer what is parsed, one row further down than the lines
 ---@field parser vim.treesitter.LanguageTree
+---@field guard userdata? removes the hidden buffer that is the source, when the text is no longer used
 
 --- Part of one row: the column, the column after it, the group's id or 0, the priority that the query
 --- asks for, and `conceal`, `url`, `conceal_lines`. The eighth is the rank among the row's segments.
@@ -83,10 +85,13 @@ local function url_of(url, match, metadata, source)
   -- Up to 0.10 the match is the table of its nodes.
   local nodes = (type(match) == "table" and match or match:captures())[url]
   local node = type(nodes) == "table" and nodes[1] or nodes
-  if not node or type(source) ~= "string" then
+  if not node then
     return nil
   end
   local range = ts.get_range(node, source, metadata[url])
+  if type(source) ~= "string" then
+    return table.concat(api.nvim_buf_get_text(source, range[1], range[2], range[4], range[5], {}), "\n")
+  end
   return source:sub(range[3] + 1, range[6])
 end
 
@@ -108,13 +113,45 @@ function M.lines(buf, from, to)
   return lines
 end
 
+--- From Neovim 0.12 on a parser keeps to its slices in buffers only. Longer texts than this are worth one. Bytes.
+local LONGEST_STRING = vim.fn.has("nvim-0.12") == 1 and 1500 or math.huge
+
+--- A parser over lines, and what it reads.
+---@param lines string[]
+---@param lang string
+---@param opts table?
+---@return vim.treesitter.LanguageTree parser
+---@return string|integer source
+---@return userdata? guard to be kept as long as the parser is used
+function M.parser(lines, lang, opts)
+  local text = table.concat(lines, "\n") .. "\n"
+  if #text <= LONGEST_STRING then
+    return ts.get_string_parser(text, lang, opts), text
+  end
+  local buf = api.nvim_create_buf(false, true)
+  -- Nothing says when a text is no longer used, so that is left to the collector of garbage.
+  local guard = newproxy(true)
+  getmetatable(guard).__gc = vim.schedule_wrap(function()
+    if api.nvim_buf_is_valid(buf) then
+      api.nvim_buf_delete(buf, { force = true })
+    end
+  end)
+  vim.bo[buf].undolevels = -1
+  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  return assert(ts.get_parser(buf, lang, opts)), buf, guard
+end
+
 --- The text is read one row further down, for a `---` in the first row of a text would be front matter.
 ---@param lines string[]
 ---@param opts table? of the parser
 ---@return acp.highlight.Text
 function M.text(lines, opts)
-  local text = "\n" .. table.concat(lines, "\n") .. "\n"
-  return { lines = lines, text = text, parser = ts.get_string_parser(text, "markdown", opts or nil) }
+  local shifted = { "" }
+  for i, line in ipairs(lines) do
+    shifted[i + 1] = line
+  end
+  local parser, source, guard = M.parser(shifted, "markdown", opts)
+  return { lines = lines, source = source, parser = parser, guard = guard }
 end
 
 --- The languages in Markdown, but none of those that are read as one text in all their places: such a one
@@ -131,7 +168,7 @@ end
 ---@type table<string, string>|false|nil
 local own_injections
 
---- A text that is too long to be parsed with all its languages at once. Parsed are its blocks.
+--- A text that is too long to be parsed with all its languages at once.
 ---@param lines string[]
 ---@return acp.highlight.Text
 function M.long_text(lines)
@@ -139,28 +176,50 @@ function M.long_text(lines)
     local ok, found = pcall(injections)
     own_injections = ok and found
   end
-  local text = M.text(lines, own_injections and { injections = own_injections })
-  text.parser:parse()
-  return text
+  return M.text(lines, own_injections and { injections = own_injections })
 end
 
---- Parses a text, or some rows of it, with all languages. One that fails is left out.
+---@param parser vim.treesitter.LanguageTree
+---@param range boolean|Range
+---@return boolean done
+local function parse(parser, range)
+  local ok, state = pcall(budget.parse, parser, range)
+  if not ok then
+    M.report(state)
+  end
+  return not ok or state ~= "paused"
+end
+
+--- Parses a slice of the blocks of a text, without the languages in them.
+---@param text acp.highlight.Text
+---@return boolean done
+function M.parse_blocks(text)
+  return parse(text.parser, false)
+end
+
+--- Parses a slice of a text, or of some rows of it, with all languages. One that fails, or that would take too long,
+--- is left out.
 ---@param text acp.highlight.Text
 ---@param from integer?
 ---@param to integer? exclusive
+---@return boolean done
 function M.parse(text, from, to)
-  local range = from and { from + 1, to + 1 } or true
-  local ok, err = pcall(text.parser.parse, text.parser, range)
-  if not ok then
-    M.report(err)
-  end
+  return parse(text.parser, from and { from + 1, to + 1 } or true)
 end
+
+--- ns in which captures of one tree and some rows are looked for. Where brackets are nested thousands deep in a line,
+--- each takes longer than the one before.
+local MOST_CAPTURES = 30e6
 
 --- Adds the captures of one tree, cut into one segment for each row: a mark over many rows would have
 --- to be set anew, and all of its rows be drawn anew, each time its end moves.
 local function add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
   local captures = query:iter_captures(tree:root(), source, from + shift, to + shift)
+  local deadline = budget.clock() + MOST_CAPTURES
   for id, node, metadata, match in captures do
+    if budget.clock() > deadline then
+      return
+    end
     local group = groups[id]
     local own = metadata[id]
     local conceal = metadata.conceal or own and own.conceal
@@ -221,7 +280,7 @@ function M.captures(rows, offset, ltree, source, shift, lines, from, to)
 end
 
 local function walk(rows, offset, ltree, text, from, to)
-  M.captures(rows, offset, ltree, text.text, 1, text.lines, from, to)
+  M.captures(rows, offset, ltree, text.source, 1, text.lines, from, to)
   for _, child in pairs(ltree:children()) do
     walk(rows, offset, child, text, from, to)
   end

@@ -1,0 +1,148 @@
+--- Runs Neovim's parsers in slices of some 3 ms, for tree-sitter's time may grow with the square of a text that is not
+--- well formed. The parser itself keeps to the slice. When the next one comes is up to the caller, as is what becomes
+--- of a text that is given up.
+
+local M = {}
+
+--- ms that one parse may take in all its slices. What needs more is given up. (Neovim's own 'redrawtime' is as long.)
+M.MOST = 2000
+--- Bytes of a text whose languages are read where Neovim can't search for them in slices.
+M.MOST_UNSLICED = 100000
+
+--- In ns. Tests put another one in its place.
+M.clock = vim.uv.hrtime
+
+--- Where `LanguageTree:parse()` has no callback, a parser has a time limit of its own. µs.
+local SLICE = 3000
+local has_callback = vim.fn.has("nvim-0.11") == 1
+
+---@class acp.highlight.Parse
+---@field range boolean|Range
+---@field resume fun()? takes the next slice
+---@field finished boolean
+---@field failure string?
+---@field spent number ns
+
+---@type table<vim.treesitter.LanguageTree, acp.highlight.Parse>
+local under_way = setmetatable({}, { __mode = "k" })
+---@type table<vim.treesitter.LanguageTree, true>
+local given_up = setmetatable({}, { __mode = "k" })
+
+--- Takes a slice of a parse, and keeps what Neovim would do in the next tick. It would take slice after slice and not
+--- redraw in between, and what is given up would go on.
+---@param parse acp.highlight.Parse
+---@param slice fun()
+local function take(parse, slice)
+  local schedule = vim.schedule
+  parse.resume = nil
+  vim.schedule = function(f) ---@diagnostic disable-line: duplicate-set-field
+    if debug.getinfo(2, "S").source:find("languagetree", 1, true) then
+      parse.resume = f
+    else
+      schedule(f)
+    end
+  end
+  local ok, err = pcall(slice)
+  vim.schedule = schedule
+  if not ok then
+    error(err, 0)
+  end
+end
+
+---@param parser vim.treesitter.LanguageTree
+---@param range boolean|Range
+---@return acp.highlight.Parse
+local function begin(parser, range)
+  local parse = { range = range, finished = false, spent = 0 }
+  parse.resume = function()
+    parser:parse(range, function(failure)
+      parse.finished, parse.failure = true, failure
+    end)
+  end
+  return parse
+end
+
+---@param parser table
+local function limit(parser)
+  parser._parser:set_timeout(SLICE)
+  local add_child = parser.add_child
+  parser.add_child = function(self, lang)
+    local child = add_child(self, lang)
+    limit(child)
+    return child
+  end
+end
+
+--- The same up to 0.10, where a parser that ran out of time is an error, and goes on where it was in the next call.
+---@param parser vim.treesitter.LanguageTree
+---@param range boolean|Range
+---@return acp.highlight.Parse
+local function begin_unsliced(parser, range)
+  local parse = { range = range, finished = false, spent = 0 }
+  if not rawget(parser, "add_child") then
+    limit(parser)
+  end
+  local source = parser:source()
+  if range and type(source) == "string" and #source > M.MOST_UNSLICED then
+    parse.failure = "TOO LONG"
+  end
+  local function resume()
+    if parse.failure then
+      parse.finished = true
+      return
+    end
+    local ok, err = pcall(parser.parse, parser, range)
+    parse.finished = ok
+    if not ok and tostring(err):find("An error occurred when parsing", 1, true) then
+      parse.resume = resume
+    elseif not ok then
+      error(err, 0)
+    end
+  end
+  parse.resume = resume
+  return parse
+end
+
+--- Parses for one slice. To be called again, with the same range, until it is no longer "paused". A parser that was
+--- given up is not used again; the trees that it has are good.
+---@param parser vim.treesitter.LanguageTree
+---@param range boolean|Range as `LanguageTree:parse()` takes it
+---@return "done"|"paused"|"given up"
+function M.parse(parser, range)
+  if given_up[parser] then
+    return "given up"
+  end
+  local before = under_way[parser]
+  -- What was begun with another range is brought to its end first: a parser that has paused in one region
+  -- can't begin with another.
+  local parse = before or (has_callback and begin or begin_unsliced)(parser, range)
+  under_way[parser] = parse
+  local began = M.clock()
+  local slice = parse.resume
+  if slice then
+    local ok, err = pcall(take, parse, slice)
+    if not ok then
+      under_way[parser], given_up[parser] = nil, true
+      error(err, 0)
+    end
+  end
+  parse.spent = parse.spent + M.clock() - began
+  if parse.finished and not parse.failure then
+    under_way[parser] = nil
+    local other = before and not vim.deep_equal(before.range, range)
+    return other and "paused" or "done"
+  elseif parse.finished or parse.spent > M.MOST * 1e6 then
+    under_way[parser], given_up[parser] = nil, true
+    return "given up"
+  end
+  return "paused"
+end
+
+--- Whether a parser was given up.
+---@param parser vim.treesitter.LanguageTree
+---@return boolean
+function M.gave_up(parser)
+  return given_up[parser] == true
+end
+
+return M
