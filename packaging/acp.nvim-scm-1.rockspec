@@ -35,6 +35,7 @@ build = {
       ["acp.health.system"] = "lua/acp/health/system.lua",
       ["acp.helptags"] = "lua/acp/helptags.lua",
       ["acp.highlight"] = "lua/acp/highlight.lua",
+      ["acp.highlight.budget"] = "lua/acp/highlight/budget.lua",
       ["acp.highlight.code"] = "lua/acp/highlight/code.lua",
       ["acp.highlight.cut"] = "lua/acp/highlight/cut.lua",
       ["acp.highlight.fence"] = "lua/acp/highlight/fence.lua",
