@@ -530,6 +530,18 @@ fn the_recipe_without_a_plugin_manager_installs_the_plugin() {
 }
 
 #[test]
+fn library_installer_and_release_scripts_tell_the_same_sources() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let printed = |output: std::process::Output| String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let wanted = world::fingerprint_here();
+    assert_eq!(printed(run(&mut Command::new(format!("{root}/scripts/fingerprint")))), wanted);
+    let world = World::without_release();
+    world.home.write("f.lua", &format!("io.write(require('acp.install.fingerprint').of('{root}'))"));
+    let mut command = world.headless(&["--cmd", &format!("set rtp^={root}"), "-l"]);
+    assert_eq!(printed(run(command.arg(world.home.file("f.lua")))), wanted);
+}
+
+#[test]
 fn the_archive_for_this_system_is_called_as_the_scripts_for_releases_call_it() {
     let world = World::new();
     let mut command = world.headless(&["--cmd", &format!("set rtp^={}", env!("CARGO_MANIFEST_DIR")), "-l"]);

@@ -117,6 +117,11 @@ pub fn run(command: &mut Command) -> Output {
     output
 }
 
+/// Which sources this very project is, as its library is told.
+pub fn fingerprint_here() -> String {
+    fingerprint::of(root()).expect("sources")
+}
+
 pub fn archive_name() -> String {
     format!("acp-nvim-{TARGET}.tar.gz")
 }
