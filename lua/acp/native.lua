@@ -32,13 +32,18 @@ local function written(path)
   return stat and stat.type == "file" and stat.mtime.sec or nil
 end
 
+--- Whether the user chose the library, so that nothing is said of its sources, and nothing installed.
+---@return boolean
+function M.is_chosen()
+  return (vim.env.ACP_NVIM_LIB or "") ~= ""
+end
+
 --- The files that are looked for. Of those that are there the one that was written last counts, and a debug build
 --- only without any other.
 ---@return string[]
 function M.candidates()
-  local given = vim.env.ACP_NVIM_LIB
-  if given and given ~= "" then
-    return { vim.fs.normalize(vim.fn.fnamemodify(given, ":p")) }
+  if M.is_chosen() then
+    return { vim.fs.normalize(vim.fn.fnamemodify(vim.env.ACP_NVIM_LIB, ":p")) }
   end
   local places = require("acp.install.place")
   local name = require("acp.install.target").library()
@@ -106,26 +111,21 @@ end
 
 --- Why there is no library that could be loaded, as one sentence, or nothing if there is one. Looks at files only.
 ---@return string?
+---@return acp.Place? found what there is to load
 function M.missing()
   if loaded then
     return nil
   end
-  local given = vim.env.ACP_NVIM_LIB
   local found = find()
   if not found then
-    return given and given ~= "" and ("$ACP_NVIM_LIB names no file: %s"):format(M.candidates()[1])
+    return M.is_chosen() and ("$ACP_NVIM_LIB names no file: %s"):format(M.candidates()[1])
       or "the plugin's library is not here yet"
   end
   local built = require("acp.install.place").built(found.lib)
   if built and built.interface and built.interface ~= require("acp.interface") then
     return "the plugin's library is of another version than its Lua files, and can't be used with them"
   end
-end
-
---- Whether the user chose the library, so that nothing is said of its sources, and nothing installed.
----@return boolean
-function M.is_chosen()
-  return (vim.env.ACP_NVIM_LIB or "") ~= ""
+  return nil, found
 end
 
 --- Whether this runs where the library must not be loaded: it would keep the coroutine's state, which is
@@ -144,8 +144,7 @@ function M.load()
   if M.in_coroutine() then
     error("couldn't load the library inside of a coroutine: wrap the call in vim.schedule()", 0)
   end
-  local missing = M.missing()
-  local found = find()
+  local missing, found = M.missing()
   if missing or not found then
     error(M.is_chosen() and missing or ("%s: run :Acp build"):format(missing), 0)
   end

@@ -14,25 +14,17 @@ local M = {}
 ---@param on_done fun(err?: string)
 ---@return fun() cancel
 local function start(work, clean, on_progress, on_done)
-  local leaving
-  local running = task.start(work, {
+  local running = task.start(function()
+    return task.with_cleanup(clean, work)
+  end, {
     on_progress = on_progress,
     on_done = function(err)
-      if leaving then
-        pcall(vim.api.nvim_del_autocmd, leaving)
-      end
-      if err then
-        clean()
-      end
       -- Who hears of it may not be called from within what it has just started.
       vim.schedule(function()
         on_done(err)
       end)
     end,
   })
-  if running:running() then
-    leaving = vim.api.nvim_create_autocmd("VimLeavePre", { callback = clean })
-  end
   return function()
     running:cancel()
   end

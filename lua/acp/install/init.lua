@@ -147,44 +147,32 @@ function M.run(root, opts)
   if not made then
     task.fail(("couldn't write to %s: %s"):format(folder, scratch))
   end
-  -- Neovim may leave in the middle of it.
-  local leaving = vim.api.nvim_create_autocmd("VimLeavePre", {
-    callback = function()
-      vim.fn.delete(scratch, "rf")
-    end,
-  })
-  local function finish()
+  local function remove_scratch()
     vim.fn.delete(scratch, "rf")
-    vim.api.nvim_del_autocmd(leaving)
   end
-  local problems = { problem }
-  for _, way in ipairs(list) do
-    local ok, result = pcall(function()
-      local from, built, note = way(scratch)
-      built.sources = wanted.fingerprint
-      try(from .. "/" .. target.library())
-      local library = place.put(folder, from, built)
-      place.use(folder, library)
-      return { library = library, from = built.from, note = note }
-    end)
-    if ok then
-      finish()
-      return result
+  return task.with_cleanup(remove_scratch, function()
+    local problems = { problem }
+    for _, way in ipairs(list) do
+      local ok, result = pcall(function()
+        local from, built, note = way(scratch)
+        built.sources = wanted.fingerprint
+        try(from .. "/" .. target.library())
+        local library = place.put(folder, from, built)
+        place.use(folder, library)
+        return { library = library, from = built.from, note = note }
+      end)
+      if ok then
+        remove_scratch()
+        return result
+      elseif result == task.CANCELLED then
+        task.fail(result)
+      end
+      problems[#problems + 1] = tostring(result)
     end
-    if result == task.CANCELLED then
-      finish()
-      task.fail(result)
-    end
-    problems[#problems + 1] = tostring(result)
-  end
-  finish()
-  local text = #problems > 0 and table.concat(problems, "; ") or "there is no way to get it"
-  return task.fail(
-    ("couldn't get the library: %s; %s"):format(
-      text,
-      help_out(opts.from, problem ~= nil and problem:find("^couldn't download") ~= nil)
-    )
-  ) --[[@as acp.Installed]]
+    local text = #problems > 0 and table.concat(problems, "; ") or "there is no way to get it"
+    local unreachable = problem ~= nil and problem:find("^couldn't download") ~= nil
+    return task.fail(("couldn't get the library: %s; %s"):format(text, help_out(opts.from, unreachable)))
+  end)
 end
 
 return M

@@ -138,14 +138,9 @@ function M.run(cmd, opts)
   read(stdout, "out")
   read(stderr, "err")
 
-  local group = vim.api.nvim_create_augroup("acp_install_" .. pid, {})
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = group,
-    callback = function()
-      finish(handle, stdin)
-    end,
-  })
-  local ok, why = pcall(function()
+  task.with_cleanup(function()
+    finish(handle, stdin)
+  end, function()
     while open > 0 or lines[first] do
       task.wait(function(fn)
         wake = fn
@@ -160,11 +155,6 @@ function M.run(cmd, opts)
       end
     end
   end)
-  vim.api.nvim_del_augroup_by_id(group)
-  if not ok then
-    finish(handle, stdin)
-    error(why, 0)
-  end
   return ran
 end
 

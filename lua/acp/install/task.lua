@@ -77,6 +77,22 @@ function M.wait(begin, is_done)
   end
 end
 
+--- Runs `fn`, and `clean` if it raises or Neovim leaves before it is done. What it raises is raised again.
+---@generic T
+---@param clean fun()
+---@param fn fun(): T
+---@return T
+function M.with_cleanup(clean, fn)
+  local leaving = vim.api.nvim_create_autocmd("VimLeavePre", { callback = clean })
+  local ok, result = pcall(fn)
+  vim.api.nvim_del_autocmd(leaving)
+  if not ok then
+    clean()
+    error(result, 0)
+  end
+  return result
+end
+
 --- Runs `fn` in a coroutine of its own, from the event loop's next turn on.
 ---@generic T
 ---@param fn fun(): T

@@ -122,7 +122,7 @@ function M.resized()
       lines[#lines + 1], line = line, ""
     end
     local column = #line + (line == "" and 1 or 3)
-    line = (line == "" and " " or line .. "   "):sub(1) .. item
+    line = (line == "" and " " or line .. "   ") .. item
     marks[#marks + 1] = { #lines, column, #key[1] }
   end
   lines[#lines + 1] = line
