@@ -36,17 +36,25 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
             let plug = format!("<Plug>(acp-{})", key.name.replace('_', "-"));
             set.call::<()>((key.modes.to_vec(), plug, action, options))?;
         }
-        for (key, lhs) in keys.of(pane).filter(|(key, _)| key.name != ANSWER) {
-            let action = crate::nvim::key_action(&editor.lua, key.name)?;
-            let options = editor.table([
-                ("buffer", mlua::Value::Integer(buf.0)),
-                ("nowait", mlua::Value::Boolean(true)),
-                ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),
-            ])?;
-            set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
-        }
+        bind_pane(editor, keys, pane, buf)?;
     }
     bind_answers(editor, &set, keys, transcript)
+}
+
+/// The keys of one kind of buffer, but those that answer.
+pub fn bind_pane(editor: &Editor, keys: &Keys, pane: Pane, buf: Buf) -> Result<()> {
+    let keymap: Table = editor.module("keymap")?;
+    let set: Function = keymap.get("set")?;
+    for (key, lhs) in keys.of(pane).filter(|(key, _)| key.name != ANSWER) {
+        let action = crate::nvim::key_action(&editor.lua, key.name)?;
+        let options = editor.table([
+            ("buffer", mlua::Value::Integer(buf.0)),
+            ("nowait", mlua::Value::Boolean(true)),
+            ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),
+        ])?;
+        set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
+    }
+    Ok(())
 }
 
 /// The keys that answer what waits under the cursor. Where nothing does, a digit stays a count: so they

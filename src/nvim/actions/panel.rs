@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mlua::{Function, Result, Table, Value};
+use mlua::{Result, Value};
 
 use super::review::{Scope, Verdict};
 use super::{Args, fail};
@@ -14,7 +14,7 @@ use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::review::page::{About, visible};
 use crate::nvim::review::panel::{Comment, Panel};
-use crate::nvim::{picker, run};
+use crate::nvim::{keys, picker, run};
 
 const EDITED: &str = "the review has edits that are not written: :write applies them, :edit! drops them";
 
@@ -131,17 +131,7 @@ impl App {
         editor.set_buf_option(buf, "bufhidden", "hide")?;
         editor.set_buf_option(buf, "swapfile", false)?;
         editor.set_buf_option(buf, "filetype", "acp-review")?;
-        let keymap: Table = editor.module("keymap")?;
-        let set: Function = keymap.get("set")?;
-        for (key, lhs) in self.config.keys.of(Pane::Review) {
-            let action = crate::nvim::key_action(&editor.lua, key.name)?;
-            let options = editor.table([
-                ("buffer", Value::Integer(buf.0)),
-                ("nowait", Value::Boolean(true)),
-                ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),
-            ])?;
-            set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
-        }
+        keys::bind_pane(&editor, &self.config.keys, Pane::Review, buf)?;
         Ok(buf)
     }
 

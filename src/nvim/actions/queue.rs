@@ -2,7 +2,7 @@
 //! send it at once. It is drawn anew whenever the line changes, and gone when nothing waits. Which prompt
 //! goes when is the session's word.
 
-use mlua::{Function, Result, Table, Value};
+use mlua::{Result, Table, Value};
 
 use super::{NO_SESSION, fail};
 use crate::config::{Keys, Pane};
@@ -11,6 +11,7 @@ use crate::core::text::one_line;
 use crate::core::transcript::cut_end;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Win};
+use crate::nvim::keys;
 
 /// More rows are scrolled to.
 const ROWS: usize = 10;
@@ -67,17 +68,7 @@ impl App {
         self.editor.set_buf_option(buf, "undolevels", -1)?;
         self.editor.set_buf_option(buf, "filetype", "acp-queue")?;
         self.editor.set_buf_option(buf, "modifiable", false)?;
-        let keymap: Table = self.editor.module("keymap")?;
-        let set: Function = keymap.get("set")?;
-        for (key, lhs) in self.config.keys.of(Pane::Queue) {
-            let action = crate::nvim::key_action(&self.editor.lua, key.name)?;
-            let options = self.editor.table([
-                ("buffer", Value::Integer(buf.0)),
-                ("nowait", Value::Boolean(true)),
-                ("desc", self.editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),
-            ])?;
-            set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
-        }
+        keys::bind_pane(&self.editor, &self.config.keys, Pane::Queue, buf)?;
         Ok(buf)
     }
 

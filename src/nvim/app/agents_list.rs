@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use mlua::{Function, Result, Table, Value};
+use mlua::{Result, Value};
 
 use super::App;
 use crate::config::Pane;
 use crate::config::catalog::Origin;
 use crate::nvim::agents_page::{Page, View, page};
 use crate::nvim::editor::{Buf, Win};
+use crate::nvim::keys;
 
 pub struct AgentsPage {
     pub buf: Buf,
@@ -64,17 +65,7 @@ impl App {
         editor.set_buf_option(buf, "undolevels", -1)?;
         editor.set_buf_option(buf, "filetype", "acp-agents")?;
         editor.set_buf_option(buf, "modifiable", false)?;
-        let keymap: Table = editor.module("keymap")?;
-        let set: Function = keymap.get("set")?;
-        for (key, lhs) in self.config.keys.of(Pane::Agents) {
-            let action = crate::nvim::key_action(&editor.lua, key.name)?;
-            let options = editor.table([
-                ("buffer", Value::Integer(buf.0)),
-                ("nowait", Value::Boolean(true)),
-                ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),
-            ])?;
-            set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
-        }
+        keys::bind_pane(editor, &self.config.keys, Pane::Agents, buf)?;
         Ok(buf)
     }
 
