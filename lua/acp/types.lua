@@ -243,7 +243,7 @@
 ---@field shown boolean the window that follows is there
 ---@field waiting boolean it will go there when you have been quiet for a while
 
----@alias acp.State "starting"|"idle"|"working"|"waiting"|"failed"|"ended"
+---@alias acp.State "starting"|"idle"|"working"|"stopping"|"waiting"|"failed"|"ended"
 
 --- A process that this Neovim has started.
 ---@class acp.AgentStatus

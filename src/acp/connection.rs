@@ -59,6 +59,8 @@ pub struct Connection {
     waits: Waits,
     files: Files,
     state: State,
+    /// What was wanted of the agent when nobody listened any more.
+    unheard: Vec<Command>,
     /// What came for sessions whose names are still on their way, with those names.
     held: Vec<(String, Message)>,
     /// The user was told that the agent writes other things than messages.
@@ -85,7 +87,7 @@ pub async fn run(
     shared: Arc<Shared>,
     agent: AgentId,
     launch: Launch,
-    commands: mpsc::UnboundedReceiver<Command>,
+    mut commands: mpsc::UnboundedReceiver<Command>,
     mut leaving: watch::Receiver<Option<Instant>>,
 ) {
     let log = shared.log.agent(&launch.name, &launch.env);
@@ -112,11 +114,12 @@ pub async fn run(
         waits: Waits::default(),
         files,
         state: State::Starting(Vec::new()),
+        unheard: Vec::new(),
         held: Vec::new(),
         noise_told: false,
     };
-    let end = connection.talk(&mut process, commands, for_editor, &mut leaving).await;
-    connection.finish(end, process, leaving).await;
+    let end = connection.talk(&mut process, &mut commands, for_editor, &mut leaving).await;
+    connection.finish(end, process, commands, leaving).await;
 }
 
 async fn start(
@@ -139,7 +142,7 @@ impl Connection {
     async fn talk(
         &mut self,
         process: &mut Process,
-        mut commands: mpsc::UnboundedReceiver<Command>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
         mut for_editor: mpsc::UnboundedReceiver<Passed>,
         leaving: &mut watch::Receiver<Option<Instant>>,
     ) -> End {
@@ -350,7 +353,18 @@ impl Connection {
         }
     }
 
-    async fn finish(mut self, end: End, mut process: Process, mut leaving: watch::Receiver<Option<Instant>>) {
+    async fn finish(
+        mut self,
+        end: End,
+        mut process: Process,
+        mut commands: mpsc::UnboundedReceiver<Command>,
+        mut leaving: watch::Receiver<Option<Instant>>,
+    ) {
+        // What comes from here on is refused by the hub; what is here already waits with all else.
+        commands.close();
+        while let Ok(command) = commands.try_recv() {
+            self.unheard.push(command);
+        }
         self.withdraw(&Over::All);
         self.waits.end();
         self.files.end().await;
@@ -429,10 +443,13 @@ impl Connection {
         for session in self.sessions.keys() {
             self.fail_waiting(session, failure);
         }
+        let mut unheard = Vec::new();
         if let State::Starting(waiting) = &mut self.state {
-            for command in std::mem::take(waiting) {
-                hub::refuse(&self.shared.mailbox, Some(self.agent), command, failed());
-            }
+            unheard.append(waiting);
+        }
+        unheard.append(&mut self.unheard);
+        for command in unheard {
+            hub::refuse(&self.shared.mailbox, Some(self.agent), command, failed());
         }
     }
 

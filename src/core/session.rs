@@ -52,6 +52,12 @@ pub enum Phase {
         since: Moment,
         asked: Moment,
     },
+    /// The agent was told to end, and is not gone yet.
+    Ending {
+        since: Moment,
+        /// Nobody has said yet how the turn ended that ran.
+        in_turn: bool,
+    },
     /// The agent is gone; a restart opens a new session.
     Gone,
 }
@@ -219,6 +225,16 @@ impl Session {
 
     pub fn is_working(&self) -> bool {
         matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
+    }
+
+    /// Whether the end of a turn is still to be told.
+    pub fn is_in_turn(&self) -> bool {
+        self.is_working() || matches!(self.phase, Phase::Ending { in_turn: true, .. })
+    }
+
+    /// Whether there is time that moves on.
+    pub fn is_under_way(&self) -> bool {
+        self.is_busy() || matches!(self.phase, Phase::Ending { .. })
     }
 
     /// Whether the agent tells again what was said in a stored session.

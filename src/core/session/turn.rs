@@ -177,7 +177,8 @@ impl Session {
         }
         self.turn.stuck = true;
         let text = format!(
-            "{} did not stop within {} s\nR in here ends it and starts it again; what stands here stays",
+            "{} did not stop within {} s\nR in here ends it and starts it again, :Acp stop only ends it; what stands \
+             here stays",
             self.name(),
             GRACE / 1000
         );
@@ -193,6 +194,10 @@ impl Session {
         let (since, cancelling) = match self.phase {
             Phase::Working { since } => (since, false),
             Phase::Cancelling { since, .. } => (since, true),
+            Phase::Ending { since, .. } => {
+                self.phase = Phase::Ending { since, in_turn: false };
+                return Vec::new();
+            }
             _ => return Vec::new(),
         };
         if matches!(&end, TurnEnd::Failed(failure) if failure.kind == FailureKind::Disconnected) {
