@@ -363,7 +363,9 @@ fn nothing_is_left_after_cquit() {
 
 #[test]
 fn nothing_is_left_after_the_pipe_to_neovim_was_closed() {
-    nothing_is_left_after(|chat| drop(chat.nvim.hang_up()));
+    nothing_is_left_after(|chat| {
+        chat.nvim.hang_up();
+    });
 }
 
 #[test]
@@ -439,4 +441,62 @@ fn in_terminal(mut command: std::process::Command) -> (File, Child) {
     }
     let child = command.spawn().expect("Neovim to start");
     (File::from(ours), child)
+}
+
+// What goes on after its turn.
+
+/// A chat in which a turn was stopped whose agent has left these commands running.
+fn stopped(commands: &[Value]) -> Scripted {
+    let mut parts = vec![json!({ "spawn": ["sleep", "1009"] }), prompt()];
+    parts.extend_from_slice(commands);
+    parts.extend([says("Running."), json!({ "expect": "session/cancel" })]);
+    parts.push(json!({ "reply": "session/prompt", "result": { "stopReason": "cancelled" } }));
+    let mut chat = Scripted::new(&[], steps(parts));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Running.");
+    chat.nvim.command("Acp cancel");
+    chat
+}
+
+fn left(chat: &mut Scripted) -> Vec<String> {
+    let left = chat.nvim.exec_lua("return require('acp').status().sessions[1].left", []);
+    let left = left.as_array().into_iter().flatten();
+    left.filter_map(|line| line.as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_command_that_goes_on_after_its_turn_was_stopped_is_named_and_ended_by_a_key() {
+    let commands = [
+        json!({ "spawn": ["sh", "-c", "sleep 1004 & wait"] }),
+        json!({ "spawn": ["sh", "-c", "exec setsid sleep 1005"] }),
+    ];
+    let mut chat = stopped(&commands);
+    chat.wait_for("The turn was stopped, but this goes on:");
+    chat.wait_for("sh -c sleep 1004 & wait\nsleep 1005\nX in here ends it");
+    assert_eq!(left(&mut chat), ["sh -c sleep 1004 & wait", "sleep 1005"], "and not what ran before");
+    chat.nvim.wait_for_screen("2 still running");
+    chat.nvim.input("<Esc><C-w>kX");
+    wait_for(|| sleeping(&chat) == ["sleep 1009"], "what went on to be gone");
+    wait_for(|| left(&mut chat).is_empty(), "it to be told of no more");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("still running"), "the winbar to say so");
+    chat.nvim.input("X");
+    chat.nvim.wait_until(|nvim| nvim.messages().contains("nothing goes on"), "a word about it");
+}
+
+#[test]
+fn a_command_that_ends_by_itself_after_its_turn_is_told_of_no_more() {
+    let mut chat = stopped(&[json!({ "spawn": ["sleep", "1006"] })]);
+    wait_for(|| left(&mut chat) == ["sleep 1006"], "it to be named");
+    let sleeper = chat.nvim.processes().into_iter().find(|process| process.command == "sleep 1006");
+    send(libc::SIGKILL, sleeper.expect("the command").pid);
+    wait_for(|| left(&mut chat).is_empty(), "it to be told of no more");
+}
+
+#[test]
+fn what_goes_on_without_a_terminal_is_ended_by_the_command_that_ends_terminals() {
+    let mut chat = stopped(&[json!({ "spawn": ["sh", "-c", "trap '' TERM; sleep 1007 & wait; wait"] })]);
+    wait_for(|| left(&mut chat).len() == 1, "it to be named");
+    chat.nvim.command("Acp terminal kill");
+    wait_for(|| sleeping(&chat) == ["sleep 1009"], "what went on to be gone");
 }

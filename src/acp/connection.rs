@@ -3,6 +3,7 @@
 //! `answers`; the agent's are served in `serve`. What messages look like is for `from_acp` and `to_acp`.
 
 mod answers;
+mod left;
 mod serve;
 mod wishes;
 
@@ -19,6 +20,7 @@ use serve::Waits;
 use wishes::Call;
 
 use super::asks::{Asks, Over};
+use super::escaped::Origin;
 use super::files::{Files, Passed};
 use super::from_acp::{self, Chunk, Fact};
 use super::hub::{self, Shared};
@@ -55,6 +57,8 @@ pub struct Connection {
     /// The session that was opened last, or is yet to be: what is about none is shown there.
     home: Option<SessionKey>,
     shortcut: Arc<Shortcut>,
+    /// By what all that the agent starts can be found.
+    origin: Origin,
     asks: Asks,
     waits: Waits,
     files: Files,
@@ -110,6 +114,7 @@ pub async fn run(
         sessions: Sessions::new(names),
         home: None,
         shortcut,
+        origin: process.origin(),
         asks: Asks::of(agent),
         waits: Waits::default(),
         files,

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::escaped::{self, Mark, Noted};
+use super::escaped::{self, Mark, Noted, Origin};
 use super::framing::{Framer, TooLong, is_length_header, trim};
 use super::from_acp::Chunk;
 use super::guard::Guard;
@@ -121,6 +121,11 @@ impl Process {
         });
         run("acp-wait", move || wait(child, &group, &ended));
         Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, family })
+    }
+
+    /// By what all that it starts can be found.
+    pub fn origin(&self) -> Origin {
+        Origin { process: self.pid, mark: self.family.mark.clone() }
     }
 
     /// Waits for the process itself; what it started may live on.

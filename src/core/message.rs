@@ -38,7 +38,7 @@ pub use files::{Access, FileChange, OnDisk, Stamp, UnsavedText};
 pub use launch::{Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
-pub use turn::{Steering, StopReason, TurnEnd, TurnUsage};
+pub use turn::{LeftCommand, Steering, StopReason, TurnEnd, TurnUsage};
 pub use update::{Cost, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, Update};
 pub use work::{Outcome, Work};
 
@@ -104,6 +104,8 @@ pub enum Command {
     Logout { agent: AgentId },
     /// End a terminal's command (its whole process group); the terminal stays readable.
     Kill { session: SessionKey, terminal: TerminalId },
+    /// End commands that go on although their turn was stopped, and all that they have started.
+    EndLeft { session: SessionKey, commands: Vec<LeftCommand> },
     /// The user typed into a terminal.
     Type { session: SessionKey, terminal: TerminalId, bytes: Vec<u8> },
     /// A terminal's window has this size now, in cells.
@@ -208,6 +210,12 @@ pub enum Event {
     TurnEnded {
         session: SessionKey,
         end: TurnEnd,
+    },
+    /// What an agent has started in a turn that was stopped, and goes on: all of it, each time that it
+    /// is another.
+    LeftRunning {
+        session: SessionKey,
+        commands: Vec<LeftCommand>,
     },
     /// What became of a `Steer`, and of what for.
     Steered {
@@ -360,6 +368,7 @@ impl Command {
             | Self::SetModel { session, .. }
             | Self::SetOption { session, .. }
             | Self::Kill { session, .. }
+            | Self::EndLeft { session, .. }
             | Self::Type { session, .. }
             | Self::Resize { session, .. }
             | Self::Watch { session, .. }
@@ -400,6 +409,7 @@ impl Event {
             | Self::Asked { session, .. }
             | Self::Withdrawn { session, .. }
             | Self::TurnEnded { session, .. }
+            | Self::LeftRunning { session, .. }
             | Self::Steered { session, .. }
             | Self::Chosen { session, .. }
             | Self::TerminalStarted { session, .. }

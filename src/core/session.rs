@@ -18,8 +18,8 @@ pub use turn::Queued;
 
 use crate::core::entry::{Body, Entry, EntryId, Greeting, display_name};
 use crate::core::message::{
-    AgentId, AgentInfo, ConfigOption, Content, Cost, Models, Modes, Place, PlanItem, Reopen, Role,
-    SessionKey, SlashCommand, TerminalId, ToolCallId,
+    AgentId, AgentInfo, ConfigOption, Content, Cost, LeftCommand, Models, Modes, Place, PlanItem, Reopen,
+    Role, SessionKey, SlashCommand, TerminalId, ToolCallId,
 };
 use crate::core::text::one_line;
 use crate::core::tool_call::{Cause, ToolCall};
@@ -98,6 +98,8 @@ pub struct Session {
     plan: Option<EntryId>,
     /// What the conversation had cost when the turn began.
     cost_before: Option<Cost>,
+    /// Commands of a turn that was stopped, which go on.
+    left: Vec<LeftCommand>,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -162,6 +164,7 @@ impl Session {
             speaker_shown: false,
             plan: None,
             cost_before: None,
+            left: Vec::new(),
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),

@@ -303,6 +303,7 @@ impl App {
                     fail("the agent is running; :Acp restart starts it again all the same")
                 }
             }
+            "end_left" => self.end_left(key),
             "follow" => self.set_follow(None),
             "locations" => self.list_locations(&["pick".to_owned()]),
             "hide" => self.toggle_chat(),

@@ -69,6 +69,10 @@ const SHORTEST_TITLE: usize = 8;
 /// What the agent reports, most important first.
 fn facts(session: &Session) -> Vec<String> {
     let mut facts = Vec::new();
+    match session.left().len() {
+        0 => {}
+        left => facts.push(format!("{left} still running")),
+    }
     facts.extend(mode(session));
     if session.is_working()
         && let Some(plan) = session.present_plan().filter(|plan| !plan.is_empty())

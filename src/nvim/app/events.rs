@@ -70,6 +70,16 @@ impl App {
                 self.after_change(key)?;
             }
             Event::TurnEnded { session: key, end } => self.turn_ended(key, end, now)?,
+            Event::LeftRunning { session: key, commands } => {
+                let how = match self.config.keys.get("end_left").first() {
+                    Some(lhs) => format!("{lhs} in here ends it; so does :Acp terminal kill"),
+                    None => ":Acp terminal kill ends it".to_owned(),
+                };
+                if let Some(session) = self.sessions.get_mut(&key) {
+                    session.left_running(commands, &how, now);
+                }
+                self.after_change(key)?;
+            }
             Event::Steered { session: key, content, outcome } => {
                 let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
                 let taken = !matches!(outcome, Steering::NotTaken(_));
