@@ -142,6 +142,47 @@ fn the_guard_is_out_of_reach_of_what_ends_neovims_group_and_terminal() {
     wait_until_alone(&chat);
 }
 
+#[test]
+fn an_agent_whose_keeper_was_killed_is_ended_with_all_that_it_started() {
+    for end in [stop as fn(&mut Scripted), kill9] {
+        let mut chat = busy(&[], &[]);
+        send(libc::SIGKILL, keeper(&chat).expect("a keeper"));
+        end(&mut chat);
+        wait_for(|| sleeping(&chat).is_empty(), "what escaped to be gone");
+    }
+}
+
+#[test]
+fn an_agent_whose_keeper_was_killed_is_said_to_be_gone() {
+    let mut chat = busy(&[], &[]);
+    send(libc::SIGKILL, keeper(&chat).expect("a keeper"));
+    chat.wait_for("R starts it again");
+    wait_for(|| sleeping(&chat).is_empty(), "what escaped to be gone");
+}
+
+#[test]
+fn a_keeper_ends_with_its_agent_and_holds_none_of_its_pipes() {
+    let mut chat = Scripted::new(&[], steps([prompt(), json!({ "exit": 3 })]));
+    chat.chat();
+    let keeper = keeper(&chat).expect("a keeper");
+    for pipe in 0..3 {
+        let file = std::fs::read_link(format!("/proc/{keeper}/fd/{pipe}")).expect("a descriptor");
+        assert_eq!(file.to_str(), Some("/dev/null"));
+    }
+    chat.send("go");
+    chat.wait_for("ended with exit code 3");
+    wait_for(|| self::keeper(&chat).is_none(), "the keeper to be gone");
+}
+
+fn kill9(chat: &mut Scripted) {
+    chat.nvim.kill9();
+}
+
+fn keeper(chat: &Scripted) -> Option<u32> {
+    let processes = chat.nvim.processes().into_iter();
+    processes.filter(|process| process.command.starts_with("acp-keeper")).map(|process| process.pid).next()
+}
+
 fn guard(chat: &Scripted) -> Option<u32> {
     let processes = chat.nvim.processes().into_iter();
     processes.filter(|process| process.command.starts_with("/bin/sh -c")).map(|process| process.pid).next()
@@ -232,7 +273,7 @@ const LEFT: Duration = Duration::from_secs(3);
 struct Sleepers(String);
 
 impl Sleepers {
-    const KINDS: [&str; 7] = [
+    const KINDS: [&str; 8] = [
         "a terminal's child",
         "a terminal's daemon",
         "a terminal's child that ignores TERM",
@@ -240,6 +281,7 @@ impl Sleepers {
         "an agent's daemon",
         "an agent's daemon that ignores TERM",
         "an agent's child without an environment",
+        "an agent's daemon without an environment",
     ];
 
     fn new() -> Self {
@@ -264,6 +306,7 @@ impl Sleepers {
             shell(format!("(setsid {} &) &", line(4))),
             shell(format!("trap '' TERM HUP INT; (setsid {} &) &", line(5))),
             shell(format!("exec env -i {}", line(6))),
+            shell(format!("(setsid env -i {} &) &", line(7))),
         ]
     }
 

@@ -135,8 +135,11 @@ async fn start(
 ) -> Result<(Process, String), Failure> {
     let name = launch.name.clone();
     let (limit, guard, log) = (shared.settings.message_limit, shared.guard.clone(), log.clone());
+    let keeper = shared.settings.keeper.clone();
     let failure = |message: String| Failure { kind: FailureKind::Spawn, message, details: None };
-    match spawn_blocking(move || Process::start(&launch, limit, guard, &log, shortcut)).await {
+    match spawn_blocking(move || Process::start(&launch, limit, keeper.as_deref(), guard, &log, shortcut))
+        .await
+    {
         Ok(Ok(process)) => Ok((process, name)),
         Ok(Err(error)) => Err(failure(SpawnError::to_string(&error))),
         Err(_) => Err(failure("the plugin failed while starting it; see the log".to_owned())),

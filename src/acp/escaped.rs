@@ -68,6 +68,7 @@ impl Mark {
 
 /// An agent's process and its mark: all that is needed to find what it has started.
 #[derive(Clone, Debug)]
+#[cfg_attr(windows, expect(dead_code, reason = "nobody can leave a job"))]
 pub struct Origin {
     pub process: u32,
     pub mark: Mark,

@@ -316,7 +316,7 @@ impl App {
     }
 
     fn start_background(&mut self) -> Result<()> {
-        let background = (self.start)(self.mailbox.clone(), &self.config, self.log());
+        let background = (self.start)(self.mailbox.clone(), &self.config, self.log(), self.bundled.clone());
         self.background = Some(background);
         self.tell_extensions()?;
         self.tell_outside_rules()?;
