@@ -28,11 +28,17 @@ impl nvim::Background for acp::Background {
     }
 }
 
-fn start(mailbox: Arc<Mailbox>, config: &Config, log: Option<PathBuf>) -> Box<dyn nvim::Background> {
+fn start(
+    mailbox: Arc<Mailbox>,
+    config: &Config,
+    log: Option<PathBuf>,
+    bundled: Option<PathBuf>,
+) -> Box<dyn nvim::Background> {
     let settings = acp::Settings {
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         initialize_timeout: config.timeouts.initialize,
         log,
+        keeper: bundled,
         terminals: acp::terminals::Limits {
             at_once: usize::from(config.terminal.limit),
             output: config.terminal.output_limit,

@@ -390,7 +390,7 @@ function M.status(session)
 end
 
 -- What needs the user comes first.
-local urgency = { "waiting", "failed", "working", "starting", "idle", "ended" }
+local urgency = { "waiting", "failed", "stopping", "working", "starting", "idle", "ended" }
 
 --- A few words for a status line: the agent and what it does, of the session that most needs you. Empty
 --- without a session.

@@ -112,6 +112,7 @@
 ---@field follow? acp.Key
 ---@field locations? acp.Key
 ---@field restart? acp.Key
+---@field end_left? acp.Key
 ---@field hide? acp.Key
 ---@field help? acp.Key
 
@@ -234,6 +235,7 @@
 ---@field mode? string
 ---@field model? string
 ---@field queued? integer prompts that wait for the turn to end
+---@field left? string[] commands that go on although their turn was stopped
 ---@field context? integer percent of the model's context that is used
 ---@field cost? string
 ---@field location? acp.LocationStatus
@@ -243,7 +245,7 @@
 ---@field shown boolean the window that follows is there
 ---@field waiting boolean it will go there when you have been quiet for a while
 
----@alias acp.State "starting"|"idle"|"working"|"waiting"|"failed"|"ended"
+---@alias acp.State "starting"|"idle"|"working"|"stopping"|"waiting"|"failed"|"ended"
 
 --- A process that this Neovim has started.
 ---@class acp.AgentStatus

@@ -3,6 +3,7 @@
 //! `answers`; the agent's are served in `serve`. What messages look like is for `from_acp` and `to_acp`.
 
 mod answers;
+mod left;
 mod serve;
 mod wishes;
 
@@ -19,6 +20,7 @@ use serve::Waits;
 use wishes::Call;
 
 use super::asks::{Asks, Over};
+use super::escaped::Origin;
 use super::files::{Files, Passed};
 use super::from_acp::{self, Chunk, Fact};
 use super::hub::{self, Shared};
@@ -55,10 +57,14 @@ pub struct Connection {
     /// The session that was opened last, or is yet to be: what is about none is shown there.
     home: Option<SessionKey>,
     shortcut: Arc<Shortcut>,
+    /// By what all that the agent starts can be found.
+    origin: Origin,
     asks: Asks,
     waits: Waits,
     files: Files,
     state: State,
+    /// What was wanted of the agent when nobody listened any more.
+    unheard: Vec<Command>,
     /// What came for sessions whose names are still on their way, with those names.
     held: Vec<(String, Message)>,
     /// The user was told that the agent writes other things than messages.
@@ -85,7 +91,7 @@ pub async fn run(
     shared: Arc<Shared>,
     agent: AgentId,
     launch: Launch,
-    commands: mpsc::UnboundedReceiver<Command>,
+    mut commands: mpsc::UnboundedReceiver<Command>,
     mut leaving: watch::Receiver<Option<Instant>>,
 ) {
     let log = shared.log.agent(&launch.name, &launch.env);
@@ -108,15 +114,17 @@ pub async fn run(
         sessions: Sessions::new(names),
         home: None,
         shortcut,
+        origin: process.origin(),
         asks: Asks::of(agent),
         waits: Waits::default(),
         files,
         state: State::Starting(Vec::new()),
+        unheard: Vec::new(),
         held: Vec::new(),
         noise_told: false,
     };
-    let end = connection.talk(&mut process, commands, for_editor, &mut leaving).await;
-    connection.finish(end, process, leaving).await;
+    let end = connection.talk(&mut process, &mut commands, for_editor, &mut leaving).await;
+    connection.finish(end, process, commands, leaving).await;
 }
 
 async fn start(
@@ -127,8 +135,11 @@ async fn start(
 ) -> Result<(Process, String), Failure> {
     let name = launch.name.clone();
     let (limit, guard, log) = (shared.settings.message_limit, shared.guard.clone(), log.clone());
+    let keeper = shared.settings.keeper.clone();
     let failure = |message: String| Failure { kind: FailureKind::Spawn, message, details: None };
-    match spawn_blocking(move || Process::start(&launch, limit, guard, &log, shortcut)).await {
+    match spawn_blocking(move || Process::start(&launch, limit, keeper.as_deref(), guard, &log, shortcut))
+        .await
+    {
         Ok(Ok(process)) => Ok((process, name)),
         Ok(Err(error)) => Err(failure(SpawnError::to_string(&error))),
         Err(_) => Err(failure("the plugin failed while starting it; see the log".to_owned())),
@@ -139,7 +150,7 @@ impl Connection {
     async fn talk(
         &mut self,
         process: &mut Process,
-        mut commands: mpsc::UnboundedReceiver<Command>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
         mut for_editor: mpsc::UnboundedReceiver<Passed>,
         leaving: &mut watch::Receiver<Option<Instant>>,
     ) -> End {
@@ -350,7 +361,18 @@ impl Connection {
         }
     }
 
-    async fn finish(mut self, end: End, mut process: Process, mut leaving: watch::Receiver<Option<Instant>>) {
+    async fn finish(
+        mut self,
+        end: End,
+        mut process: Process,
+        mut commands: mpsc::UnboundedReceiver<Command>,
+        mut leaving: watch::Receiver<Option<Instant>>,
+    ) {
+        // What comes from here on is refused by the hub; what is here already waits with all else.
+        commands.close();
+        while let Ok(command) = commands.try_recv() {
+            self.unheard.push(command);
+        }
         self.withdraw(&Over::All);
         self.waits.end();
         self.files.end().await;
@@ -429,10 +451,13 @@ impl Connection {
         for session in self.sessions.keys() {
             self.fail_waiting(session, failure);
         }
+        let mut unheard = Vec::new();
         if let State::Starting(waiting) = &mut self.state {
-            for command in std::mem::take(waiting) {
-                hub::refuse(&self.shared.mailbox, Some(self.agent), command, failed());
-            }
+            unheard.append(waiting);
+        }
+        unheard.append(&mut self.unheard);
+        for command in unheard {
+            hub::refuse(&self.shared.mailbox, Some(self.agent), command, failed());
         }
     }
 

@@ -3,6 +3,7 @@
 //! while they still had their parents. Which of them are to end,
 //! and when, is the callers' business.
 
+use std::ops::RangeInclusive;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,12 +11,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub use unix::{below, end, live, signal};
+pub use unix::{begun, below, end, end_all, live, now, signal, wait_for_one};
 
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
-pub use windows::{below, end, live, signal};
+pub use windows::{begun, below, end, end_all, live, now, signal, wait_for_one};
 
 /// The variable that every command in a terminal has.
 const TERMINAL: &str = "ACP_TERMINAL";
@@ -64,6 +65,17 @@ impl Mark {
         format!("{}={}", self.name, self.value)
     }
 }
+
+/// An agent's process and its mark: all that is needed to find what it has started.
+#[derive(Clone, Debug)]
+#[cfg_attr(windows, expect(dead_code, reason = "nobody can leave a job"))]
+pub struct Origin {
+    pub process: u32,
+    pub mark: Mark,
+}
+
+/// When something was started, in the ticks of [`now`].
+pub type Span = RangeInclusive<u64>;
 
 /// Takes the marks off a command that is to outlive what has them: Neovim may itself run in one.
 #[cfg_attr(windows, expect(dead_code, reason = "there is no guard"))]

@@ -10,6 +10,7 @@ use tokio::task::{self, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use super::checkpoints::Checkpoints;
+use super::escaped;
 use super::files::Loaded;
 use super::find::Finder;
 use super::guard::Guard;
@@ -27,6 +28,9 @@ use crate::core::message::{
     AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Severity, Steering, TurnEnd,
 };
 use crate::mailbox::Mailbox;
+
+/// How long a command that goes on after its turn may take to end, once it was asked to.
+const LEFT_GRACE: Duration = Duration::from_secs(2);
 
 /// What the editor's thread sends.
 pub enum Order {
@@ -146,6 +150,10 @@ impl Hub {
             Command::Kill { session, terminal } => {
                 // A terminal that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, &terminal);
+            }
+            Command::EndLeft { commands, .. } => {
+                // That they are gone is told by who watches them.
+                spawn_blocking(move || escaped::end_all(commands, LEFT_GRACE));
             }
             Command::Type { session, terminal, bytes } => {
                 self.shared.terminals.type_bytes(session, &terminal, &bytes);

@@ -17,6 +17,7 @@ mod handled;
 mod hub;
 mod images;
 mod jobs;
+mod keeper;
 mod look;
 mod outbox;
 mod outside;
@@ -66,6 +67,8 @@ pub struct Settings {
     pub can_run: bool,
     /// Whether the user can log in by running the agent's program in a terminal.
     pub can_log_in: bool,
+    /// The program that adopts what agents leave behind, where the system has such a thing.
+    pub keeper: Option<PathBuf>,
     /// What commands in terminals may use.
     pub terminals: terminals::Limits,
 }
@@ -81,6 +84,7 @@ impl Default for Settings {
             can_read: true,
             can_run: true,
             can_log_in: true,
+            keeper: None,
             terminals: terminals::Limits::default(),
         }
     }

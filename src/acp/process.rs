@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc as blocking;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -15,10 +16,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::escaped::{self, Mark, Noted};
+use super::escaped::{self, Mark, Noted, Origin};
 use super::framing::{Framer, TooLong, is_length_header, trim};
 use super::from_acp::Chunk;
 use super::guard::Guard;
+use super::keeper::{self, Keeper, Kept, Unkept};
 use super::rpc::{self, Message, Noise};
 use super::shortcut::Shortcut;
 use super::wire_log::{AgentLog, Direction};
@@ -40,6 +42,10 @@ const ENDING: &[(Duration, Signal)] = if CAN_ASK {
 } else {
     &[(Duration::from_secs(1), Signal::Kill), (Duration::from_secs(1), Signal::Kill)]
 };
+
+/// The same where a keeper does all that: what to do about one that doesn't.
+const ENDING_KEPT: &[(Duration, Signal)] =
+    &[(Duration::from_millis(1500), Signal::Kill), (Duration::from_millis(900), Signal::Kill)];
 
 /// Reads in flight between the reading thread and the background.
 const BATCHES: usize = 4;
@@ -90,18 +96,33 @@ impl Process {
     pub fn start(
         launch: &Launch,
         message_limit: usize,
+        keeper: Option<&Path>,
         guard: Arc<Guard>,
         log: &AgentLog,
         shortcut: Arc<Shortcut>,
     ) -> Result<Self, SpawnError> {
         let mut command = command(launch);
         let mark = guard.mark_of_agent();
-        mark.put_on(&mut command);
-        let (mut child, group) = Group::spawn(&mut command).map_err(|error| explain(launch, error))?;
-        let pid = child.id();
-        guard.add(&group);
+        let (mut child, pid, group, kept) = match keeper::spawn(keeper, &command, &mark) {
+            Ok(Kept { child, keepers, agent, group, keeper }) => {
+                // What comes after the keeper, should somebody end that.
+                guard.hold();
+                (child, agent, group, Some((Arc::new(keeper), keepers)))
+            }
+            Err(Unkept::Agent(error)) => return Err(explain(launch, error)),
+            Err(Unkept::NoKeeper) => {
+                mark.put_on(&mut command);
+                let (child, group) = Group::spawn(&mut command).map_err(|error| explain(launch, error))?;
+                guard.add(&group);
+                guard.mark_agents();
+                let pid = child.id();
+                (child, pid, group, None)
+            }
+        };
+        let (root, keeper) = (child.id(), kept.as_ref().map(|(keeper, _)| keeper.clone()));
+        let (lost, noted, state) = (Arc::<AtomicBool>::default(), Vec::new(), FamilyState::Ours);
         let family =
-            Family { group: group.clone(), mark, noted: Vec::new(), guard, state: FamilyState::Ours };
+            Family { root, pid, group: group.clone(), mark, noted, guard, kept, lost: lost.clone(), state };
         let stdin = child.stdin.take().expect("stdin is piped above");
         let stdout = child.stdout.take().expect("stdout is piped above");
         let stderr = child.stderr.take().expect("stderr is piped above");
@@ -119,8 +140,26 @@ impl Process {
             let (log, tail) = (log.clone(), tail.clone());
             move || read_stderr(stderr, &tail, &log)
         });
-        run("acp-wait", move || wait(child, &group, &ended));
+        let unkept = family.guard.clone();
+        run("acp-wait", move || match keeper {
+            Some(keeper) => {
+                let exit = keeper.wait_for_agent().map(|status| group.exit(status));
+                if exit.is_none() {
+                    // Somebody has ended the keeper, and nobody adopts what the agent leaves any more.
+                    lost.store(true, Ordering::Release);
+                    unkept.add(&group);
+                    unkept.mark_agents();
+                }
+                wait_for_kept(child, exit, &ended);
+            }
+            None => wait(child, &group, &ended),
+        });
         Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, family })
+    }
+
+    /// By what all that it starts can be found.
+    pub fn origin(&self) -> Origin {
+        Origin { process: self.family.root, mark: self.family.mark.clone() }
     }
 
     /// Waits for the process itself; what it started may live on.
@@ -150,9 +189,13 @@ impl Process {
     /// when that may take, since Neovim is leaving; what is left then is left to the guard.
     pub async fn end(&mut self, leaving: &mut watch::Receiver<Option<Instant>>) {
         // Before it can leave, and its children with it.
-        self.family.note(self.pid).await;
+        self.family.note().await;
         self.input.close();
-        for (patience, signal) in ENDING {
+        if let Some((keeper, _)) = &self.family.kept {
+            keeper.end();
+        }
+        let steps = if self.family.is_kept() { ENDING_KEPT } else { ENDING };
+        for (patience, signal) in steps {
             match self.wait_for_end(*patience, leaving).await {
                 Waited::Gone => break,
                 Waited::InVain => self.family.signal(*signal).await,
@@ -194,8 +237,11 @@ impl Process {
         self.exited().await;
         let mut pause = Duration::from_millis(5);
         loop {
-            let Family { group, mark, noted, .. } = &self.family;
-            let (group, mark, noted) = (group.clone(), mark.clone(), noted.clone());
+            let Family { group, kept, mark, noted, .. } = &self.family;
+            // The keeper is the last. Who leads the agent's group may have been reaped, so that its number
+            // is a stranger's.
+            let keepers = kept.as_ref().filter(|_| self.family.is_kept()).map(|(_, group)| group);
+            let (group, mark, noted) = (keepers.unwrap_or(group).clone(), mark.clone(), noted.clone());
             // Looking may take a moment where many processes run. A panic is as good as "gone".
             if !spawn_blocking(move || group.lives() || escaped::live(&mark, &noted)).await.unwrap_or(false) {
                 return;
@@ -216,7 +262,9 @@ enum Waited {
 impl Drop for Process {
     fn drop(&mut self) {
         self.input.close();
-        if self.family.state == FamilyState::Ours {
+        if let Some((keeper, _)) = self.family.kept.as_ref().filter(|_| self.family.is_kept()) {
+            keeper.end();
+        } else if self.family.state == FamilyState::Ours {
             self.family.group.signal(Signal::Kill);
             escaped::signal(&self.family.mark, &self.family.noted, &[], Signal::Kill);
             self.family.forget();
@@ -424,6 +472,13 @@ fn wait(mut child: Child, group: &Group, ended: &watch::Sender<Option<Exit>>) {
     ended.send_replace(Some(exit));
 }
 
+/// The same of an agent under a keeper, whose end is told before the keeper's comes.
+fn wait_for_kept(mut keeper: Child, exit: Option<Exit>, ended: &watch::Sender<Option<Exit>>) {
+    ended.send_replace(Some(exit.unwrap_or_default()));
+    // It stays in the table of processes otherwise.
+    let _ = keeper.wait();
+}
+
 fn command(launch: &Launch) -> Command {
     let path = launch
         .env
@@ -457,12 +512,20 @@ fn explain(launch: &Launch, source: std::io::Error) -> SpawnError {
 
 /// An agent with all that it started.
 struct Family {
+    /// The agent's process, or its keeper's: all else is below.
+    root: u32,
+    /// The agent's process.
+    pid: u32,
     group: Group,
     /// Of those that have left the group.
     mark: Mark,
     /// Of those as well that have no mark; known from the beginning of the end.
     noted: Vec<Noted>,
     guard: Arc<Guard>,
+    /// The keeper, and its group.
+    kept: Option<(Arc<Keeper>, Group)>,
+    /// Somebody has ended the keeper.
+    lost: Arc<AtomicBool>,
     state: FamilyState,
 }
 
@@ -476,20 +539,38 @@ enum FamilyState {
 
 impl Family {
     /// Notes what the agent has started that may have neither its group nor its mark any more.
-    async fn note(&mut self, agent: u32) {
+    async fn note(&mut self) {
+        // What a keeper that is gone had adopted is nobody's.
+        let agent = if self.lost.load(Ordering::Acquire) { self.pid } else { self.root };
         // A panic is as good as nothing to note: groups and marks find most.
         self.noted = spawn_blocking(move || escaped::below(agent)).await.unwrap_or_default();
-        self.guard.note(&self.noted);
+        if !self.is_kept() {
+            self.guard.note(&self.noted);
+        }
     }
 
     async fn signal(&self, signal: Signal) {
-        let (group, mark, noted) = (self.group.clone(), self.mark.clone(), self.noted.clone());
-        let work = move || {
-            group.signal(signal);
-            escaped::signal(&mark, &noted, &[group], signal);
+        let (mark, noted) = (self.mark.clone(), self.noted.clone());
+        // A keeper that does not do its work is the last to be ended.
+        let keepers = self.kept.as_ref().filter(|_| self.is_kept()).map(|(_, group)| group.clone());
+        let group = self.group.clone();
+        let work = move || match keepers {
+            Some(keepers) => {
+                escaped::signal(&mark, &noted, &[], signal);
+                keepers.signal(signal);
+            }
+            None => {
+                group.signal(signal);
+                escaped::signal(&mark, &noted, &[group], signal);
+            }
         };
         // A panic is as good as a signal that nobody took: the next step follows.
         let _ = spawn_blocking(work).await;
+    }
+
+    /// Whether a keeper ends what is left.
+    fn is_kept(&self) -> bool {
+        self.kept.is_some() && !self.lost.load(Ordering::Acquire)
     }
 
     fn forget(&mut self) {

@@ -3,7 +3,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
+use super::escaped::Span;
 use super::foreign::Foreign;
 use super::shortcut::Names;
 use crate::core::message::{
@@ -25,11 +27,23 @@ pub struct Session {
     pub options: Vec<ConfigOption>,
     /// The terminals that only the agent has.
     pub foreign: Foreign,
+    pub left: Left,
+}
+
+/// What may go on of turns that were stopped.
+#[derive(Default)]
+pub struct Left {
+    /// When these turns ran.
+    pub turns: Vec<Span>,
+    /// Which watch over it counts: the last one.
+    pub watch: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
 pub struct Turn {
     pub cancelled: bool,
+    /// In the ticks of processes' starts.
+    pub began: u64,
     /// Commands that the agent ran in this turn and has not released.
     pub terminals: Vec<TerminalId>,
 }
@@ -46,6 +60,7 @@ impl Session {
             detached: false,
             waiting: VecDeque::new(),
             options: Vec::new(),
+            left: Left::default(),
         }
     }
 
@@ -95,6 +110,11 @@ impl Sessions {
 
     pub fn get_mut(&mut self, key: SessionKey) -> Option<&mut Session> {
         self.by_key.get_mut(&key)
+    }
+
+    /// Whether a turn runs in any of them.
+    pub fn any_turn(&self) -> bool {
+        self.by_key.values().any(|session| session.turn.is_some())
     }
 
     pub fn find(&self, acp_id: &str) -> Option<&Session> {

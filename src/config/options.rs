@@ -416,6 +416,13 @@ pub const KEYS: &[KeySpec] = &[
         about: "Start the agent again after it has ended, or after a login.",
     },
     KeySpec {
+        name: "end_left",
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["X"],
+        about: "End the commands that go on although their turn was stopped.",
+    },
+    KeySpec {
         name: "hide",
         panes: &[Pane::Transcript],
         modes: &["n"],

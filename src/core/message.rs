@@ -38,7 +38,7 @@ pub use files::{Access, FileChange, OnDisk, Stamp, UnsavedText};
 pub use launch::{Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
-pub use turn::{Steering, StopReason, TurnEnd, TurnUsage};
+pub use turn::{LeftCommand, Steering, StopReason, TurnEnd, TurnUsage};
 pub use update::{Cost, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, Update};
 pub use work::{Outcome, Work};
 
@@ -104,6 +104,8 @@ pub enum Command {
     Logout { agent: AgentId },
     /// End a terminal's command (its whole process group); the terminal stays readable.
     Kill { session: SessionKey, terminal: TerminalId },
+    /// End commands that go on although their turn was stopped, and all that they have started.
+    EndLeft { session: SessionKey, commands: Vec<LeftCommand> },
     /// The user typed into a terminal.
     Type { session: SessionKey, terminal: TerminalId, bytes: Vec<u8> },
     /// A terminal's window has this size now, in cells.
@@ -208,6 +210,12 @@ pub enum Event {
     TurnEnded {
         session: SessionKey,
         end: TurnEnd,
+    },
+    /// What an agent has started in a turn that was stopped, and goes on: all of it, each time that it
+    /// is another.
+    LeftRunning {
+        session: SessionKey,
+        commands: Vec<LeftCommand>,
     },
     /// What became of a `Steer`, and of what for.
     Steered {
@@ -344,4 +352,104 @@ pub enum Event {
         agent: AgentId,
         why: Ending,
     },
+}
+
+impl Command {
+    /// The session that it is about, if it is about one.
+    pub fn session_mut(&mut self) -> Option<&mut SessionKey> {
+        match self {
+            Self::Open { session, .. }
+            | Self::Load { session, .. }
+            | Self::Close { session }
+            | Self::Prompt { session, .. }
+            | Self::Steer { session, .. }
+            | Self::Cancel { session }
+            | Self::SetMode { session, .. }
+            | Self::SetModel { session, .. }
+            | Self::SetOption { session, .. }
+            | Self::Kill { session, .. }
+            | Self::EndLeft { session, .. }
+            | Self::Type { session, .. }
+            | Self::Resize { session, .. }
+            | Self::Watch { session, .. }
+            | Self::Unwatch { session, .. } => Some(session),
+            Self::Connect { .. }
+            | Self::List { .. }
+            | Self::Delete { .. }
+            | Self::Answer { .. }
+            | Self::Login { .. }
+            | Self::Logout { .. }
+            | Self::FileLoaded { .. }
+            | Self::FileUnloaded { .. }
+            | Self::Outside { .. }
+            | Self::ListAllowed
+            | Self::Revoke { .. }
+            | Self::Handle { .. }
+            | Self::PutBack { .. }
+            | Self::Compute { .. }
+            | Self::Record { .. }
+            | Self::Checkpoint { .. }
+            | Self::ReadAgents { .. }
+            | Self::Find { .. }
+            | Self::KeepImages { .. }
+            | Self::Keep(_)
+            | Self::Disconnect { .. }
+            | Self::Shutdown => None,
+        }
+    }
+}
+
+impl Event {
+    /// The session that it is about, if it is about one.
+    pub fn session_mut(&mut self) -> Option<&mut SessionKey> {
+        match self {
+            Self::Opened { session, .. }
+            | Self::OpenFailed { session, .. }
+            | Self::Updated { session, .. }
+            | Self::Asked { session, .. }
+            | Self::Withdrawn { session, .. }
+            | Self::TurnEnded { session, .. }
+            | Self::LeftRunning { session, .. }
+            | Self::Steered { session, .. }
+            | Self::Chosen { session, .. }
+            | Self::TerminalStarted { session, .. }
+            | Self::TerminalGrew { session, .. }
+            | Self::TerminalEnded { session, .. }
+            | Self::FileServed { session, .. } => Some(session),
+            Self::Called { session, .. }
+            | Self::Told { session, .. }
+            | Self::RequestFailed { session, .. }
+            | Self::Noted { session, .. } => session.as_mut(),
+            Self::Started { .. }
+            | Self::Connected { .. }
+            | Self::Listed { .. }
+            | Self::LoggedIn { .. }
+            | Self::LoggedOut { .. }
+            | Self::FileChanged { .. }
+            | Self::Allowed { .. }
+            | Self::Advised { .. }
+            | Self::Computed { .. }
+            | Self::Recalled { .. }
+            | Self::AgentsRead { .. }
+            | Self::Checkpointed { .. }
+            | Self::RecordFailed { .. }
+            | Self::Found { .. }
+            | Self::PastPrompts { .. }
+            | Self::Adopted { .. }
+            | Self::NotKept { .. }
+            | Self::Exited { .. } => None,
+        }
+    }
+
+    /// Whether it counts also when the session has been opened anew meanwhile: what ran in a terminal
+    /// has ended, and what was written stands in the file.
+    pub fn outlives_its_session(&self) -> bool {
+        matches!(
+            self,
+            Self::TerminalStarted { .. }
+                | Self::TerminalGrew { .. }
+                | Self::TerminalEnded { .. }
+                | Self::FileServed { .. }
+        )
+    }
 }

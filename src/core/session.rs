@@ -18,8 +18,8 @@ pub use turn::Queued;
 
 use crate::core::entry::{Body, Entry, EntryId, Greeting, display_name};
 use crate::core::message::{
-    AgentId, AgentInfo, ConfigOption, Content, Cost, Models, Modes, Place, PlanItem, Reopen, Role,
-    SessionKey, SlashCommand, TerminalId, ToolCallId,
+    AgentId, AgentInfo, ConfigOption, Content, Cost, LeftCommand, Models, Modes, Place, PlanItem, Reopen,
+    Role, SessionKey, SlashCommand, TerminalId, ToolCallId,
 };
 use crate::core::text::one_line;
 use crate::core::tool_call::{Cause, ToolCall};
@@ -51,6 +51,12 @@ pub enum Phase {
     Cancelling {
         since: Moment,
         asked: Moment,
+    },
+    /// The agent was told to end, and is not gone yet.
+    Ending {
+        since: Moment,
+        /// Nobody has said yet how the turn ended that ran.
+        in_turn: bool,
     },
     /// The agent is gone; a restart opens a new session.
     Gone,
@@ -92,6 +98,8 @@ pub struct Session {
     plan: Option<EntryId>,
     /// What the conversation had cost when the turn began.
     cost_before: Option<Cost>,
+    /// Commands of a turn that was stopped, which go on.
+    left: Vec<LeftCommand>,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -156,6 +164,7 @@ impl Session {
             speaker_shown: false,
             plan: None,
             cost_before: None,
+            left: Vec::new(),
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),
@@ -219,6 +228,16 @@ impl Session {
 
     pub fn is_working(&self) -> bool {
         matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
+    }
+
+    /// Whether the end of a turn is still to be told.
+    pub fn is_in_turn(&self) -> bool {
+        self.is_working() || matches!(self.phase, Phase::Ending { in_turn: true, .. })
+    }
+
+    /// Whether there is time that moves on.
+    pub fn is_under_way(&self) -> bool {
+        self.is_busy() || matches!(self.phase, Phase::Ending { .. })
     }
 
     /// Whether the agent tells again what was said in a stored session.

@@ -474,3 +474,132 @@ fn a_turn_without_an_answer_says_so() {
     let last = session.entries().last().map(|entry| &entry.body);
     assert!(matches!(last, Some(Body::Stop { silent: true, .. })), "{last:?}");
 }
+
+/// A session in each phase, with the phase's name.
+fn in_each_phase() -> [(&'static str, Session); 7] {
+    let opening = || {
+        let (key, agent) = (SessionKey(1), AgentId(1));
+        Session::new(key, agent, "demo", "acp-demo-agent", Place::default(), Moment(0))
+    };
+    let mut login = opening();
+    login.open_failed(failure(FailureKind::AuthRequired));
+    let mut cancelling = working();
+    cancelling.cancel(Moment(1));
+    let mut ending = working();
+    ending.ending(Moment(1));
+    let mut gone = session();
+    gone.exited(ending_of(true), Moment(1));
+    [
+        ("opening", opening()),
+        ("login", login),
+        ("idle", session()),
+        ("working", working()),
+        ("cancelling", cancelling),
+        ("ending", ending),
+        ("gone", gone),
+    ]
+}
+
+fn phase(session: &Session) -> &'static str {
+    match session.phase {
+        Phase::Opening { .. } => "opening",
+        Phase::LoginNeeded => "login",
+        Phase::Idle => "idle",
+        Phase::Working { .. } => "working",
+        Phase::Cancelling { .. } => "cancelling",
+        Phase::Ending { .. } => "ending",
+        Phase::Gone => "gone",
+    }
+}
+
+fn failure(kind: FailureKind) -> Failure {
+    Failure { kind, message: "no".into(), details: None }
+}
+
+fn ending_of(expected: bool) -> Ending {
+    Ending { failure: None, exit: None, stderr: Vec::new(), expected }
+}
+
+/// What happens to a session from its agent's start to its end, by name.
+type Step = (&'static str, fn(&mut Session));
+
+const STEPS: [Step; 12] = [
+    ("connected", |session| session.connected(AgentInfo::default())),
+    ("opened", |session| drop(session.opened(Opened::default(), Moment(2)))),
+    ("open failed", |session| session.open_failed(failure(FailureKind::Agent))),
+    ("open given up", |session| session.open_failed(failure(FailureKind::Cancelled))),
+    ("login wanted", |session| session.open_failed(failure(FailureKind::AuthRequired))),
+    ("logged in", |session| drop(session.logged_in(Moment(2)))),
+    ("prompt", |session| drop(session.prompt(words("more"), Moment(2)))),
+    ("cancel", |session| drop(session.cancel(Moment(2)))),
+    ("turn ended", |session| drop(session.turn_ended(stopped(StopReason::EndTurn), Moment(2)))),
+    ("to end", |session| session.ending(Moment(2))),
+    ("restarted", |session| session.restarted(AgentId(2), "acp-demo-agent", Moment(2))),
+    ("exited", |session| session.exited(ending_of(false), Moment(2))),
+];
+
+#[test]
+fn each_step_of_starting_and_ending_leads_from_each_phase_to_one() {
+    #[rustfmt::skip]
+    let table = [
+        // from             opening    login      idle       working    cancelling   ending     gone
+        ("connected",     ["opening", "login",   "idle",    "working", "cancelling", "ending", "gone"]),
+        ("opened",        ["idle",    "idle",    "idle",    "idle",    "idle",       "ending", "gone"]),
+        ("open failed",   ["gone",    "gone",    "gone",    "gone",    "gone",       "ending", "gone"]),
+        ("open given up", ["gone",    "gone",    "gone",    "gone",    "gone",       "ending", "gone"]),
+        ("login wanted",  ["login",   "login",   "login",   "login",   "login",      "ending", "gone"]),
+        ("logged in",     ["opening", "opening", "idle",    "working", "cancelling", "ending", "gone"]),
+        ("prompt",        ["opening", "login",   "working", "working", "cancelling", "ending", "gone"]),
+        ("cancel",        ["opening", "login",   "idle",    "cancelling", "cancelling", "ending", "gone"]),
+        ("turn ended",    ["opening", "login",   "idle",    "idle",    "idle",       "ending", "gone"]),
+        ("to end",        ["ending",  "ending",  "ending",  "ending",  "ending",     "ending", "gone"]),
+        ("restarted",     ["opening", "opening", "opening", "opening", "opening",    "opening", "opening"]),
+        ("exited",        ["gone",    "gone",    "gone",    "gone",    "gone",       "gone",   "gone"]),
+    ];
+    for ((name, after), (step, apply)) in table.into_iter().zip(STEPS) {
+        assert_eq!(name, step);
+        let now = in_each_phase().map(|(_, mut session)| {
+            apply(&mut session);
+            phase(&session)
+        });
+        assert_eq!(now, after, "{name}");
+    }
+}
+
+#[test]
+fn in_every_order_of_steps_a_restart_comes_to_a_session_that_takes_prompts() {
+    for (_, first) in STEPS {
+        for (_, second) in STEPS {
+            for (_, third) in STEPS {
+                for (name, mut session) in in_each_phase() {
+                    [first, second, third].iter().for_each(|apply| apply(&mut session));
+                    session.exited(ending_of(true), Moment(3));
+                    assert_eq!((session.asks().len(), session.open_calls().count()), (0, 0), "{name}");
+                    session.restarted(AgentId(9), "acp-demo-agent", Moment(4));
+                    session.connected(AgentInfo::default());
+                    session.opened(Opened::default(), Moment(5));
+                    // What waited in line goes out first.
+                    assert!(matches!(phase(&session), "idle" | "working"), "{name}");
+                    session.prompt(words("last"), Moment(6));
+                    while session.queue().iter().any(|queued| queued.text() == "last") {
+                        session.turn_ended(stopped(StopReason::EndTurn), Moment(7));
+                    }
+                    assert_eq!(phase(&session), "working", "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_that_gets_another_agent_leaves_nothing_open() {
+    let mut session = steering("go left");
+    session.apply(Update::ToolCall(Box::new(ToolCallPatch::new("c"))), Moment(1));
+    session.asked(AskId(1), ToolCallPatch::new("d"), options(), Moment(1));
+    session.ending(Moment(2));
+    assert!(session.is_in_turn());
+    session.restarted(AgentId(2), "acp-demo-agent", Moment(3));
+    assert_eq!((session.asks().len(), session.steering(), session.queue().len()), (0, 0, 1));
+    let statuses: Vec<_> = session.entries().iter().filter_map(Entry::tool).map(|call| call.status).collect();
+    assert_eq!(statuses, [Status::Cancelled, Status::Cancelled]);
+}

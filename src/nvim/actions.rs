@@ -294,13 +294,16 @@ impl App {
             "take_back" => self.take_back_or_up(key),
             "queue" => self.open_queue(),
             "restart" => {
-                let wants = |s: &Session| s.phase == Phase::LoginNeeded || s.is_stuck();
+                let wants = |s: &Session| {
+                    matches!(s.phase, Phase::LoginNeeded | Phase::Ending { .. }) || s.is_stuck()
+                };
                 if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {
                     self.restart(key)
                 } else {
                     fail("the agent is running; :Acp restart starts it again all the same")
                 }
             }
+            "end_left" => self.end_left(key),
             "follow" => self.set_follow(None),
             "locations" => self.list_locations(&["pick".to_owned()]),
             "hide" => self.toggle_chat(),

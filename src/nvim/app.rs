@@ -46,8 +46,9 @@ use serde_json::{Value as Json, json};
 use crate::config::{Config, Log};
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
+use crate::core::lifecycle;
 use crate::core::locations::{History, Visit};
-use crate::core::message::{AgentId, AgentInfo, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
+use crate::core::message::{AgentId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
 use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
 use crate::core::text::Text;
@@ -104,11 +105,8 @@ pub struct App {
     recorded: BTreeSet<SessionKey>,
     /// The sessions being taken up, as the record knows them.
     taken_up: HashMap<SessionKey, Kept>,
-    launches: HashMap<AgentId, Launch>,
-    /// The agents that were started and have not ended.
-    alive: BTreeSet<AgentId>,
-    infos: HashMap<AgentId, AgentInfo>,
-    pids: HashMap<AgentId, u32>,
+    processes: lifecycle::Agents,
+    openings: lifecycle::Openings,
     /// Stored sessions as they are being listed, page by page.
     listing: HashMap<AgentId, Vec<StoredSession>>,
     /// The listing under way is for deleting one.
@@ -138,7 +136,6 @@ pub struct App {
 
 #[derive(Default)]
 struct Numbers {
-    agent: u32,
     session: u32,
     job: u64,
 }
@@ -247,10 +244,8 @@ impl App {
             recalls: HashMap::new(),
             recorded: BTreeSet::new(),
             taken_up: HashMap::new(),
-            launches: HashMap::new(),
-            alive: BTreeSet::new(),
-            infos: HashMap::new(),
-            pids: HashMap::new(),
+            processes: lifecycle::Agents::default(),
+            openings: lifecycle::Openings::default(),
             listing: HashMap::new(),
             deleting: false,
             gathering: Gathering::default(),
@@ -308,7 +303,7 @@ impl App {
             _ => None,
         };
         if let Some(background) = &self.background {
-            background.send(command);
+            background.send(self.openings.outgoing(command));
         }
         match sent {
             Some((key, content)) => self.turn_started(key, &content),
@@ -321,7 +316,7 @@ impl App {
     }
 
     fn start_background(&mut self) -> Result<()> {
-        let background = (self.start)(self.mailbox.clone(), &self.config, self.log());
+        let background = (self.start)(self.mailbox.clone(), &self.config, self.log(), self.bundled.clone());
         self.background = Some(background);
         self.tell_extensions()?;
         self.tell_outside_rules()?;
@@ -370,10 +365,9 @@ impl App {
         keys.retain(|key| only.is_none_or(|only| only == *key));
         let sessions: Vec<Json> = keys.into_iter().filter_map(|key| session_status(self, key)).collect();
         let agents: Vec<Json> = self
-            .launches
-            .iter()
-            .map(|(agent, launch)| {
-                let pid = self.pids.get(agent);
+            .processes
+            .all()
+            .map(|(launch, pid)| {
                 let state = if pid.is_some() { "running" } else { "ended" };
                 json!({ "agent": launch.name, "pid": pid, "state": state })
             })

@@ -67,8 +67,9 @@ pub trait Background {
     fn leave(&self, limit: Duration);
 }
 
-/// Starts the background; the last argument is where to write the messages down.
-pub type Start = fn(Arc<Mailbox>, &Config, Option<PathBuf>) -> Box<dyn Background>;
+/// Starts the background; the last two arguments are where to write the messages down, and the program
+/// that comes with the library.
+pub type Start = fn(Arc<Mailbox>, &Config, Option<PathBuf>, Option<PathBuf>) -> Box<dyn Background>;
 
 type Task = Box<dyn FnOnce(&mut App) -> Result<()>>;
 

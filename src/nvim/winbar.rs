@@ -6,7 +6,7 @@ use crate::core::message::OptionKind;
 use crate::core::session::{Moment, Phase, Session};
 use crate::core::transcript::{cut_middle, price, progress, seconds};
 
-/// `starting`, `idle`, `working`, `waiting` for the user, `failed`, or `ended` as the user wished.
+/// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
     match session.phase {
         _ if !session.asks().is_empty() => "waiting",
@@ -15,7 +15,8 @@ pub fn state(session: &Session) -> &'static str {
         Phase::Gone if session.was_stopped() => "ended",
         Phase::Gone => "failed",
         Phase::Idle => "idle",
-        Phase::Working { .. } | Phase::Cancelling { .. } => "working",
+        Phase::Working { .. } => "working",
+        Phase::Cancelling { .. } | Phase::Ending { .. } => "stopping",
     }
 }
 
@@ -33,6 +34,7 @@ pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&s
         Phase::Cancelling { asked, .. } => {
             (format!("stopping {}", clock(now.since(*asked))), "AcpToolCancelled")
         }
+        Phase::Ending { since, .. } => (format!("ending {}", clock(now.since(*since))), "AcpToolCancelled"),
     };
     let name = session.name();
     let mut facts = facts(session);
@@ -67,6 +69,10 @@ const SHORTEST_TITLE: usize = 8;
 /// What the agent reports, most important first.
 fn facts(session: &Session) -> Vec<String> {
     let mut facts = Vec::new();
+    match session.left().len() {
+        0 => {}
+        left => facts.push(format!("{left} still running")),
+    }
     facts.extend(mode(session));
     if session.is_working()
         && let Some(plan) = session.present_plan().filter(|plan| !plan.is_empty())
@@ -106,7 +112,7 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
         }
     };
     let send = ["send_insert", "send"];
-    if session.phase == Phase::Gone {
+    if matches!(session.phase, Phase::Ending { .. } | Phase::Gone) {
         // Nobody is there to send it to; what is typed stays.
         parts.push(":Acp restart".to_owned());
     } else if session.is_working() {

@@ -167,6 +167,22 @@ fn an_agent_that_ends_before_it_is_ready_shows_its_last_words() {
 }
 
 #[test]
+fn how_an_agent_ended_is_known_with_a_keeper_and_without_one() {
+    for keeper in [Some(env!("CARGO_BIN_EXE_acp-demo-agent")), None, Some("/bin/true")] {
+        let settings = Settings { keeper: keeper.map(Into::into), ..Settings::default() };
+        let cases = [("exit 7", Some(7), None), ("kill -SEGV $$", None, Some("SIGSEGV"))];
+        for (line, code, signal) in cases {
+            let mut test = Test::exactly(settings.clone());
+            let mut launch = test.launch("agent", &[]);
+            (launch.command, launch.args) = ("sh".into(), vec!["-c".into(), line.into()]);
+            test.send(Command::Connect { agent: AGENT, launch });
+            let exit = test.exited().exit.expect("an exit");
+            assert_eq!((exit.code, exit.signal.as_deref()), (code, signal), "{keeper:?}: {line}");
+        }
+    }
+}
+
+#[test]
 fn an_error_to_initialize_is_the_reason() {
     let mut test = Test::new();
     test.start(&[
@@ -179,7 +195,14 @@ fn an_error_to_initialize_is_the_reason() {
 
 #[test]
 fn a_program_that_is_not_there_is_named() {
-    let mut test = Test::new();
+    // With a keeper, without, and with one that does not know its business.
+    for keeper in [Some(env!("CARGO_BIN_EXE_acp-demo-agent")), None, Some("/bin/true"), Some("/no/such")] {
+        name_what_is_not_there(Settings { keeper: keeper.map(Into::into), ..Settings::default() });
+    }
+}
+
+fn name_what_is_not_there(settings: Settings) {
+    let mut test = Test::exactly(settings);
     let script = test.file("script", "#!/no/such/interpreter\n");
     let plain = test.file("plain", "text");
     let mut permissions = std::fs::metadata(&script).unwrap().permissions();

@@ -38,7 +38,12 @@ impl Test {
         Self::with(Settings::default())
     }
 
+    /// With these settings, and a keeper as in real life.
     pub fn with(settings: Settings) -> Self {
+        Self::exactly(Settings { keeper: Some(env!("CARGO_BIN_EXE_acp-demo-agent").into()), ..settings })
+    }
+
+    pub fn exactly(settings: Settings) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("acp-test-{}-{number}", std::process::id()));

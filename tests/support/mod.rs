@@ -77,41 +77,8 @@ impl Nvim {
     pub fn start(options: Options) -> Self {
         let home = TempProject::new(&[]);
         let mark = format!("ACP_TEST_MARK={}", unique());
-        let mut command = Command::new(neovim());
-        command
-            .args(["--embed", "--clean", "-n"])
-            .args(["--cmd", r"let &runtimepath = escape($ACP_TEST_ROOT, '\,') . ',' . &runtimepath"])
-            // What the versions of Neovim show each in its own way.
-            .args(["--cmd", "set shortmess+=I noruler noshowcmd"])
-            .args(&options.args)
-            .current_dir(options.cwd.as_deref().unwrap_or(home.path()))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        // Of the Neovim whose terminal the tests may run in.
-        for name in ["NVIM", "NVIM_LISTEN_ADDRESS", "NVIM_APPNAME", "VIM", "VIMRUNTIME", "MYVIMRC"] {
-            command.env_remove(name);
-        }
-        for (name, folder) in [
-            ("HOME", ""),
-            ("XDG_CONFIG_HOME", "config"),
-            ("XDG_DATA_HOME", "data"),
-            ("XDG_STATE_HOME", "state"),
-            ("XDG_CACHE_HOME", "cache"),
-            ("XDG_RUNTIME_DIR", "run"),
-        ] {
-            let folder = home.path().join(folder);
-            std::fs::create_dir_all(&folder).expect("a folder in the fresh home");
-            command.env(name, folder);
-        }
-        let (name, value) = mark.split_once('=').expect("written above");
-        command
-            .env("ACP_TEST_ROOT", env!("CARGO_MANIFEST_DIR"))
-            .env("ACP_NVIM_LIB", offer_library(&home))
-            .env("LC_ALL", "C.UTF-8")
-            .env("TERM", "xterm-256color")
-            .env(name, value)
-            .envs(options.env.iter().map(|(name, value)| (name, value)));
+        let mut command = command(&["--embed"], &options, &home, &mark);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command
             .spawn()
             .unwrap_or_else(|error| panic!("couldn't start {:?}: {error}", command.get_program()));
@@ -314,6 +281,13 @@ impl Nvim {
         self.wait_for_end()
     }
 
+    /// Closes the pipe on which Neovim is told what to do, and waits for its end.
+    #[track_caller]
+    pub fn hang_up(&mut self) -> ExitStatus {
+        self.connection.close();
+        self.wait_for_end()
+    }
+
     /// Waits for an end that the test brought about.
     #[track_caller]
     pub fn wait_for_end(&mut self) -> ExitStatus {
@@ -473,6 +447,45 @@ impl Drop for Nvim {
             process.kill();
         }
     }
+}
+
+/// A Neovim with this repository as a plugin, as it would be started: what it is attached to is for the
+/// caller. The mark stands in its environment, and in that of all that it starts.
+pub fn command(flags: &[&str], options: &Options, home: &TempProject, mark: &str) -> Command {
+    let mut command = Command::new(neovim());
+    command
+        .args(flags)
+        .args(["--clean", "-n"])
+        .args(["--cmd", r"let &runtimepath = escape($ACP_TEST_ROOT, '\,') . ',' . &runtimepath"])
+        // What the versions of Neovim show each in its own way.
+        .args(["--cmd", "set shortmess+=I noruler noshowcmd"])
+        .args(&options.args)
+        .current_dir(options.cwd.as_deref().unwrap_or(home.path()));
+    // Of the Neovim whose terminal the tests may run in.
+    for name in ["NVIM", "NVIM_LISTEN_ADDRESS", "NVIM_APPNAME", "VIM", "VIMRUNTIME", "MYVIMRC"] {
+        command.env_remove(name);
+    }
+    for (name, folder) in [
+        ("HOME", ""),
+        ("XDG_CONFIG_HOME", "config"),
+        ("XDG_DATA_HOME", "data"),
+        ("XDG_STATE_HOME", "state"),
+        ("XDG_CACHE_HOME", "cache"),
+        ("XDG_RUNTIME_DIR", "run"),
+    ] {
+        let folder = home.path().join(folder);
+        std::fs::create_dir_all(&folder).expect("a folder in the fresh home");
+        command.env(name, folder);
+    }
+    let (name, value) = mark.split_once('=').expect("written above");
+    command
+        .env("ACP_TEST_ROOT", env!("CARGO_MANIFEST_DIR"))
+        .env("ACP_NVIM_LIB", offer_library(home))
+        .env("LC_ALL", "C.UTF-8")
+        .env("TERM", "xterm-256color")
+        .env(name, value)
+        .envs(options.env.iter().map(|(name, value)| (name, value)));
+    command
 }
 
 /// The Neovim to test with: the environment's, the fetched one, or whichever is in the PATH.

@@ -24,7 +24,8 @@ pub enum Incoming {
 }
 
 pub struct Connection {
-    stdin: ChildStdin,
+    /// None once it is closed.
+    stdin: Option<ChildStdin>,
     incoming: Receiver<Incoming>,
     stderr: Arc<Mutex<Vec<u8>>>,
     last_id: u64,
@@ -43,7 +44,7 @@ impl Connection {
             let stderr = Arc::clone(&stderr);
             move || collect(errors, &stderr)
         });
-        Self { stdin, incoming, stderr, last_id: 0 }
+        Self { stdin: Some(stdin), incoming, stderr, last_id: 0 }
     }
 
     /// Sends a request and says which id its answer will carry.
@@ -56,6 +57,11 @@ impl Connection {
     /// Sends what gets no answer.
     pub fn notify(&mut self, method: &str, args: Vec<Value>) {
         self.write(vec![2.into(), method.into(), Value::Array(args)]);
+    }
+
+    /// Closes the child's stdin: nothing can be sent any more.
+    pub fn close(&mut self) {
+        self.stdin = None;
     }
 
     /// The next message, if one comes in time.
@@ -72,7 +78,8 @@ impl Connection {
         let mut bytes = Vec::new();
         rmpv::encode::write_value(&mut bytes, &Value::Array(message)).expect("memory takes all");
         // A child that is gone is noticed by the reader, which is asked next.
-        let _ = self.stdin.write_all(&bytes).and_then(|()| self.stdin.flush());
+        let stdin = self.stdin.as_mut().expect("nothing is sent after it was closed");
+        let _ = stdin.write_all(&bytes).and_then(|()| stdin.flush());
     }
 }
 

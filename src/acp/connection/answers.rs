@@ -143,6 +143,7 @@ impl Connection {
                 // One that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, terminal);
             }
+            self.name_left(session, turn.began);
         }
         self.end_foreign(session);
         self.post(Event::TurnEnded { session, end });

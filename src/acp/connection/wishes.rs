@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Connection, State};
 use crate::acp::asks::Over;
+use crate::acp::escaped;
 use crate::acp::hub;
 use crate::acp::rpc::{self, RequestId, RpcError};
 use crate::acp::session::{Session, Turn};
@@ -122,6 +123,7 @@ impl Connection {
             // The hub carries these out.
             Command::Connect { .. }
             | Command::Disconnect { .. }
+            | Command::EndLeft { .. }
             | Command::Kill { .. }
             | Command::Type { .. }
             | Command::Resize { .. }
@@ -176,7 +178,7 @@ impl Connection {
         if known.turn.is_some() || known.loading {
             return known.waiting.push_back(content);
         }
-        known.turn = Some(Turn::default());
+        known.turn = Some(Turn { began: escaped::now(), ..Turn::default() });
         known.detached = false;
         known.foreign.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);

@@ -3,9 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use super::{Mark, Noted};
+use super::{Mark, Noted, Origin, Span};
+use crate::core::message::LeftCommand;
+use crate::core::text::one_line;
 use crate::platform::Signal;
-use crate::platform::group::{Group, group_of, signal_if};
+use crate::platform::group::{Group, group_of, signal_if, ticks, wait_for_any};
 
 /// Asks those with the mark to end, and kills what is left after the `grace`. Members of `groups` are left
 /// alone: they are asked as such. Returns at once.
@@ -49,6 +51,81 @@ pub fn below(process: u32) -> Vec<Noted> {
         }
     }
     noted
+}
+
+/// The present time, as the starts of processes are told.
+pub fn now() -> u64 {
+    ticks()
+}
+
+/// The commands that an agent has started at these times and that still run; not what they have started
+/// in turn.
+pub fn begun(origin: &Origin, when: &[Span]) -> Vec<LeftCommand> {
+    let entry = origin.mark.entry();
+    let mut found = below(origin.process);
+    for process in processes().filter(|process| process.cast_unsigned() != origin.process) {
+        let is_new = found.iter().all(|noted| noted.process != process);
+        if is_new
+            && has(process, entry.as_bytes())
+            && let Some(stat) = stat(process)
+        {
+            found.push(Noted { process, start: stat.start });
+        }
+    }
+    found.retain(|noted| when.iter().any(|span| span.contains(&noted.start)));
+    let is_one = |process: i32| found.iter().any(|noted| noted.process == process);
+    let first = found.iter().filter(|noted| stat(noted.process).is_some_and(|stat| !is_one(stat.parent)));
+    let command = |noted: &Noted| {
+        let line = line(noted.process)?;
+        Some(LeftCommand { process: noted.process, start: noted.start, line })
+    };
+    first.filter_map(command).collect()
+}
+
+/// A process's command line, or its name if it has none.
+fn line(process: i32) -> Option<String> {
+    let line = std::fs::read(format!("/proc/{process}/cmdline")).ok()?;
+    let line = one_line(String::from_utf8_lossy(&line).replace('\0', " ").trim());
+    if !line.is_empty() {
+        return Some(line);
+    }
+    Some(std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?.trim().to_owned())
+}
+
+/// Blocks until one of them has ended, or at once where the system cannot tell.
+pub fn wait_for_one(commands: &[LeftCommand]) {
+    let processes: Vec<i32> = commands.iter().map(|command| command.process).collect();
+    let runs = |command: &LeftCommand| is_noted(command.process, &[noted(command)]);
+    // Once they are held, their numbers are nobody else's.
+    wait_for_any(&processes, || commands.iter().all(runs));
+}
+
+/// Asks these and all that they have started to end, and kills what is left after the `grace`. Returns
+/// when that is done.
+pub fn end_all(commands: Vec<LeftCommand>, grace: Duration) {
+    let mut noted: Vec<Noted> = commands.iter().map(noted).collect();
+    let below_them: Vec<Noted> = noted
+        .iter()
+        .filter(|one| is_noted(one.process, &[**one]))
+        .flat_map(|one| below(one.process.cast_unsigned()))
+        .collect();
+    noted.extend(below_them);
+    let tell = |signal| {
+        let told =
+            noted.iter().filter(|one| signal_if(one.process, signal, || is_noted(one.process, &[**one])));
+        told.count()
+    };
+    if tell(Signal::Terminate) > 0 {
+        let until = std::time::Instant::now() + grace;
+        while std::time::Instant::now() < until && noted.iter().any(|one| is_noted(one.process, &[*one])) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        tell(Signal::Kill);
+    }
+}
+
+fn noted(command: &LeftCommand) -> Noted {
+    Noted { process: command.process, start: command.start }
 }
 
 fn is_noted(process: i32, noted: &[Noted]) -> bool {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Mark, Noted};
+use super::{Mark, Noted, Origin, Span};
+use crate::core::message::LeftCommand;
 use crate::platform::Signal;
 use crate::platform::group::Group;
 
@@ -19,3 +20,15 @@ pub fn live(_mark: &Mark, _noted: &[Noted]) -> bool {
 pub fn below(_process: u32) -> Vec<Noted> {
     Vec::new()
 }
+
+pub fn now() -> u64 {
+    0
+}
+
+pub fn begun(_origin: &Origin, _when: &[Span]) -> Vec<LeftCommand> {
+    Vec::new()
+}
+
+pub fn wait_for_one(_commands: &[LeftCommand]) {}
+
+pub fn end_all(_commands: Vec<LeftCommand>, _grace: Duration) {}

@@ -100,7 +100,7 @@ impl Guard {
     /// A guard that says in the log when it can't do its duty.
     pub fn logging(log: WireLog) -> Arc<Self> {
         let agents = Mark::of_agents();
-        let state = Mutex::new(State { marks: vec![agents.entry()], ..State::default() });
+        let state = Mutex::default();
         Arc::new_cyclic(|own| Self { own: own.clone(), state, agents, agent: AtomicU64::new(0), log })
     }
 
@@ -109,7 +109,23 @@ impl Guard {
         self.agents.with(self.agent.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// What else begins a mark of something that must not outlive Neovim.
+    /// Some agents' processes are to be found by their marks: they have no keeper.
+    pub fn mark_agents(&self) {
+        let entry = self.agents.entry();
+        if !self.lock().marks.contains(&entry) {
+            self.mark(&self.agents);
+        }
+    }
+
+    /// Has the shell started, if it is not yet.
+    pub fn hold(&self) {
+        let mut state = self.lock();
+        if state.shell.is_none() {
+            self.start_shell(&mut state);
+        }
+    }
+
+    /// What begins a mark of something that must not outlive Neovim.
     pub fn mark(&self, mark: &Mark) {
         let mut state = self.lock();
         state.marks.push(mark.entry());

@@ -25,6 +25,10 @@ impl Guard {
         self.agents.clone()
     }
 
+    pub fn mark_agents(&self) {}
+
+    pub fn hold(&self) {}
+
     pub fn mark(&self, _: &Mark) {}
 
     pub fn note(&self, _: &[Noted]) {}

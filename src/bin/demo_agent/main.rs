@@ -1,5 +1,6 @@
 //! `acp-demo-agent`: an agent without a model that speaks ACP version 1 over stdio. It plays a guided
-//! tour, a script of steps, a recorded session of a real agent or a flood of text; this file only
+//! tour, a script of steps, a recorded session of a real agent or a flood of text. The same program is the
+//! keeper of other agents on Linux, since it is the one that comes with the library; this file only
 //! reads the command line and hands over to the one that was asked for.
 
 mod agent;
@@ -8,6 +9,8 @@ mod command;
 mod disk;
 mod files;
 mod flood;
+#[cfg(target_os = "linux")]
+mod keeper;
 mod lines;
 mod mapping;
 mod recording;
@@ -27,6 +30,12 @@ use std::process::ExitCode;
 use args::Task;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let [_, task, descriptor] = &std::env::args_os().collect::<Vec<_>>()[..]
+        && task == "--keep"
+    {
+        return keeper::run(descriptor);
+    }
     let task = match args::read(std::env::args_os().skip(1)) {
         Ok(task) => task,
         Err(error) => {

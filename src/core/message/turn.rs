@@ -31,6 +31,15 @@ pub enum StopReason {
     Other(String),
 }
 
+/// A command of a turn that was stopped, which goes on all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftCommand {
+    pub process: i32,
+    /// When it was started, in the system's ticks: tells it from a later one of the same number.
+    pub start: u64,
+    pub line: String,
+}
+
 impl StopReason {
     /// As the protocol writes it.
     pub fn word(&self) -> &str {

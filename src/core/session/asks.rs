@@ -77,7 +77,8 @@ impl Session {
         now: Moment,
     ) -> Vec<Command> {
         let entry = self.upsert(call, now);
-        if options.is_empty() || matches!(self.phase, Phase::Cancelling { .. }) {
+        let is_over = matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone);
+        if options.is_empty() || is_over {
             if options.is_empty() {
                 self.notice(
                     Severity::Warning,
@@ -141,7 +142,7 @@ impl Session {
         wanted: Wanted,
         now: Moment,
     ) -> Vec<Command> {
-        if matches!(self.phase, Phase::Cancelling { .. } | Phase::Gone) {
+        if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
         self.turn.answered = true;

@@ -25,6 +25,9 @@ impl Session {
 
     /// The session is open; prompts that were sent before may go now.
     pub fn opened(&mut self, opened: Opened, now: Moment) -> Vec<Command> {
+        if matches!(self.phase, Phase::Ending { .. } | Phase::Gone) {
+            return Vec::new();
+        }
         let Opened { acp_id, modes, models, options } = opened;
         self.acp_id = Some(acp_id);
         self.taking_up = None;
@@ -43,6 +46,10 @@ impl Session {
     }
 
     pub fn open_failed(&mut self, failure: Failure) {
+        // That the agent is gone is about to be told, as what the user wanted, or was told.
+        if matches!(self.phase, Phase::Ending { .. } | Phase::Gone) {
+            return;
+        }
         let methods: Vec<AuthMethod> =
             self.info.as_ref().map(|info| info.auth_methods.clone()).unwrap_or_default();
         if failure.kind == FailureKind::AuthRequired {
@@ -74,8 +81,18 @@ impl Session {
         LoggedIn::Open
     }
 
-    /// A new process takes the place of a dead one; the transcript stays.
+    /// The agent was told to end: what is typed from here on waits for another one.
+    pub fn ending(&mut self, now: Moment) {
+        if matches!(self.phase, Phase::Ending { .. } | Phase::Gone) {
+            return;
+        }
+        self.phase = Phase::Ending { since: now, in_turn: self.is_working() };
+        self.status_touched = true;
+    }
+
+    /// A new process takes the place of another one; the transcript stays.
     pub fn restarted(&mut self, agent: AgentId, command: &str, now: Moment) {
+        self.lose_agent(now);
         self.agent = agent;
         // A resumed session goes on where it was; else what the agent knew is gone.
         self.taking_up = match (self.acp_id.take(), &self.info) {
@@ -106,11 +123,7 @@ impl Session {
 
     pub fn exited(&mut self, ending: Ending, now: Moment) {
         let was_open = self.acp_id.is_some();
-        self.close_calls(&Cause::AgentGone, now);
-        self.close_asks(&Verdict::Withdrawn);
-        let unanswered = std::mem::take(&mut self.steering).into_iter();
-        self.queue.extend(unanswered.map(|content| Queued { content, again: false }));
-        self.end_thought(now);
+        self.lose_agent(now);
         self.phase = Phase::Gone;
         self.status_touched = true;
         let name = self.name();
@@ -134,6 +147,16 @@ impl Session {
             (None, false) => exit_text(exit.as_ref()),
         };
         self.add(Body::Greeting(Greeting::Gone { name, what, stderr, expected }), now);
+    }
+
+    /// Nobody goes on with what is under way, or answers what is open.
+    fn lose_agent(&mut self, now: Moment) {
+        self.close_calls(&Cause::AgentGone, now);
+        self.close_asks(&Verdict::Withdrawn);
+        self.left.clear();
+        let unanswered = std::mem::take(&mut self.steering).into_iter();
+        self.queue.extend(unanswered.map(|content| Queued { content, again: false }));
+        self.end_thought(now);
     }
 }
 

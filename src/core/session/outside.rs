@@ -18,7 +18,7 @@ impl Session {
         access: Access,
         now: Moment,
     ) -> Vec<Command> {
-        if matches!(self.phase, Phase::Cancelling { .. } | Phase::Gone) {
+        if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
         let folders = [&self.place.cwd].into_iter().chain(&self.place.additional).cloned().collect();

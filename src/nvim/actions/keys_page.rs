@@ -56,7 +56,7 @@ const SECTIONS: &[Section] = &[
         keys: &["answer"],
     },
     Section { title: "Go along with the agent", words: &[], keys: &["follow", "locations"] },
-    Section { title: "The chat", words: &[], keys: &["prompt", "hide", "restart", "help"] },
+    Section { title: "The chat", words: &[], keys: &["prompt", "hide", "restart", "end_left", "help"] },
     Section {
         title: "In the list of agents (:Acp agents)",
         words: &[],

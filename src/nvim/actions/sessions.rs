@@ -390,6 +390,7 @@ pub fn session_status(app: &App, key: SessionKey) -> Option<serde_json::Value> {
         "mode": crate::nvim::winbar::mode(session),
         "model": crate::nvim::winbar::model(session),
         "queued": session.queue().len(),
+        "left": session.left().iter().map(|command| &command.line).collect::<Vec<_>>(),
         "context": context,
         "location": app.location_status(key),
         "cost": cost,

@@ -5,7 +5,7 @@ use mlua::{Result, Table, Value};
 
 use super::fail;
 use super::transcript::Place as Target;
-use crate::core::message::Command;
+use crate::core::message::{Command, SessionKey};
 use crate::core::places::{self, Kind, Place};
 use crate::core::session::Session;
 use crate::core::text::one_line;
@@ -23,7 +23,10 @@ impl App {
         match verb {
             None | Some("open") => self.with_terminal(false, Self::enter_terminal),
             Some("close") => self.with_terminal(false, Self::close_terminal),
-            Some("kill") => self.with_terminal(true, Self::kill_terminal),
+            Some("kill") => match self.session_here().filter(|key| self.has_only_left(*key)) {
+                Some(key) => self.end_left(key),
+                None => self.with_terminal(true, Self::kill_terminal),
+            },
             Some("quickfix") => self.with_terminal(false, Self::find_places),
             Some(other) => fail(format!("terminal takes open, close, kill or quickfix, not {other:?}")),
         }
@@ -110,6 +113,21 @@ impl App {
         }
         let (session, terminal) = key.clone();
         self.send(Command::Kill { session, terminal })
+    }
+
+    /// Whether commands go on after their turn, and none in a terminal.
+    fn has_only_left(&self, key: SessionKey) -> bool {
+        let in_terminal = self.terminals.all().into_iter().any(|(_, terminal)| terminal.exit.is_none());
+        !in_terminal && self.sessions.get(&key).is_some_and(|session| !session.left().is_empty())
+    }
+
+    /// Ends what goes on although its turn was stopped.
+    pub(super) fn end_left(&mut self, key: SessionKey) -> Result<()> {
+        let commands = self.sessions.get(&key).map(|session| session.left().to_vec()).unwrap_or_default();
+        if commands.is_empty() {
+            return fail("nothing goes on after a turn that was stopped");
+        }
+        self.send(Command::EndLeft { session: key, commands })
     }
 
     // Places.

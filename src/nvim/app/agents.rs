@@ -320,8 +320,7 @@ impl App {
     /// Whether an agent runs from what was downloaded for this entry.
     pub fn runs_downloaded(&self, id: &str) -> bool {
         let folder = self.agents.files.downloads.join(id);
-        let commands = self.alive.iter().filter_map(|agent| self.launches.get(agent));
-        commands.into_iter().any(|launch| Path::new(&launch.command).starts_with(&folder))
+        self.processes.living().any(|launch| Path::new(&launch.command).starts_with(&folder))
     }
 
     // The registry.

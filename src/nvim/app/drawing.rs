@@ -9,7 +9,7 @@ use mlua::{Function, Result, Table};
 use super::{App, Job};
 use crate::core::entry::EntryId;
 use crate::core::message::{SessionKey, TerminalId};
-use crate::core::session::{Phase, Session};
+use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::Chat;
 use crate::nvim::winbar;
@@ -194,10 +194,7 @@ impl App {
 
     /// Has the clock run while there is time that moves on.
     pub(super) fn keep_time(&mut self) -> Result<()> {
-        let works = self
-            .sessions
-            .values()
-            .any(|session| session.is_working() || matches!(session.phase, Phase::Opening { .. }));
+        let works = self.sessions.values().any(Session::is_under_way);
         let busy = works || self.terminals.is_watched(&self.editor);
         if busy != self.ticking {
             self.ticking = busy;

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::App;
 use super::changed::Change;
 use crate::core::checkpoint::Held;
+use crate::core::lifecycle::Admitted;
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
     Access, AgentId, Answer, AskId, Command, Event, FailureKind, Question, SessionKey, Severity, Steering,
@@ -20,12 +21,16 @@ use crate::nvim::terminal::Program;
 impl App {
     pub fn handle(&mut self, event: Event) -> Result<()> {
         let now = self.now();
+        let event = match self.openings.incoming(event) {
+            Admitted::Event(event) => *event,
+            Admitted::Stale(answer) => return self.send_all(answer.into_iter().collect()),
+        };
         match event {
             Event::Started { agent, pid } => {
-                self.pids.insert(agent, pid);
+                self.processes.started(agent, pid);
             }
             Event::Connected { agent, info } => {
-                self.infos.insert(agent, (*info).clone());
+                self.processes.connected(agent, (*info).clone());
                 for key in self.of_agent(agent) {
                     if let Some(session) = self.sessions.get_mut(&key) {
                         session.connected((*info).clone());
@@ -65,6 +70,16 @@ impl App {
                 self.after_change(key)?;
             }
             Event::TurnEnded { session: key, end } => self.turn_ended(key, end, now)?,
+            Event::LeftRunning { session: key, commands } => {
+                let how = match self.config.keys.get("end_left").first() {
+                    Some(lhs) => format!("{lhs} in here ends it; so does :Acp terminal kill"),
+                    None => ":Acp terminal kill ends it".to_owned(),
+                };
+                if let Some(session) = self.sessions.get_mut(&key) {
+                    session.left_running(commands, &how, now);
+                }
+                self.after_change(key)?;
+            }
             Event::Steered { session: key, content, outcome } => {
                 let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
                 let taken = !matches!(outcome, Steering::NotTaken(_));
@@ -163,11 +178,10 @@ impl App {
             }
             Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
             Event::Exited { agent, why } => {
-                self.pids.remove(&agent);
-                self.alive.remove(&agent);
-                self.infos.remove(&agent);
+                self.processes.exited(agent);
                 for key in self.of_agent(agent) {
                     self.watching.ended(key);
+                    self.tell_turn_lost(key, "the agent has ended");
                     if let Some(session) = self.sessions.get_mut(&key) {
                         session.exited(why.clone(), now);
                         let name = session.name();
@@ -176,15 +190,20 @@ impl App {
                             self.announce(key, &format!("{name} has ended"), Level::Error);
                         }
                     }
-                    self.drop_conflicts(key)?;
-                    self.review.clear_session(&self.editor, key)?;
-                    self.no_longer_at_work(key)?;
+                    self.turn_left(key)?;
                     self.after_change(key)?;
                     self.settle(key)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// The session's agent is not at work any more, however that came.
+    pub(super) fn turn_left(&mut self, key: SessionKey) -> Result<()> {
+        self.drop_conflicts(key)?;
+        self.review.clear_session(&self.editor, key)?;
+        self.no_longer_at_work(key)
     }
 
     fn updated(&mut self, key: SessionKey, update: Update, now: Moment) -> Result<()> {
@@ -268,9 +287,7 @@ impl App {
         let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
         self.emit("AcpTurnEnded", key, data);
         self.send_all(commands)?;
-        self.drop_conflicts(key)?;
-        self.review.clear_session(&self.editor, key)?;
-        self.no_longer_at_work(key)?;
+        self.turn_left(key)?;
         self.settle_reviews(key, crate::config::Stay::Turn)?;
         self.after_change(key)?;
         self.settle(key)?;

@@ -40,18 +40,18 @@ impl App {
             mcp_servers: self.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
             cwd,
         };
-        let running = self.alive.iter().copied().find(|agent| self.launches.get(agent) == Some(&launch));
-        let agent = running.unwrap_or_else(|| self.next_agent());
+        let running = self.processes.running(&launch, None);
+        let agent = running.unwrap_or_else(|| self.processes.begin(launch.clone()));
         let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, self.now());
         session.taking_up = stored;
-        if let Some(info) = self.infos.get(&agent) {
+        if let Some(info) = self.processes.info(agent) {
             session.connected(info.clone());
         }
         self.sessions.insert(key, session);
         let name = launch.name.clone();
         // The agent starts while the chat is being made.
         if running.is_none() {
-            self.connect(agent, launch)?;
+            self.send(Command::Connect { agent, launch })?;
         }
         self.open_session(key)?;
         self.make_chat(key, &name)?;
@@ -60,25 +60,15 @@ impl App {
         Ok(key)
     }
 
-    fn connect(&mut self, agent: AgentId, launch: Launch) -> Result<()> {
-        self.launches.insert(agent, launch.clone());
-        self.alive.insert(agent);
-        self.send(Command::Connect { agent, launch })
-    }
-
     /// Has the agent open the session, or take up the stored one that is meant.
     pub(super) fn open_session(&mut self, key: SessionKey) -> Result<()> {
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
         let (agent, place) = (session.agent, session.place.clone());
+        self.openings.open(key);
         self.send(match session.taking_up.clone() {
             Some((acp_id, how)) => Command::Load { agent, session: key, place, acp_id, how },
             None => Command::Open { agent, session: key, place },
         })
-    }
-
-    fn next_agent(&mut self) -> AgentId {
-        self.numbers.agent += 1;
-        AgentId(self.numbers.agent)
     }
 
     fn make_chat(&mut self, key: SessionKey, title: &str) -> Result<()> {
@@ -189,11 +179,10 @@ impl App {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(false) };
         if matches!(session.phase, Phase::Opening { .. }) {
             let agent = session.agent;
-            let shared = self.of_agent(agent).len() > 1;
-            self.send(match shared {
-                true => Command::Cancel { session: key },
-                false => Command::Disconnect { agent },
-            })?;
+            match self.of_agent(agent).len() > 1 {
+                true => self.send(Command::Cancel { session: key })?,
+                false => self.end_agent(agent)?,
+            }
             return Ok(true);
         }
         let commands = session.cancel(now);
@@ -213,33 +202,55 @@ impl App {
         else {
             return Ok(());
         };
-        let Some(launch) = self.launches.get(&old).cloned() else {
+        let Some(launch) = self.processes.launch(old).cloned() else {
             return Err(mlua::Error::runtime(format!("{name} was never started; :AcpChat {name} does that")));
         };
+        // The agent stays for other sessions.
+        match self.of_agent(old).len() > 1 {
+            true => self.send(Command::Close { session: key })?,
+            false => self.end_agent(old)?,
+        }
         // Another session may have started the agent again already.
-        let other = self
-            .alive
-            .iter()
-            .copied()
-            .find(|agent| *agent != old && self.launches.get(agent) == Some(&launch));
-        let next = other.unwrap_or_else(|| self.next_agent());
-        let shared = self.of_agent(old).len() > 1;
+        let other = self.processes.running(&launch, Some(old));
+        let next = other.unwrap_or_else(|| self.processes.begin(launch.clone()));
+        self.tell_turn_lost(key, "the agent was started again");
         if let Some(session) = self.sessions.get_mut(&key) {
             session.restarted(next, &command_line(&launch), now);
-            if let Some(info) = self.infos.get(&next) {
+            if let Some(info) = self.processes.info(next) {
                 session.connected(info.clone());
             }
         }
-        if shared {
-            self.send(Command::Close { session: key })?;
-        } else {
-            self.send(Command::Disconnect { agent: old })?;
-        }
         if other.is_none() {
-            self.connect(next, launch)?;
+            self.send(Command::Connect { agent: next, launch })?;
         }
         self.open_session(key)?;
+        self.turn_left(key)?;
         self.after_change(key)
+    }
+
+    /// Tells an agent to end, unless that was done. Its sessions take no more prompts until they have
+    /// another one.
+    fn end_agent(&mut self, agent: AgentId) -> Result<()> {
+        if !self.processes.to_end(agent) {
+            return Ok(());
+        }
+        let now = self.now();
+        for key in self.of_agent(agent) {
+            if let Some(session) = self.sessions.get_mut(&key) {
+                session.ending(now);
+            }
+            self.after_change(key)?;
+        }
+        self.send(Command::Disconnect { agent })
+    }
+
+    /// Whoever waits for the end of a turn hears of it, also when nobody is there any more who could say
+    /// how it ended.
+    pub(super) fn tell_turn_lost(&mut self, key: SessionKey, why: &str) {
+        let Some(session) = self.sessions.get(&key).filter(|session| session.is_in_turn()) else { return };
+        let text = session.answer_text();
+        let data = json!({ "stop_reason": "failed", "error": why, "turn": self.turn_of(key), "text": text });
+        self.emit("AcpTurnEnded", key, data);
     }
 
     /// Ends a session for good: its chat goes, and its agent too when nobody else uses it.
@@ -248,8 +259,8 @@ impl App {
         self.emit("AcpClosed", key, json!({}));
         self.forget_prompt(key)?;
         self.send(Command::Close { session: key })?;
-        if self.of_agent(agent).len() == 1 && self.alive.contains(&agent) {
-            self.send(Command::Disconnect { agent })?;
+        if self.of_agent(agent).len() == 1 {
+            self.end_agent(agent)?;
         }
         self.review.clear_session(&self.editor, key)?;
         let editor = self.editor.clone();
@@ -280,18 +291,17 @@ impl App {
 
     /// How a session's agent was started.
     pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
-        self.launches.get(&self.sessions.get(&key)?.agent)
+        self.processes.launch(self.sessions.get(&key)?.agent)
     }
 
     /// The name under which a running agent is configured.
     pub fn configured_name(&self, agent: AgentId) -> Option<String> {
-        self.launches.get(&agent).map(|launch| launch.name.clone())
+        self.processes.launch(agent).map(|launch| launch.name.clone())
     }
 
     /// The agents that run and have said what they can do: one session of each, and its abilities.
     pub fn agents(&self) -> Vec<(AgentId, AgentInfo)> {
-        let ready = self.alive.iter().filter_map(|agent| Some((*agent, self.infos.get(agent)?.clone())));
-        ready.collect()
+        self.processes.ready()
     }
 
     /// Asks for the stored sessions of an agent; the answer opens a picker.
@@ -339,7 +349,7 @@ impl App {
         if let Some(key) = open.map(|session| session.key) {
             return self.show(key);
         }
-        let Some(launch) = self.launches.get(&agent).cloned() else { return Ok(()) };
+        let Some(launch) = self.processes.launch(agent).cloned() else { return Ok(()) };
         let key = self.open_chat(launch, stored.cwd, Some((stored.acp_id, Reopen::Load)))?;
         if let Some(session) = self.sessions.get_mut(&key) {
             session.title = stored.title;
@@ -349,9 +359,14 @@ impl App {
 
     /// Ends a session's agent; the chat stays readable.
     pub fn stop(&mut self, key: SessionKey) -> Result<()> {
-        match self.sessions.get(&key).map(|session| session.agent) {
-            Some(agent) => self.send(Command::Disconnect { agent }),
-            None => Ok(()),
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        match self.processes.takes_sessions(session.agent) {
+            true => self.end_agent(session.agent),
+            false if session.phase == Phase::Gone => {
+                Err(mlua::Error::runtime(format!("{} has ended already", session.name())))
+            }
+            // It has been told already.
+            false => Ok(()),
         }
     }
 

@@ -92,6 +92,46 @@ pub fn group_of(process: i32) -> Option<i32> {
     (group != -1).then_some(group)
 }
 
+/// The time since the system was started, in the ticks in which /proc tells the starts of processes.
+pub fn ticks() -> u64 {
+    #[cfg(target_os = "linux")]
+    {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the struct is ours to be written to.
+        let (told, each) = unsafe {
+            (libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time), libc::sysconf(libc::_SC_CLK_TCK))
+        };
+        if told == 0 && each > 0 {
+            let nanoseconds = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+            return u64::try_from(nanoseconds * i128::from(each) / 1_000_000_000).unwrap_or_default();
+        }
+    }
+    0
+}
+
+/// Blocks until one of these processes has ended, unless `are_meant` says that they are others by now, or
+/// the system cannot tell.
+pub fn wait_for_any(processes: &[i32], are_meant: impl FnOnce() -> bool) {
+    #[cfg(target_os = "linux")]
+    {
+        let hold = |process: &i32| {
+            // SAFETY: takes numbers, and a descriptor that it gives is new.
+            let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, *process, 0) };
+            // SAFETY: the same.
+            i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+        };
+        let Some(held) = processes.iter().map(hold).collect::<Option<Vec<_>>>() else { return };
+        let wait = |fd: &OwnedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut waits: Vec<_> = held.iter().map(wait).collect();
+        if are_meant() {
+            // SAFETY: the pointer and the length are those of the list.
+            unsafe { libc::poll(waits.as_mut_ptr(), waits.len() as _, -1) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (processes, are_meant);
+}
+
 /// Signals a single process that is no child of ours, if `is_meant` says so; never a stranger that got
 /// its number meanwhile, where the system can hold on to a process.
 pub fn signal_if(process: i32, signal: Signal, is_meant: impl FnOnce() -> bool) -> bool {
