@@ -283,7 +283,7 @@ function M.answer(answer, opts)
     return M.call(answer, args)
   end
   args.args = { answer }
-  return M.call("allow", args)
+  return M.call("choose", args)
 end
 
 --- A function that does what the subcommand of the same name does.

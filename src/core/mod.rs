@@ -18,6 +18,7 @@ pub mod form;
 pub mod harmless;
 pub mod history;
 pub mod image;
+pub mod label;
 pub mod locations;
 pub mod mention;
 pub mod merge;

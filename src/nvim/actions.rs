@@ -198,10 +198,15 @@ impl App {
                 Some(key) => self.cancel(key).map(drop),
                 None => fail(NO_SESSION),
             },
-            "allow" => self.decide(args.first(), &[PermissionKind::AllowOnce, PermissionKind::AllowAlways]),
-            "reject" => {
-                self.decide(args.first(), &[PermissionKind::RejectOnce, PermissionKind::RejectAlways])
+            "allow" => {
+                let kinds = [PermissionKind::AllowOnce, PermissionKind::AllowAlways];
+                self.decide(args.first(), &kinds, |kind| !kind.rejects())
             }
+            "reject" => {
+                let kinds = [PermissionKind::RejectOnce, PermissionKind::RejectAlways];
+                self.decide(args.first(), &kinds, |kind| !kind.allows())
+            }
+            "choose" => self.decide(args.first(), &[], |_| true),
             "answer" => self.answer_question(args.first()),
             "changes" => self.show_changes(&args),
             "follow" => self.set_follow(args.first()),
@@ -342,7 +347,14 @@ impl App {
                 .unwrap_or_default(),
             "allow" | "reject" => session
                 .and_then(|session| session.permission())
-                .map(|open| open.options().iter().map(|option| option.id.clone()).collect())
+                .map(|open| {
+                    let fits = |option: &PermissionKind| match kind {
+                        "allow" => !option.rejects(),
+                        _ => !option.allows(),
+                    };
+                    let fitting = open.options().iter().filter(|option| fits(&option.kind));
+                    fitting.map(|option| option.id.clone()).collect()
+                })
                 .unwrap_or_default(),
             "locations" => ["turn", "session", "quickfix", "loclist", "pick"].map(str::to_owned).to_vec(),
             "sessions" => self.sessions.keys().map(|key| key.0.to_string()).collect(),
