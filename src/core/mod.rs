@@ -38,3 +38,4 @@ pub mod text;
 pub mod tool_call;
 pub mod transcript;
 pub mod uri;
+pub mod visible;

@@ -37,6 +37,7 @@ use serde_json::json;
 use crate::config::Config;
 use crate::core::message::{OptionKind, PermissionKind, SessionKey};
 use crate::core::session::{Phase, Session};
+use crate::core::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
 use crate::nvim::{enter, images, picker, run, to_lua};
@@ -318,10 +319,14 @@ impl App {
     fn slash_commands(&self) -> Vec<serde_json::Value> {
         let session = self.session_here().and_then(|key| self.sessions.get(&key));
         let commands = session.map(|session| session.commands.as_slice()).unwrap_or_default();
+        let shown = |text: &Option<String>| text.as_deref().map(visible_line);
         commands
             .iter()
+            // What cannot be typed as one word is no name of a command.
+            .filter(|command| visible_line(&command.name) == command.name && !command.name.contains(' '))
             .map(|command| {
-                json!({ "name": command.name, "description": command.description, "hint": command.hint })
+                let (description, hint) = (visible_line(&command.description), shown(&command.hint));
+                json!({ "name": command.name, "description": description, "hint": hint })
             })
             .collect()
     }

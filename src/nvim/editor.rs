@@ -5,9 +5,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
+
+use crate::core::visible::{is_plain, visible, visible_line};
 
 /// A buffer's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -293,6 +295,12 @@ impl Editor {
         self.run_in_terminal.call((command.to_vec(), env, cwd.to_string_lossy().into_owned(), done))
     }
 
+    /// How a file is called in a list where its name could not be seen as it is; empty else.
+    pub fn name_in_list(&self, path: &Path) -> Result<Value> {
+        let name = path.to_string_lossy();
+        self.string(if is_plain(&name) { String::new() } else { visible_line(&name) })
+    }
+
     // Extmarks.
 
     pub fn namespace(&self, name: &str) -> Result<i64> {
@@ -455,6 +463,7 @@ impl Editor {
     /// Tells the user; never so that Neovim waits for a key.
     pub fn notify(&self, text: &str, level: Level) {
         let line = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+        let line = visible(&line).into_owned();
         let sent = self.notify.call::<()>((line, level as i64));
         // There is no other way left to tell.
         let _ = sent;
@@ -462,7 +471,7 @@ impl Editor {
 
     /// Has a line stay on the screen while the user types, until it is taken back.
     pub fn sign(&self, text: Option<&str>) -> Result<()> {
-        self.sign.call(text)
+        self.sign.call(text.map(visible_line))
     }
 
     /// Tells the user what has failed, if it has.
