@@ -2,6 +2,22 @@
 local api = vim.api
 local before_row = { right_gravity = false }
 
+-- Calls a function that has a window show a buffer: without 'F' in 'shortmess' Neovim says afterwards which file that
+-- is, and on a small screen waits for a key then.
+local function quietly(fn, ...)
+  local before = vim.o.shortmess
+  if before:find("F") then
+    return fn(...)
+  end
+  vim.o.shortmess = before .. "F"
+  local results = { pcall(fn, ...) }
+  vim.o.shortmess = before
+  if not results[1] then
+    error(results[2], 0)
+  end
+  return unpack(results, 2, table.maxn(results))
+end
+
 -- Calls a function at each of these events in a buffer, in place of those the group had.
 local function listen(name, buf, callbacks)
   local group = api.nvim_create_augroup(name, { clear = true })
@@ -98,6 +114,19 @@ end
 
 return {
   bar = bar,
+
+  open_win = function(buf, enter, config)
+    return quietly(api.nvim_open_win, buf, enter, config)
+  end,
+
+  win_set_buf = function(win, buf)
+    quietly(api.nvim_win_set_buf, win, buf)
+  end,
+
+  -- Runs an Ex command that says nothing but its error.
+  command = function(command)
+    quietly(api.nvim_command, "silent " .. command)
+  end,
 
   -- Sets many extmarks. `marks` is a flat list: row, column, options, row, column, options, ...
   paint = function(buf, ns, marks)
@@ -259,7 +288,7 @@ return {
         if other <= 0 or other == buf or not vim.bo[other].buflisted then
           other = api.nvim_create_buf(true, false)
         end
-        api.nvim_win_set_buf(win, other)
+        quietly(api.nvim_win_set_buf, win, other)
       end)
     end
     api.nvim_buf_delete(buf, { force = true })
@@ -304,7 +333,7 @@ return {
 
   -- Runs a command in a terminal in a split, in insert mode; `done` gets its exit code.
   run_in_terminal = function(command, env, cwd, done)
-    vim.cmd("botright new")
+    quietly(vim.cmd, "silent botright new")
     local options = {
       cwd = cwd,
       env = next(env) and env or nil,

@@ -351,7 +351,7 @@ impl Editor {
     }
 
     pub fn set_win_buf(&self, win: Win, buf: Buf) -> Result<()> {
-        self.api("nvim_win_set_buf", (win, buf))
+        self.helper("win_set_buf", (win, buf))
     }
 
     /// The windows of the current tab page, in their order.
@@ -405,7 +405,7 @@ impl Editor {
     }
 
     pub fn open_win(&self, buf: Buf, enter: bool, config: Table) -> Result<Win> {
-        self.api("nvim_open_win", (buf, enter, config))
+        self.helper("open_win", (buf, enter, config))
     }
 
     pub fn close_win(&self, win: Win) -> Result<()> {
@@ -414,8 +414,12 @@ impl Editor {
 
     // The rest.
 
+    /// Runs an Ex command, which says nothing: where it fails that is the error.
     pub fn command(&self, command: &str) -> Result<()> {
-        self.api("nvim_command", command)
+        match command.starts_with("redraw") {
+            true => self.api("nvim_command", command),
+            false => self.helper("command", command),
+        }
     }
 
     /// The short name of the mode, and whether Neovim waits for a key (`:help nvim_get_mode()`).
