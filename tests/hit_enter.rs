@@ -306,3 +306,59 @@ fn whatever_is_said_neovim_never_waits_for_a_key() {
         one_case(&mut chat, &mut numbers);
     }
 }
+
+/// An agent that asks, and goes before it is answered; a line of it that is no message, and one too many.
+#[test]
+fn an_agent_that_goes_in_the_midst_of_a_question_asks_for_no_key() {
+    let call = json!({ "toolCallId": "1", "title": "Edit a.txt ".repeat(20), "kind": "edit" });
+    let ending = [
+        prompt(),
+        says("hm"),
+        json!({ "raw": "{\"jsonrpc\": 2\n" }),
+        json!({ "send": { "id": 77, "method": "no/such", "params": {} } }),
+        permission("p", call),
+        json!({ "stderr": "cannot go on: ".repeat(30) }),
+        json!({ "exit": 3 }),
+    ];
+    for mode in [&MODES[0], &MODES[1], &MODES[8], &MODES[12]] {
+        for (columns, rows, options) in [SCREENS[0], SCREENS[3], SCREENS[5]] {
+            let case = format!("{} on {columns}x{rows} with {options:?}", mode.name);
+            let mut chat = Scripted::sized(&[], steps(ending.clone()), columns, rows);
+            chat.chat();
+            chat.nvim.stop_insert();
+            chat.nvim.command("wincmd h | enew | call setline(1, ['one', 'two', 'three'])");
+            if !options.is_empty() {
+                chat.nvim.command(options);
+            }
+            chat.nvim.exec_lua(
+                "vim.uv.new_timer():start(60, 0, vim.schedule_wrap(function()
+                   require('acp').send('go')
+                   vim.defer_fn(function() require('acp').answer('allow') end, 25)
+                   vim.defer_fn(function() require('acp').send('again') end, 120)
+                 end))
+                 _G.finished = 0",
+                [],
+            );
+            chat.nvim.input(mode.enter);
+            let began = Instant::now();
+            chat.nvim.wait_until(
+                |nvim| {
+                    let now = nvim.mode();
+                    assert!(!now.name.starts_with('r'), "{now:?} while it goes: {case}\n{}", nvim.screen());
+                    began.elapsed() > Duration::from_millis(500)
+                },
+                "a while",
+            );
+            chat.nvim.input(mode.then);
+            chat.nvim.wait_until(
+                |nvim| {
+                    let now = nvim.mode();
+                    assert!(!now.name.starts_with('r'), "{now:?} after the keys: {case}\n{}", nvim.screen());
+                    nvim.exec_lua(&format!("return {}", mode.holds), []) == true.into()
+                },
+                &case,
+            );
+            chat.nvim.wait_until(|nvim| !nvim.messages().is_empty(), "a message");
+        }
+    }
+}

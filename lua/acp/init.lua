@@ -433,9 +433,9 @@ function M.on(event, fn)
   local id = vim.api.nvim_create_autocmd("User", {
     pattern = name,
     desc = "acp: " .. name,
-    callback = function(args)
+    callback = require("acp.tell").guarded(function(args)
       fn(without_nulls(args.data) or {})
-    end,
+    end),
   })
   return function()
     -- Twice does no harm.

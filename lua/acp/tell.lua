@@ -270,6 +270,20 @@ function M.notify(text, level)
   end
 end
 
+--- A function for Neovim to call back. An error that left it would be shown with its trace, over several lines, and
+--- Neovim would wait for a key.
+---@param fn function
+---@return function
+function M.guarded(fn)
+  return function(...)
+    local ok, result = pcall(fn, ...)
+    if ok then
+      return result
+    end
+    M.notify(vim.split(tostring(result), "\n", { trimempty = true })[1] or "", vim.log.levels.ERROR)
+  end
+end
+
 --- What stays on the screen for somebody who types, until it is nil.
 ---@param text string?
 function M.sign(text)

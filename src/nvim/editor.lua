@@ -317,7 +317,7 @@ return {
         local target = own and "" or " " .. vim.fn.fnameescape(event.file)
         local ok, err = pcall(vim.cmd, "write" .. bang .. " " .. vim.v.cmdarg .. target)
         if not ok then
-          api.nvim_echo({ { (tostring(err):gsub("^.-(E%d+:)", "%1")), "ErrorMsg" } }, true, {})
+          require("acp.tell").notify((tostring(err):gsub("^.-(E%d+:)", "%1")), vim.log.levels.ERROR)
         end
         if not (ok and own) and #was > 0 and api.nvim_buf_is_valid(buf) then
           api.nvim_create_autocmd("BufWriteCmd", {
@@ -467,9 +467,9 @@ return {
   yank_meant = function(buf, ns, group)
     api.nvim_create_autocmd("TextYankPost", {
       buffer = buf,
-      callback = function()
+      callback = require("acp.tell").guarded(function()
         yanked(buf, ns, group, vim.v.event)
-      end,
+      end),
     })
   end,
 

@@ -7,7 +7,7 @@ use mlua::{Result, Table, Value};
 use super::{NO_SESSION, fail};
 use crate::core::locations::Visit;
 use crate::core::message::SessionKey;
-use crate::core::visible::visible_line;
+use crate::core::visible::{visible, visible_line};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Level, Win};
 use crate::nvim::follow;
@@ -134,7 +134,7 @@ impl App {
                 ("filename", editor.string(visit.path.to_string_lossy().as_bytes())?),
                 ("module", editor.name_in_list(&visit.path)?),
                 ("lnum", Value::Integer(visit.line().unwrap_or(0).into())),
-                ("text", editor.string(visible_line(&self.what_was_done(key, visit)?))?),
+                ("text", editor.string(visible(&self.what_was_done(key, visit)?).replace('\n', " "))?),
                 ("valid", Value::Integer(1)),
             ])?;
             items.push(item)?;
