@@ -219,6 +219,43 @@ fn no_test_sleeps() {
     assert!(wrong.is_empty(), "wait for a condition with a deadline instead: {wrong:?}");
 }
 
+/// Anything else may scroll the screen, and have Neovim wait for a key.
+#[test]
+fn one_place_shows_messages() {
+    const WAYS: [&str; 12] = [
+        "nvim_echo",
+        "nvim_err_write",
+        "nvim_out_write",
+        "nvim_notify",
+        "vim.notify(",
+        "print(",
+        "echomsg",
+        "echoerr",
+        "echo ",
+        "inputlist(",
+        "confirm(",
+        "getchar(",
+    ];
+    let mut wrong = Vec::new();
+    let sources =
+        all_files().into_iter().filter(|file| file.starts_with("lua") || file.starts_with("src/nvim"));
+    let sources = sources.filter(|file| file.extension().is_some_and(|kind| kind == "lua" || kind == "rs"));
+    for file in sources.filter(|file| file != Path::new("lua/acp/tell.lua")) {
+        let text = read(&file);
+        for (number, line) in text.lines().enumerate() {
+            let code = line.trim_start();
+            let is_comment = code.starts_with("//") || code.starts_with("--") || code.starts_with("///");
+            // What `win_execute()` gives back is shown to nobody.
+            let code =
+                code.replace("fingerprint(", "").replace("Fingerprint(", "").replace("\"echo win_getid", "");
+            if !is_comment && WAYS.iter().any(|way| code.contains(way)) && !code.contains(":echo stdpath") {
+                wrong.push(format!("{}:{}", file.display(), number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "tell the user by lua/acp/tell.lua or Editor::notify: {wrong:?}");
+}
+
 #[test]
 fn the_library_asks_neovim_for_no_function_that_changes_between_versions() {
     let library = support::library();

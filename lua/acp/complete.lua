@@ -197,7 +197,7 @@ function M.omnifunc(findstart, base)
     end
     if text:sub(1, 1) == "@" and last.query ~= query_of(text) then
       -- The files come later, and the menu with them.
-      vim.schedule(M.trigger)
+      vim.schedule(require("acp.tell").guarded(M.trigger))
       return -3
     end
     return start
@@ -239,11 +239,11 @@ function M.attach(buf, when)
   vim.api.nvim_create_autocmd({ "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = buf,
-    callback = function()
+    callback = require("acp.tell").guarded(function()
       if not chosen() and (when == "always" or not M.has_plugin()) then
         M.trigger()
       end
-    end,
+    end),
   })
 end
 

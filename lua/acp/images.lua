@@ -227,7 +227,7 @@ function M.update()
     return
   end
   waits = true
-  vim.schedule(function()
+  vim.schedule(require("acp.tell").guarded(function()
     waits = false
     for buf, all in pairs(drawn) do
       for mark, one in pairs(all) do
@@ -239,7 +239,7 @@ function M.update()
         end
       end
     end
-  end)
+  end))
 end
 
 ---@param buf integer

@@ -283,7 +283,7 @@ function M.answer(answer, opts)
     return M.call(answer, args)
   end
   args.args = { answer }
-  return M.call("allow", args)
+  return M.call("choose", args)
 end
 
 --- A function that does what the subcommand of the same name does.
@@ -433,9 +433,9 @@ function M.on(event, fn)
   local id = vim.api.nvim_create_autocmd("User", {
     pattern = name,
     desc = "acp: " .. name,
-    callback = function(args)
+    callback = require("acp.tell").guarded(function(args)
       fn(without_nulls(args.data) or {})
-    end,
+    end),
   })
   return function()
     -- Twice does no harm.

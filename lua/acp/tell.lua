@@ -12,6 +12,8 @@ local together, lasting = 50, 6000
 -- What is to be told, what was in the last moment, what floats for a while, what floats until it is taken back, and
 -- the float.
 local waiting, told, passing, sign, float = {}, {}, nil, nil, nil
+-- The autocommand that waits for a moment in which messages can be shown.
+local postponed
 
 local function width(text)
   return vim.fn.strdisplaywidth(text)
@@ -31,7 +33,7 @@ local function fit(chunks, room)
     return chunks
   end
   local more = room > 40 and "… :messages" or "…"
-  local left, kept = room - width(more), {}
+  local left, kept = math.max(room - width(more), 0), {}
   for _, chunk in ipairs(chunks) do
     local text = vim.fn.printf("%." .. left .. "S", chunk[1])
     left = left - width(text)
@@ -115,7 +117,10 @@ local function show_float()
         api.nvim_buf_set_extmark(buf, ns, 0, mark[1], { end_col = mark[2], hl_group = mark[3] })
       end
     end
-    float = api.nvim_open_win(buf, false, {
+    -- Neovim says which file a window has, without this flag, and waits for a key where that is too long.
+    local before = vim.o.shortmess
+    vim.o.shortmess = before:find("F") and before or before .. "F"
+    local ok, win = pcall(api.nvim_open_win, buf, false, {
       relative = "editor",
       row = hidden and 1 or last,
       col = vim.o.columns - wide,
@@ -126,7 +131,18 @@ local function show_float()
       noautocmd = true,
       zindex = 60,
     })
+    vim.o.shortmess = before
+    float = ok and win or nil
   end)
+end
+
+-- Draws a float also where Neovim would not before the next key.
+local function flush()
+  if api.nvim__redraw then
+    api.nvim__redraw({ flush = true })
+  elseif not api.nvim_get_mode().mode:find("^c") then
+    vim.cmd.redraw()
+  end
 end
 
 local function float_for_a_while(chunks)
@@ -156,14 +172,60 @@ local function is_neovims_own(notify)
   return source == "?" or source:find("^@vim/") ~= nil
 end
 
--- Shows what has been told since the last time.
-local function deliver()
-  local room = math.max(vim.v.echospace, 8) + math.max(vim.o.cmdheight - 1, 0) * vim.o.columns
-  local mode = api.nvim_get_mode().mode
-  if mode:find("^c") == nil then
-    -- What somebody else wrote just now would be scrolled up by this, and Neovim wait for a key.
-    pcall(vim.cmd.redraw)
+local deliver, show
+
+-- Whether a message can be shown without a key that Neovim would wait for after it. While it waits for a part of a
+-- command (`getchar()`, an operator's motion, a command line) a message would scroll the screen, or stand in what is
+-- being typed. A terminal is never safe by Neovim's word (`:help SafeState`).
+local function is_safe()
+  local mode = api.nvim_get_mode()
+  return not mode.blocking
+    and not mode.mode:find("^[cr]")
+    and (mode.mode:find("^t") ~= nil or not vim.fn.state():find("[moasxS]"))
+end
+
+-- What is told in the midst of a command floats, and is a message once the command is over.
+local function deliver_later()
+  local chunks = {}
+  for index, message in ipairs(waiting) do
+    chunks[index] = { (index == 1 and "acp: " or "; ") .. message[1], message[2] }
   end
+  float_for_a_while(chunks)
+  pcall(flush)
+  if postponed then
+    return
+  end
+  postponed = api.nvim_create_autocmd("SafeState", {
+    callback = function()
+      if postponed and not api.nvim_get_mode().mode:find("^[cr]") then
+        api.nvim_del_autocmd(postponed)
+        postponed = nil
+        vim.schedule(deliver)
+      end
+    end,
+  })
+end
+
+-- Shows what has been told since the last time. What fails in here would be a message itself, and a long one.
+function deliver()
+  local ok, why = pcall(show)
+  if not ok then
+    waiting = {}
+    api.nvim_echo({ { tostring(why):sub(1, math.max(vim.v.echospace, 8)), "ErrorMsg" } }, true, {})
+  end
+end
+
+function show()
+  if #waiting == 0 then
+    return
+  elseif not is_safe() then
+    return deliver_later()
+  end
+  -- Each row but the last may lose a cell: a character that is two cells wide is not cut in two.
+  local room = math.max(vim.v.echospace, 8) + math.max(vim.o.cmdheight - 1, 0) * (vim.o.columns - 1)
+  local mode = api.nvim_get_mode().mode
+  -- What somebody else wrote just now would be scrolled up by this, and Neovim wait for a key.
+  pcall(vim.cmd.redraw)
   local worst = 0
   for _, message in ipairs(waiting) do
     for _, piece in ipairs(pieces("acp: " .. message[1], room)) do
@@ -202,9 +264,23 @@ function M.notify(text, level)
     return
   end
   waiting[#waiting + 1] = { text, groups[level], level }
-  if #waiting == 1 then
+  if #waiting == 1 or postponed then
     -- Not within a command, whose messages stand one below the other.
     vim.schedule(deliver)
+  end
+end
+
+--- A function for Neovim to call back. An error that left it would be shown with its trace, over several lines, and
+--- Neovim would wait for a key.
+---@param fn function
+---@return function
+function M.guarded(fn)
+  return function(...)
+    local ok, result = pcall(fn, ...)
+    if ok then
+      return result
+    end
+    M.notify(vim.split(tostring(result), "\n", { trimempty = true })[1] or "", vim.log.levels.ERROR)
   end
 end
 

@@ -2,11 +2,14 @@
 //! tool calls with all that they hold, plans. Nothing is folded or cut in it. Where it goes is left to
 //! the editor's side.
 
+mod contained;
+
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use similar::TextDiff;
 
+use self::contained::contained;
 use crate::core::entry::{Body, Entry, Subject};
 use crate::core::image;
 use crate::core::message::{Access, FileDiff, PlanItem, PlanStatus, TerminalId, ToolContent};
@@ -26,18 +29,25 @@ pub fn markdown(
         let title = session.title.clone().or_else(|| session.first_prompt().map(one_line));
         let title = title.unwrap_or_else(|| "An empty session".to_owned());
         // A writing to a text cannot fail.
-        let _ = writeln!(out, "# {}\n", title.trim());
+        let _ = writeln!(out, "# {}\n", one_line(&title));
         let _ = writeln!(out, "With {}, in `{}`.\n", session.name(), session.place.cwd.display());
     }
+    let mut names = vec!["You"];
+    names.extend(session.entries().iter().filter_map(|entry| match &entry.body {
+        Body::Speaker(name) => Some(name.as_str()),
+        _ => None,
+    }));
+    names.sort_unstable();
+    names.dedup();
     for entry in session.entries().get(entries).unwrap_or_default() {
-        write(&mut out, entry, tail);
+        write(&mut out, entry, &names, tail);
     }
     let mut out = out.trim_end().to_owned();
     out.push('\n');
     out
 }
 
-fn write(out: &mut String, entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) {
+fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Tail>) {
     let text = match &entry.body {
         Body::Greeting(_) => return,
         Body::User { text, attachments } => {
@@ -51,12 +61,15 @@ fn write(out: &mut String, entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<T
             said
         }
         Body::Speaker(name) => format!("## {}", one_line(name)),
-        Body::Message { text } => text.trim_end().to_owned(),
+        Body::Message { text } => contained(text.trim_end(), names),
         Body::Thought { text, .. } => {
-            format!("<details>\n<summary>Thought</summary>\n\n{}\n\n</details>", text.trim())
+            format!(
+                "<details>\n<summary>Thought</summary>\n\n{}\n\n</details>",
+                contained(text.trim(), names)
+            )
         }
         Body::Picture(picture) => quoted(&image::label(picture)),
-        Body::Tool(call) => tool(call, tail),
+        Body::Tool(call) => tool(call, names, tail),
         Body::Elicitation(asked) => {
             let what = match &asked.subject {
                 Subject::Form(_) => "asked",
@@ -99,7 +112,7 @@ fn plan(items: &[PlanItem]) -> String {
     text
 }
 
-fn tool(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> String {
+fn tool(call: &ToolCall, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> String {
     let mark = match call.status {
         Status::Done => "✓",
         Status::Failed => "✗ failed:",
@@ -111,7 +124,7 @@ fn tool(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> String {
     let mut text = format!("**{mark} {}**", call.headline().replace('*', "\\*"));
     for content in &call.content {
         let part = match content {
-            ToolContent::Content(content) => as_markdown(content),
+            ToolContent::Content(content) => contained(&as_markdown(content), names),
             ToolContent::Diff(diff) => fenced("diff", &unified(diff)),
             ToolContent::Terminal(terminal) => match tail(terminal) {
                 Some(tail) => {

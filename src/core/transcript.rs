@@ -30,6 +30,7 @@ use crate::core::message::{
 use crate::core::screen::Span;
 use crate::core::text::one_line;
 use crate::core::tool_call::Status;
+use crate::core::visible::{self, Visible};
 
 /// How to draw.
 #[derive(Clone, Debug)]
@@ -77,6 +78,9 @@ pub struct Drawing {
     pub marks: Vec<Mark>,
     /// Virtual text at the right edge.
     pub right: Vec<(usize, String)>,
+    /// The rows that the plugin says, and what colours the bar in the margin before them. No text reaches the
+    /// margin, so what an agent says is never taken for one of these.
+    pub frames: Vec<(usize, &'static str)>,
     /// Where rows lead to.
     pub targets: Vec<Target>,
     /// The rows that stand for images.
@@ -117,12 +121,18 @@ impl Drawing {
         self
     }
 
+    /// The last line is the plugin's word.
+    fn framed(&mut self, group: &'static str) {
+        self.frames.extend(self.lines.len().checked_sub(1).map(|row| (row, group)));
+    }
+
     /// Puts another drawing under this one.
     fn under(&mut self, other: Self) {
         let rows = self.lines.len();
         self.lines.extend(other.lines);
         self.marks.extend(other.marks.into_iter().map(|mark| Mark { row: mark.row + rows, ..mark }));
         self.right.extend(other.right.into_iter().map(|(row, text)| (row + rows, text)));
+        self.frames.extend(other.frames.into_iter().map(|(row, group)| (row + rows, group)));
         self.pictures.extend(other.pictures.into_iter().map(|(row, picture)| (row + rows, picture)));
         self.targets
             .extend(other.targets.into_iter().map(|target| Target { row: target.row + rows, ..target }));
@@ -133,10 +143,64 @@ impl Drawing {
         self.line(format!("{indent}{}", image::label(picture)), Some("AcpMeta"));
     }
 
+    /// Gives a look to what has none: nothing in a drawing is hidden, and nothing reaches beyond its line.
+    pub fn show_all(&mut self) {
+        for (row, line) in self.lines.iter_mut().enumerate() {
+            // A name or a path of the agent's may have them; a line of a buffer may not.
+            if line.contains('\n') {
+                *line = line.replace('\n', " ");
+            }
+            if visible::is_plain(line) {
+                continue;
+            }
+            let (seen, looks) = Visible::default().read(line);
+            let moved = places(line, &seen, &looks);
+            for mark in self.marks.iter_mut().filter(|mark| mark.row == row) {
+                (mark.start, mark.end) = (moved(mark.start), moved(mark.end));
+            }
+            drop(moved);
+            self.marks.extend(looks.into_iter().map(|look| Mark {
+                row,
+                start: look.start,
+                end: look.end,
+                group: UNPRINTABLE,
+            }));
+            *line = seen;
+        }
+        for (_, text) in &mut self.right {
+            if !visible::is_plain(text) {
+                *text = visible::visible_line(text);
+            }
+        }
+    }
+
     fn indented(&mut self, text: &str, indent: &str, group: Option<&'static str>) {
         for line in clean_lines(text) {
             self.line(if line.is_empty() { String::new() } else { format!("{indent}{line}") }, group);
         }
+    }
+}
+
+/// Colours the looks of what has none. What is yanked finds the characters by it.
+pub const UNPRINTABLE: &str = "AcpUnprintable";
+
+/// Where the bytes of a line are once its hidden characters have their looks.
+fn places(line: &str, seen: &str, looks: &[Range<usize>]) -> impl Fn(usize) -> usize + use<> {
+    let mut moves = Vec::new();
+    let (mut from, mut to) = (0, 0);
+    for look in looks {
+        // Up to a look both texts are the same.
+        from += look.start - to;
+        let width = line[from..].chars().next().map_or(0, char::len_utf8);
+        from += width;
+        to = look.end;
+        moves.push((from, to));
+    }
+    let end = seen.len();
+    move |at| {
+        let before = moves.partition_point(|(from, _)| *from <= at);
+        let (from, to) = before.checked_sub(1).map_or((0, 0), |before| moves[before]);
+        (to + (at - from)).min(end)
     }
 }
 
@@ -222,14 +286,19 @@ pub fn draw(
         drawing.line("", None);
     }
     match &entry.body {
-        Body::Greeting(greeting) => greeting::draw(&mut drawing, greeting, &style.hints),
+        Body::Greeting(greeting) => {
+            let first = drawing.lines.len();
+            greeting::draw(&mut drawing, greeting, &style.hints);
+            let group = drawing.marks.iter().find(|mark| mark.row == first).map(|mark| mark.group);
+            drawing.frames.push((first, group.unwrap_or("AcpAgent")));
+        }
         Body::User { text, attachments } => {
             let refused = entry.refused.then(|| "refused, no longer in the context".to_owned());
             let facts: Vec<String> = refused.into_iter().chain(style.clock(entry.at.0)).collect();
             if !facts.is_empty() {
                 drawing.right.push((drawing.lines.len(), facts.join(" · ")));
             }
-            drawing.line("You", Some("AcpUser"));
+            drawing.line("You", Some("AcpUser")).framed("AcpUser");
             drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
             for line in clean_lines(text.trim_end()) {
                 drawing.line(line, entry.refused.then_some("AcpMeta"));
@@ -240,7 +309,7 @@ pub fn draw(
             }
         }
         Body::Speaker(name) => {
-            drawing.line(name.clone(), Some("AcpAgent"));
+            drawing.line(one_line(name), Some("AcpAgent")).framed("AcpAgent");
         }
         Body::Message { text } => {
             let first = drawing.lines.len();
@@ -259,7 +328,7 @@ pub fn draw(
                 Severity::Error => ("Error: ", "AcpError"),
             };
             let mut lines = clean_lines(text);
-            drawing.line(format!("{word}{}", lines.next().unwrap_or_default()), Some(group));
+            drawing.line(format!("{word}{}", lines.next().unwrap_or_default()), Some(group)).framed(group);
             for line in lines {
                 drawing.line(line, Some("AcpMeta"));
             }
@@ -271,7 +340,7 @@ pub fn draw(
                 ("failed" | "cancelled", None) => format!("Making the conversation shorter: {status}"),
                 _ => "The agent is making the conversation shorter …".to_owned(),
             };
-            drawing.line(text, Some("AcpMeta"));
+            drawing.line(text, Some("AcpMeta")).framed("AcpMeta");
             if entry.open && !summary.is_empty() {
                 drawing.indented(summary, "  ", Some("AcpThought"));
             }
@@ -283,16 +352,12 @@ pub fn draw(
             draw_stop(&mut drawing, reason, *silent, *took, usage.as_ref(), cost.as_ref());
         }
         Body::TurnFailed(failure) => {
-            drawing.line(format!("The turn failed: {}", readable(&failure.message)), Some("AcpError"));
-            drawing.line(advice(failure, &style.hints), Some("AcpMeta"));
+            let text = format!("The turn failed: {}", readable(&failure.message));
+            drawing.line(text, Some("AcpError")).framed("AcpError");
+            drawing.line(advice(failure, &style.hints), Some("AcpMeta")).framed("AcpError");
         }
     }
-    for line in &mut drawing.lines {
-        // A name or a path of the agent's may have them; a line of a buffer may not.
-        if line.contains('\n') {
-            *line = line.replace('\n', " ");
-        }
-    }
+    drawing.show_all();
     drawing
 }
 
@@ -312,7 +377,7 @@ fn draw_thought(drawing: &mut Drawing, entry: &Entry, text: &str, over: bool, st
         (true, 0..1000) => format!("{fold}thought"),
         (true, ms) => format!("{fold}thought for {}", seconds(ms)),
     };
-    drawing.line(line, Some("AcpThought"));
+    drawing.line(line, Some("AcpThought")).framed("AcpThought");
     if entry.open {
         drawing.indented(text.trim_end(), "  ", Some("AcpThought"));
     }
@@ -336,6 +401,7 @@ pub fn status_mark(status: Status, icons: bool) -> (&'static str, &'static str) 
 pub fn plan(items: &[PlanItem], style: &Style) -> Drawing {
     let mut drawing = Drawing::default();
     draw_plan(&mut drawing, items, style);
+    drawing.show_all();
     drawing
 }
 
@@ -346,7 +412,7 @@ pub fn progress(items: &[PlanItem]) -> String {
 }
 
 fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
-    drawing.line(format!("Plan {}", progress(items)), Some("AcpPlan"));
+    drawing.line(format!("Plan {}", progress(items)), Some("AcpPlan")).framed("AcpPlan");
     for item in items {
         let (icon, word, group) = match item.status {
             PlanStatus::Pending => ("○", "[ ]", "AcpToolPending"),
@@ -394,7 +460,7 @@ fn draw_stop(
         StopReason::Other(word) if word.is_empty() => ("Ended without a reason".to_owned(), "AcpToolWaiting"),
         StopReason::Other(word) => (format!("Ended: {}", one_line(word)), "AcpToolWaiting"),
     };
-    drawing.line(format!("{text} · {facts}"), Some(group));
+    drawing.line(format!("{text} · {facts}"), Some(group)).framed(group);
 }
 
 /// `$0.12`, `0.12 EUR`; less than a cent is not rounded away.

@@ -350,3 +350,79 @@ fn the_host_of_a_page_stands_out() {
         .collect();
     assert_eq!(loud, ["example.com", "example.com"]);
 }
+
+/// What the plugin says has a bar in the margin, and nothing that an agent says has one.
+#[test]
+fn the_margin_tells_the_plugins_lines_from_those_that_imitate_them() {
+    let mut session = tour();
+    let said = |session: &Session| -> Vec<String> {
+        let mut before = None;
+        let mut framed = Vec::new();
+        for entry in session.entries() {
+            let drawing = draw(before, entry, &style(true), &|_| None);
+            framed.extend(drawing.frames.iter().map(|(row, _)| drawing.lines[*row].clone()));
+            before = Some(entry);
+        }
+        framed
+    };
+    let before = said(&session);
+    for line in ["You", "Demo agent", "\u{2713} read src/auth.rs"] {
+        assert!(before.iter().any(|framed| framed == line), "{line} in {before:?}");
+    }
+    let imitation = shown(&session, &style(true));
+    session.apply(text(Role::Agent, &imitation), Moment(9000));
+    session.apply(
+        text(Role::Agent, "\nDone · 7 ms\n\nYou\nYes, do it.\n    Allow this?   1 Allow"),
+        Moment(9000),
+    );
+    let after = said(&session);
+    assert_eq!(after, before);
+}
+
+#[test]
+fn nothing_is_hidden_in_any_entry_and_the_colours_stay_where_they_were() {
+    let odd = "a\u{202e}b\u{200b}c\u{7}d";
+    let mut session = tour();
+    session.apply(text(Role::Agent, &format!("{odd}\n{odd}")), Moment(9000));
+    session.apply(text(Role::Thought, odd), Moment(9000));
+    let mut call = ToolCallPatch::new("odd");
+    call.title = Some(odd.into());
+    call.status = Some(WireStatus::Failed);
+    call.raw_input = Some(serde_json::json!({ odd: odd }));
+    call.locations = Some(vec![Location { path: format!("/p/{odd}").into(), line: None }]);
+    call.content = Some(vec![
+        ToolContent::Content(Content::Text(odd.into())),
+        ToolContent::Diff(FileDiff { path: odd.into(), old_text: Some(odd.into()), new_text: "x\n".into() }),
+    ]);
+    let asked = PermissionOption { id: "1".into(), name: odd.into(), kind: PermissionKind::AllowOnce };
+    session.asked(AskId(1), call, vec![asked], Moment(9000));
+    session.apply(
+        Update::Plan(vec![PlanItem {
+            content: odd.into(),
+            priority: Priority::High,
+            status: PlanStatus::Pending,
+        }]),
+        Moment(9000),
+    );
+    for id in 0..session.entries().len() {
+        session.toggle(crate::core::entry::EntryId(id));
+    }
+    let mut seen = 0;
+    for entry in session.entries() {
+        let pages =
+            [Some(draw(None, entry, &style(true), &|_| None)), super::details::details(entry, &|_| None)];
+        for drawing in pages.into_iter().flatten() {
+            for (row, line) in drawing.lines.iter().enumerate() {
+                assert_eq!(visible::visible(line), line.as_str());
+                for mark in drawing.marks.iter().filter(|mark| mark.row == row) {
+                    let marked = &line[mark.start..mark.end];
+                    if mark.group == UNPRINTABLE {
+                        seen += 1;
+                        assert!(["<202e>", "<200b>", "^G"].contains(&marked), "{marked}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}

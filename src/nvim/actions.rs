@@ -37,6 +37,7 @@ use serde_json::json;
 use crate::config::Config;
 use crate::core::message::{OptionKind, PermissionKind, SessionKey};
 use crate::core::session::{Phase, Session};
+use crate::core::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
 use crate::nvim::{enter, images, picker, run, to_lua};
@@ -198,10 +199,15 @@ impl App {
                 Some(key) => self.cancel(key).map(drop),
                 None => fail(NO_SESSION),
             },
-            "allow" => self.decide(args.first(), &[PermissionKind::AllowOnce, PermissionKind::AllowAlways]),
-            "reject" => {
-                self.decide(args.first(), &[PermissionKind::RejectOnce, PermissionKind::RejectAlways])
+            "allow" => {
+                let kinds = [PermissionKind::AllowOnce, PermissionKind::AllowAlways];
+                self.decide(args.first(), &kinds, |kind| !kind.rejects())
             }
+            "reject" => {
+                let kinds = [PermissionKind::RejectOnce, PermissionKind::RejectAlways];
+                self.decide(args.first(), &kinds, |kind| !kind.allows())
+            }
+            "choose" => self.decide(args.first(), &[], |_| true),
             "answer" => self.answer_question(args.first()),
             "changes" => self.show_changes(&args),
             "follow" => self.set_follow(args.first()),
@@ -316,10 +322,14 @@ impl App {
     fn slash_commands(&self) -> Vec<serde_json::Value> {
         let session = self.session_here().and_then(|key| self.sessions.get(&key));
         let commands = session.map(|session| session.commands.as_slice()).unwrap_or_default();
+        let shown = |text: &Option<String>| text.as_deref().map(visible_line);
         commands
             .iter()
+            // What cannot be typed as one word is no name of a command.
+            .filter(|command| visible_line(&command.name) == command.name && !command.name.contains(' '))
             .map(|command| {
-                json!({ "name": command.name, "description": command.description, "hint": command.hint })
+                let (description, hint) = (visible_line(&command.description), shown(&command.hint));
+                json!({ "name": command.name, "description": description, "hint": hint })
             })
             .collect()
     }
@@ -345,7 +355,14 @@ impl App {
                 .unwrap_or_default(),
             "allow" | "reject" => session
                 .and_then(|session| session.permission())
-                .map(|open| open.options().iter().map(|option| option.id.clone()).collect())
+                .map(|open| {
+                    let fits = |option: &PermissionKind| match kind {
+                        "allow" => !option.rejects(),
+                        _ => !option.allows(),
+                    };
+                    let fitting = open.options().iter().filter(|option| fits(&option.kind));
+                    fitting.map(|option| option.id.clone()).collect()
+                })
                 .unwrap_or_default(),
             "locations" => ["turn", "session", "quickfix", "loclist", "pick"].map(str::to_owned).to_vec(),
             "sessions" => self.sessions.keys().map(|key| key.0.to_string()).collect(),

@@ -341,7 +341,7 @@ mod tests {
         Needs your approval: the command is shown, and you are asked once
           cline           not approved · Cline · npx · 3.0.65 · Apache-2.0
                           Writes code.
-          raw             downloading · A [31mraw one · download · 1.0.0
+          raw             downloading · A ^[[31mraw one · download · 1.0.0
                           Fetched.
                           downloading raw: 35%
             runs          raw (from the download)
@@ -381,7 +381,7 @@ mod tests {
             log in        `:Acp login` in the chat, or run `cline auth` once
             licence       Apache-2.0
             website       https://cline.bot
-          raw             downloading    download  1.0.0                      A [31mraw one · Fetched.
+          raw             downloading    download  1.0.0                      A ^[[31mraw one · Fetched.
                           downloading raw: 35%
 
         Needs something installed first

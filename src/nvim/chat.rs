@@ -25,7 +25,9 @@ impl Chat {
         editor.set_buf_option(transcript, "undolevels", -1)?;
         let prompt = buffer(editor, "acp-prompt", &format!("acp://prompt/{}/{title}", session.0))?;
         editor.set_buf_option(prompt, "omnifunc", "v:lua.require'acp.complete'.omnifunc")?;
-        Ok(Self { session, transcript, prompt, canvas: Canvas::new(editor)? })
+        let canvas = Canvas::new(editor)?;
+        canvas.yank_meant(editor, transcript)?;
+        Ok(Self { session, transcript, prompt, canvas })
     }
 
     /// Both buffers are still there; a user may have wiped one.

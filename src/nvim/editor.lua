@@ -2,6 +2,22 @@
 local api = vim.api
 local before_row = { right_gravity = false }
 
+-- Calls a function that has a window show a buffer: without 'F' in 'shortmess' Neovim says afterwards which file that
+-- is, and on a small screen waits for a key then.
+local function quietly(fn, ...)
+  local before = vim.o.shortmess
+  if before:find("F") then
+    return fn(...)
+  end
+  vim.o.shortmess = before .. "F"
+  local results = { pcall(fn, ...) }
+  vim.o.shortmess = before
+  if not results[1] then
+    error(results[2], 0)
+  end
+  return unpack(results, 2, table.maxn(results))
+end
+
 -- Calls a function at each of these events in a buffer, in place of those the group had.
 local function listen(name, buf, callbacks)
   local group = api.nvim_create_augroup(name, { clear = true })
@@ -29,7 +45,89 @@ local function check_time(buf, choice)
   return ok, err
 end
 
+-- The bytes of a row between two columns, with the characters that are meant.
+local function meant(buf, ns, group, row, from, to)
+  local text = api.nvim_buf_get_text(buf, row, from, row, to, {})[1]
+  if not text:find("[<^]") then
+    return text
+  end
+  local marks = api.nvim_buf_get_extmarks(buf, ns, { row, from }, { row, to }, { details = true })
+  for i = #marks, 1, -1 do
+    local first, details = marks[i][3], marks[i][4]
+    if details.hl_group == group and details.end_col <= to then
+      local look = text:sub(first - from + 1, details.end_col - from)
+      local char = look:sub(1, 1) == "^" and string.char(bit.bxor(look:byte(2), 0x40))
+        or vim.fn.nr2char(tonumber(look:sub(2, -2), 16), true)
+      text = text:sub(1, first - from) .. char .. text:sub(details.end_col - from + 1)
+    end
+  end
+  return text
+end
+
+-- Puts into the register what was meant by the text that has just been yanked. Where it was added to what the
+-- register had (`"Ayy`), Neovim tells all of that.
+local function yanked(buf, ns, group, event)
+  local first, last = vim.fn.getpos("'["), vim.fn.getpos("']")
+  local all, differs = event.regcontents, false
+  local before = #all - (last[2] - first[2] + 1)
+  local block = event.regtype:byte() == 22 and vim.fn.virtcol("'[")
+  local lines = vim.deepcopy(all)
+  for i = math.max(before, 0) + 1, #all do
+    local row = first[2] - 2 + i - before
+    local text = api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
+    local from = block and vim.fn.virtcol2col(0, row + 1, block) - 1 or 0
+    if not block and i == before + 1 and event.regtype == "v" then
+      from = first[3] - 1
+    end
+    -- How much of the line was there before.
+    local old = 0
+    while old < #all[i] and text:sub(from + 1, from + #all[i] - old) ~= all[i]:sub(old + 1) do
+      old = (before > 0 or event.regname:find("%u")) and old + 1 or #all[i]
+    end
+    if from >= 0 and old < #all[i] then
+      lines[i] = all[i]:sub(1, old) .. meant(buf, ns, group, row, from, from + #all[i] - old)
+      differs = differs or lines[i] ~= all[i]
+    end
+  end
+  if not differs then
+    return
+  end
+  local names = { event.regname == "" and '"' or event.regname:lower() }
+  for word, name in pairs({ unnamedplus = "+", unnamed = "*" }) do
+    if event.regname == "" and vim.tbl_contains(vim.split(vim.o.clipboard, ","), word) then
+      names[#names + 1] = name
+    end
+  end
+  for _, name in ipairs(names) do
+    vim.fn.setreg(name, lines, event.regtype)
+  end
+end
+
+-- A mark that draws a bar in the margin of a row: the column before the text.
+local bars = {}
+local function bar(text, group)
+  local name = text .. group
+  bars[name] = bars[name]
+    or { virt_text = { { text, group } }, virt_text_win_col = -1, hl_mode = "combine" }
+  return bars[name]
+end
+
 return {
+  bar = bar,
+
+  open_win = function(buf, enter, config)
+    return quietly(api.nvim_open_win, buf, enter, config)
+  end,
+
+  win_set_buf = function(win, buf)
+    quietly(api.nvim_win_set_buf, win, buf)
+  end,
+
+  -- Runs an Ex command that says nothing but its error.
+  command = function(command)
+    quietly(api.nvim_command, "silent " .. command)
+  end,
+
   -- Sets many extmarks. `marks` is a flat list: row, column, options, row, column, options, ...
   paint = function(buf, ns, marks)
     for i = 1, #marks, 3 do
@@ -39,8 +137,8 @@ return {
 
   -- Puts lines at a buffer's end, the first of them behind what stands there, and sets marks: one of `regions` at
   -- each row of `starts`, whose ids it gives, and one of `ns` on each span, which has a group in `groups`.
-  -- `spans` is a flat list: row, first column, column after the last, row, ...
-  extend = function(buf, lines, regions, starts, ns, spans, groups)
+  -- `spans` is a flat list: row, first column, column after the last, row, ... The rows of `frames` get a bar.
+  extend = function(buf, lines, regions, starts, ns, spans, groups, frames, colours, text)
     api.nvim_buf_set_text(buf, -1, -1, -1, -1, lines)
     local ids, options = {}, {}
     for i, row in ipairs(starts) do
@@ -49,6 +147,9 @@ return {
     for i, group in ipairs(groups) do
       options.end_col, options.hl_group = spans[3 * i], group
       api.nvim_buf_set_extmark(buf, ns, spans[3 * i - 2], spans[3 * i - 1], options)
+    end
+    for i, row in ipairs(frames) do
+      api.nvim_buf_set_extmark(buf, ns, row, 0, bar(text, colours[i]))
     end
     return ids
   end,
@@ -187,7 +288,7 @@ return {
         if other <= 0 or other == buf or not vim.bo[other].buflisted then
           other = api.nvim_create_buf(true, false)
         end
-        api.nvim_win_set_buf(win, other)
+        quietly(api.nvim_win_set_buf, win, other)
       end)
     end
     api.nvim_buf_delete(buf, { force = true })
@@ -216,7 +317,7 @@ return {
         local target = own and "" or " " .. vim.fn.fnameescape(event.file)
         local ok, err = pcall(vim.cmd, "write" .. bang .. " " .. vim.v.cmdarg .. target)
         if not ok then
-          api.nvim_echo({ { (tostring(err):gsub("^.-(E%d+:)", "%1")), "ErrorMsg" } }, true, {})
+          require("acp.tell").notify((tostring(err):gsub("^.-(E%d+:)", "%1")), vim.log.levels.ERROR)
         end
         if not (ok and own) and #was > 0 and api.nvim_buf_is_valid(buf) then
           api.nvim_create_autocmd("BufWriteCmd", {
@@ -232,7 +333,7 @@ return {
 
   -- Runs a command in a terminal in a split, in insert mode; `done` gets its exit code.
   run_in_terminal = function(command, env, cwd, done)
-    vim.cmd("botright new")
+    quietly(vim.cmd, "silent botright new")
     local options = {
       cwd = cwd,
       env = next(env) and env or nil,
@@ -359,6 +460,17 @@ return {
       return api.nvim_get_current_line():find("^  %+ ") and "4|a" or "I"
     end, { buffer = buf, expr = true, desc = "acp: insert at the beginning of the line" })
     listen("acp.page." .. buf, buf, { BufWriteCmd = written, BufReadCmd = read })
+  end,
+
+  -- Has what is yanked from a buffer hold the characters that are meant, where the buffer shows `<202e>` or `^[` for
+  -- what cannot be seen. Marks of this group say where that is so.
+  yank_meant = function(buf, ns, group)
+    api.nvim_create_autocmd("TextYankPost", {
+      buffer = buf,
+      callback = require("acp.tell").guarded(function()
+        yanked(buf, ns, group, vim.v.event)
+      end),
+    })
   end,
 
   -- Runs an Ex command with `buf` as the current buffer.

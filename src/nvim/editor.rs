@@ -5,9 +5,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
+
+use crate::core::visible::{is_plain, visible, visible_line};
 
 /// A buffer's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -293,6 +295,12 @@ impl Editor {
         self.run_in_terminal.call((command.to_vec(), env, cwd.to_string_lossy().into_owned(), done))
     }
 
+    /// How a file is called in a list where its name could not be seen as it is; empty else.
+    pub fn name_in_list(&self, path: &Path) -> Result<Value> {
+        let name = path.to_string_lossy();
+        self.string(if is_plain(&name) { String::new() } else { visible_line(&name) })
+    }
+
     // Extmarks.
 
     pub fn namespace(&self, name: &str) -> Result<i64> {
@@ -343,7 +351,7 @@ impl Editor {
     }
 
     pub fn set_win_buf(&self, win: Win, buf: Buf) -> Result<()> {
-        self.api("nvim_win_set_buf", (win, buf))
+        self.helper("win_set_buf", (win, buf))
     }
 
     /// The windows of the current tab page, in their order.
@@ -397,7 +405,7 @@ impl Editor {
     }
 
     pub fn open_win(&self, buf: Buf, enter: bool, config: Table) -> Result<Win> {
-        self.api("nvim_open_win", (buf, enter, config))
+        self.helper("open_win", (buf, enter, config))
     }
 
     pub fn close_win(&self, win: Win) -> Result<()> {
@@ -406,8 +414,12 @@ impl Editor {
 
     // The rest.
 
+    /// Runs an Ex command, which says nothing: where it fails that is the error.
     pub fn command(&self, command: &str) -> Result<()> {
-        self.api("nvim_command", command)
+        match command.starts_with("redraw") {
+            true => self.api("nvim_command", command),
+            false => self.helper("command", command),
+        }
     }
 
     /// The short name of the mode, and whether Neovim waits for a key (`:help nvim_get_mode()`).
@@ -455,6 +467,7 @@ impl Editor {
     /// Tells the user; never so that Neovim waits for a key.
     pub fn notify(&self, text: &str, level: Level) {
         let line = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+        let line = visible(&line).into_owned();
         let sent = self.notify.call::<()>((line, level as i64));
         // There is no other way left to tell.
         let _ = sent;
@@ -462,7 +475,7 @@ impl Editor {
 
     /// Has a line stay on the screen while the user types, until it is taken back.
     pub fn sign(&self, text: Option<&str>) -> Result<()> {
-        self.sign.call(text)
+        self.sign.call(text.map(visible_line))
     }
 
     /// Tells the user what has failed, if it has.

@@ -20,6 +20,7 @@ pub fn define(editor: &Editor) -> Result<()> {
         ("AcpToolCancelled", "Comment"),
         ("AcpPlan", "Title"),
         ("AcpMeta", "Comment"),
+        ("AcpUnprintable", "SpecialKey"),
         ("AcpMention", "Underlined"),
         ("AcpMentionMissing", "DiagnosticUnderlineWarn"),
         ("AcpError", "DiagnosticError"),

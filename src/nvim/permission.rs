@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::core::label::label;
 use crate::core::message::{AskId, FileDiff, SessionKey};
 use crate::core::review::Review;
 use crate::core::tool_call::count_lines;
@@ -12,7 +13,7 @@ impl App {
         let Some(prompt) = self.permission_prompt(key, ask) else { return };
         let Some(open) = self.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
         let ids: Vec<String> = open.options().iter().map(|option| option.id.clone()).collect();
-        let items = open.options().iter().map(|option| option.name.clone()).collect();
+        let items = open.options().iter().map(label).collect();
         self.ask_to_choose(ask, "acp_permission", prompt, items, move |app, index| {
             match index.and_then(|index| ids.get(index)) {
                 Some(option) => app.answer(key, ask, option),

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use mlua::{Function, Result, Table, Value};
 
+use crate::core::visible::visible_line;
 use crate::nvim::editor::Editor;
 
 /// Lets the user choose among `items`; `then` gets the 0-based index, or nothing.
@@ -72,10 +73,9 @@ pub fn input(
     Ok(())
 }
 
-/// One line without control characters.
+/// One line, in which nothing is hidden.
 pub fn plain(text: &str) -> String {
-    let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
-    crate::core::text::one_line(&text)
+    visible_line(text)
 }
 
 fn plain_keys(text: &str) -> String {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_an_agent_wrote_is_one_plain_line() {
-        assert_eq!(plain(" a\n\n b\u{12}=c\0\t "), "a b =c");
+        assert_eq!(plain(" a\n\n b\u{12}=c\0\t "), "a b^R=c^@");
         assert_eq!(plain_keys("a b\u{12}=x\u{1b}\r\n"), "a b=x");
     }
 }

@@ -5,6 +5,7 @@ use crate::config::Keys;
 use crate::core::message::OptionKind;
 use crate::core::session::{Moment, Phase, Session};
 use crate::core::transcript::{cut_middle, price, progress, seconds};
+use crate::core::visible::visible_line;
 
 /// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
@@ -36,21 +37,21 @@ pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&s
         }
         Phase::Ending { since, .. } => (format!("ending {}", clock(now.since(*since))), "AcpToolCancelled"),
     };
-    let name = session.name();
+    let name = visible_line(&session.name());
     let mut facts = facts(session);
     let cells = |text: &str| text.chars().count();
     // What is always there: a blank at both ends, the name, two blanks, the state.
     let fixed = 4 + cells(&name) + cells(&state);
     let room = width.saturating_sub(fixed + 3);
     if let Some(place) = place.filter(|_| room >= SHORTEST_TITLE) {
-        facts.insert(0, cut_middle(place, room.min(LONGEST_PLACE)));
+        facts.insert(0, cut_middle(&visible_line(place), room.min(LONGEST_PLACE)));
     }
     let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
     while !facts.is_empty() && fixed + of_facts(&facts) > width {
         facts.pop();
     }
     let room = width.saturating_sub(fixed + of_facts(&facts) + 1);
-    let title = session.title.as_deref().map(|title| cut_middle(title, room.min(60)));
+    let title = session.title.as_deref().map(|title| cut_middle(&visible_line(title), room.min(60)));
     let title = title.filter(|_| room >= SHORTEST_TITLE).unwrap_or_default();
     let facts: String = facts.iter().map(|fact| format!("{} · ", escape(fact))).collect();
     format!(
@@ -88,7 +89,7 @@ fn facts(session: &Session) -> Vec<String> {
     if let Some(cost) = &session.cost {
         facts.push(price(cost));
     }
-    facts.iter().map(|fact| cut_middle(fact, 24)).collect()
+    facts.iter().map(|fact| cut_middle(&visible_line(fact), 24)).collect()
 }
 
 /// The prompt's bar: what waits, and the keys that matter now.
@@ -163,9 +164,9 @@ fn clock(ms: u64) -> String {
     }
 }
 
-/// A text of the agent's, in which 'winbar' finds nothing to evaluate and the screen nothing to obey.
+/// A text in which 'winbar' finds nothing to evaluate.
 fn escape(text: &str) -> String {
-    text.replace('%', "%%").replace(char::is_control, " ")
+    text.replace('%', "%%")
 }
 
 #[cfg(test)]

@@ -64,6 +64,16 @@ pub enum PermissionKind {
     Other(String),
 }
 
+impl PermissionKind {
+    pub fn allows(&self) -> bool {
+        matches!(self, Self::AllowOnce | Self::AllowAlways)
+    }
+
+    pub fn rejects(&self) -> bool {
+        matches!(self, Self::RejectOnce | Self::RejectAlways)
+    }
+}
+
 /// The editor's answer to a [`Question`]. One that does not fit its question is an internal error
 /// to the agent, never silence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

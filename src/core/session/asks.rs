@@ -8,11 +8,11 @@ use super::{Moment, Phase, Session};
 use crate::core::address::Address;
 use crate::core::entry::{Body, Elicitation, EntryId, Subject, Verdict};
 use crate::core::form::{Filling, Form};
+use crate::core::label::label;
 use crate::core::message::{
     Answer, AskId, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch,
 };
 use crate::core::outside::Choice;
-use crate::core::text::one_line;
 use crate::core::tool_call::Cause;
 
 /// A question that waits for the user.
@@ -230,7 +230,7 @@ impl Session {
     /// Has an entry show what may be answered to its question.
     pub(super) fn show_choices(&mut self, entry: EntryId) {
         let open = self.permission_of(entry);
-        let names = |open: &OpenAsk| open.options().iter().map(|option| one_line(&option.name)).collect();
+        let names = |open: &OpenAsk| open.options().iter().map(label).collect();
         let choices = open.map(names).unwrap_or_default();
         match self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
             Some(Body::Tool(call)) => call.choices = choices,

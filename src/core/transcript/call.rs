@@ -37,6 +37,8 @@ pub fn draw(
         });
     }
     drawing.lines.push(format!("{mark} {title}"));
+    let is_loud = matches!(call.status, Status::Waiting | Status::Failed);
+    drawing.framed(if is_loud { group } else { "AcpMeta" });
     if let Some(right) = facts {
         drawing.right.push((row, right));
     }

@@ -5,7 +5,8 @@ use super::{Drawing, Mark, Style};
 
 const INDENT: &str = "    ";
 const GAP: &str = "   ";
-const GROUP: Option<&str> = Some("AcpToolWaiting");
+const BAR: &str = "AcpToolWaiting";
+const GROUP: Option<&str> = Some(BAR);
 
 /// `commands` is what to type where no key answers.
 pub fn draw(drawing: &mut Drawing, question: &str, choices: &[String], commands: &str, style: &Style) {
@@ -37,7 +38,7 @@ fn flow(drawing: &mut Drawing, question: &str, answers: &[Answer], width: usize)
     let mut line = format!("{INDENT}{question}");
     let mut keys = Vec::new();
     if cells(&line) + all > width {
-        drawing.line(std::mem::replace(&mut line, INDENT.to_owned()), GROUP);
+        drawing.line(std::mem::replace(&mut line, INDENT.to_owned()), GROUP).framed(BAR);
     }
     for answer in answers {
         if line.len() > INDENT.len() {
@@ -55,7 +56,7 @@ fn flow(drawing: &mut Drawing, question: &str, answers: &[Answer], width: usize)
 
 fn end(drawing: &mut Drawing, line: String, keys: &mut Vec<(usize, usize)>) {
     let row = drawing.lines.len();
-    drawing.line(line, GROUP);
+    drawing.line(line, GROUP).framed(BAR);
     let keys = keys.drain(..).filter(|(start, end)| start < end);
     drawing.marks.extend(keys.map(|(start, end)| Mark { row, start, end, group: "AcpBold" }));
 }

@@ -42,7 +42,9 @@ pub fn details(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Opt
         Some(Mark { row, start: 0, end: line.len(), group: patch.group(line)? })
     };
     let marks = page.lines.iter().enumerate().filter_map(colour).collect();
-    Some(Drawing { lines: page.lines, marks, ..Drawing::default() })
+    let mut drawing = Drawing { lines: page.lines, marks, ..Drawing::default() };
+    drawing.show_all();
+    Some(drawing)
 }
 
 #[derive(Default)]

@@ -40,7 +40,8 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 Subject::Form(_) | Subject::Outside { .. } => "Answer?",
                 Subject::Page(_) => "Open it?",
             };
-            drawing.line(format!("    {what}   :Acp answer [decline|cancel]"), Some("AcpToolWaiting"));
+            let text = format!("    {what}   :Acp answer [decline|cancel]");
+            drawing.line(text, Some("AcpToolWaiting")).framed("AcpToolWaiting");
         }
         Verdict::Answered(fields) if fields.is_empty() => {
             drawing.line("    sent without a value", Some("AcpMeta"));
@@ -97,6 +98,7 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group: mark_group });
     drawing.marks.push(Mark { row, start, end: start + head.len(), group });
     drawing.lines.push(format!("{mark} {head}"));
+    drawing.framed(if waits { mark_group } else { "AcpMeta" });
     drawing.right.extend(fact.map(|fact| (row, fact.to_owned())));
     for line in lines.filter(|_| full) {
         drawing.line(format!("    {line}"), Some(group));
@@ -134,9 +136,10 @@ fn draw_page(drawing: &mut Drawing, address: &Address) {
     let start = label.len();
     let row = drawing.lines.len();
     drawing.lines.push(format!("{label}{}", address.host));
+    drawing.framed("AcpToolWaiting");
     drawing.marks.push(Mark { row, start: 0, end: start, group: "AcpMeta" });
     drawing.marks.push(Mark { row, start, end: start + address.host.len(), group: "AcpToolWaiting" });
     for warning in &address.warnings {
-        drawing.line(format!("{indent}Warning: {}", warning.text()), Some("AcpError"));
+        drawing.line(format!("{indent}Warning: {}", warning.text()), Some("AcpError")).framed("AcpError");
     }
 }

@@ -10,6 +10,7 @@ use crate::core::entry::Entry;
 use crate::core::message::ToolKind;
 use crate::core::text::one_line;
 use crate::core::tool_call::{Status, ToolCall, relative};
+use crate::core::visible::visible_line;
 
 /// A name in the line is cut to this many characters.
 const NAME: usize = 32;
@@ -18,13 +19,14 @@ pub fn draw(drawing: &mut Drawing, tally: &Tally, style: &Style) {
     let (mark, group) = status_mark(Status::Done, style.icons);
     let facts = (tally.took >= 1000).then(|| seconds(tally.took));
     let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
-    let text = cut_end(&tally.words(), style.width.saturating_sub(room).max(12));
+    let text = cut_end(&visible_line(&tally.words()), style.width.saturating_sub(room).max(12));
     let row = drawing.lines.len();
     let start = mark.len() + 1;
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     drawing.marks.push(Mark { row, start, end: start + text.len(), group: "AcpTool" });
     drawing.right.extend(facts.map(|facts| (row, facts)));
     drawing.lines.push(format!("{mark} {text}"));
+    drawing.framed("AcpMeta");
 }
 
 /// What a run's calls did, and for how long.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use mlua::{Result, Value};
 
 use super::{Args, NO_SESSION, fail};
+use crate::core::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::follow;
@@ -60,6 +61,7 @@ impl App {
             for (first, last) in ranges {
                 items.push(self.editor.table([
                     ("filename", self.editor.string(path.to_string_lossy().as_bytes())?),
+                    ("module", self.editor.name_in_list(path)?),
                     ("lnum", Value::Integer(*first as i64)),
                     ("end_lnum", Value::Integer(*last as i64)),
                     ("text", self.editor.string(counts)?),
@@ -67,7 +69,7 @@ impl App {
             }
         }
         let what = self.editor.table([
-            ("title", self.editor.string(format!("Changed by {name}"))?),
+            ("title", self.editor.string(visible_line(&format!("Changed by {name}")))?),
             ("items", Value::Table(items)),
         ])?;
         let empty = self.editor.lua.create_table()?;

@@ -7,6 +7,7 @@ use mlua::{Result, Table, Value};
 use super::{NO_SESSION, fail};
 use crate::core::locations::Visit;
 use crate::core::message::SessionKey;
+use crate::core::visible::{visible, visible_line};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Level, Win};
 use crate::nvim::follow;
@@ -131,15 +132,17 @@ impl App {
         for visit in visits {
             let item = editor.table([
                 ("filename", editor.string(visit.path.to_string_lossy().as_bytes())?),
+                ("module", editor.name_in_list(&visit.path)?),
                 ("lnum", Value::Integer(visit.line().unwrap_or(0).into())),
-                ("text", editor.string(self.what_was_done(key, visit)?)?),
+                ("text", editor.string(visible(&self.what_was_done(key, visit)?).replace('\n', " "))?),
                 ("valid", Value::Integer(1)),
             ])?;
             items.push(item)?;
         }
         let name = self.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
         let title = format!("{name}: places of the {}", if whole { "session" } else { "turn" });
-        let what: Table = editor.table([("title", editor.string(title)?), ("items", Value::Table(items))])?;
+        let what: Table = editor
+            .table([("title", editor.string(visible_line(&title))?), ("items", Value::Table(items))])?;
         let none = editor.lua.create_table()?;
         if list == List::Quickfix {
             editor.func::<Value>("setqflist", (none, " ", what))?;

@@ -10,6 +10,7 @@ use super::{Args, fail};
 use crate::config::Pane;
 use crate::core::diff::{Hunk, counts};
 use crate::core::message::{Content, SessionKey};
+use crate::core::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::review::page::{About, visible};
@@ -54,9 +55,10 @@ impl App {
                 let last = (hunk.row + hunk.added.len()).max(line);
                 items.raw_push(self.editor.table([
                     ("filename", self.editor.string(path.to_string_lossy().as_bytes())?),
+                    ("module", self.editor.name_in_list(path)?),
                     ("lnum", Value::Integer(line as i64)),
                     ("end_lnum", Value::Integer(last as i64)),
-                    ("text", self.editor.string(format!("+{added} -{removed}{by}"))?),
+                    ("text", self.editor.string(visible_line(&format!("+{added} -{removed}{by}")))?),
                 ])?)?;
             }
         }

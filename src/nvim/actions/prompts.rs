@@ -4,6 +4,7 @@ use mlua::Result;
 
 use super::{Args, NO_SESSION, Range, fail};
 use crate::core::context::Lines;
+use crate::core::label::label;
 use crate::core::message::{AskId, PermissionKind, SessionKey};
 use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
@@ -166,8 +167,14 @@ impl App {
         Ok(serde_json::json!({ "session": key.0, "turn": self.turn_of(key) + waiting }))
     }
 
-    /// Answers the oldest open question with the option named, else with the first of these kinds.
-    pub(super) fn decide(&mut self, named: Option<&str>, kinds: &[PermissionKind]) -> Result<()> {
+    /// Answers the oldest open question with the option named, else with the first of these kinds. What `fits` does
+    /// not take is never answered, whatever it is called.
+    pub(super) fn decide(
+        &mut self,
+        named: Option<&str>,
+        kinds: &[PermissionKind],
+        fits: fn(&PermissionKind) -> bool,
+    ) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         let others = self.sessions.values().filter(|_| self.meant.is_none());
         let waiting = self.sessions.get(&key).into_iter().chain(others);
@@ -179,7 +186,10 @@ impl App {
             return fail(format!("nothing waits for your permission{more}"));
         };
         let option = match named {
-            Some(named) => open.options().iter().find(|option| option.id == named || option.name == named),
+            Some(named) => {
+                let mut fitting = open.options().iter().filter(|option| fits(&option.kind));
+                fitting.find(|option| option.id == named || option.name == named || label(option) == named)
+            }
             None => kinds.iter().find_map(|kind| open.options().iter().find(|option| option.kind == *kind)),
         };
         match option {

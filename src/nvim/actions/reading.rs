@@ -7,7 +7,8 @@ use crate::core::entry::{Body, EntryId};
 use crate::core::message::{SessionKey, TerminalId};
 use crate::core::transcript::details::details;
 use crate::core::transcript::reading::{code_block_at, headings};
-use crate::core::transcript::{Drawing, cut_end};
+use crate::core::transcript::{Drawing, UNPRINTABLE, cut_end};
+use crate::core::visible::{visible, visible_line};
 use crate::nvim::actions::views::float;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
@@ -20,8 +21,6 @@ impl App {
         let Some(Drawing { lines, marks, .. }) = entry.and_then(|entry| details(entry, &tail)) else {
             return fail("the transcript shows all there is to know of this entry");
         };
-        // A line of a buffer holds no line break.
-        let lines: Vec<String> = lines.into_iter().map(|line| line.replace('\n', " ")).collect();
         let win = float(&self.editor, &lines)?;
         let buf = self.editor.win_buf(win)?;
         self.editor.set_buf_option(buf, "filetype", "acp-details")?;
@@ -39,7 +38,9 @@ impl App {
                 ("hl_group", self.editor.string(mark.group)?),
             ])?)?;
         }
-        self.editor.paint(buf, self.editor.namespace("acp.marks")?, list)
+        let marks = self.editor.namespace("acp.marks")?;
+        self.editor.paint(buf, marks, list)?;
+        self.editor.helper("yank_meant", (buf, marks, UNPRINTABLE))
     }
 
     /// Into the register that was named before the key, as any yank.
@@ -74,7 +75,7 @@ impl App {
             items.raw_push(self.editor.table([
                 ("bufnr", Value::Integer(chat.transcript.0)),
                 ("lnum", Value::Integer(row as i64 + 1)),
-                ("text", self.editor.string(text)?),
+                ("text", self.editor.string(&*visible(&text))?),
             ])?)
         };
         for id in chat.shown().iter().copied().map(EntryId) {
@@ -97,8 +98,9 @@ impl App {
             return fail("nothing was asked in here yet");
         }
         let title = session.title.clone().unwrap_or_else(|| session.name());
-        let what =
-            self.editor.table([("items", Value::Table(items)), ("title", self.editor.string(title)?)])?;
+        let what = self
+            .editor
+            .table([("items", Value::Table(items)), ("title", self.editor.string(visible_line(&title))?)])?;
         let none = self.editor.lua.create_table()?;
         self.editor.func::<Value>("setloclist", (win.0, none, " ", what))?;
         self.editor.set_current_win(win)?;

@@ -10,6 +10,7 @@ use crate::core::places::{self, Kind, Place};
 use crate::core::session::Session;
 use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
+use crate::core::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::resolve::is_file;
@@ -151,15 +152,16 @@ impl App {
             });
             let item = self.editor.table([
                 ("filename", self.editor.string(place.path.as_os_str().as_encoded_bytes())?),
+                ("module", self.editor.name_in_list(&place.path)?),
                 ("lnum", Value::Integer(place.line.into())),
                 ("col", Value::Integer(place.column.unwrap_or(0).into())),
-                ("text", self.editor.string(&place.text)?),
+                ("text", self.editor.string(visible_line(&place.text))?),
                 ("type", self.editor.string(kind.unwrap_or_default())?),
             ])?;
             items.push(item)?;
         }
         let list = self.editor.table([
-            ("title", self.editor.string(format!("acp: {title}"))?),
+            ("title", self.editor.string(visible_line(&format!("acp: {title}")))?),
             ("items", Value::Table(items)),
         ])?;
         self.editor.func::<Value>("setqflist", (lua.create_table()?, " ", list))?;

@@ -6,6 +6,7 @@ use super::fail;
 use super::keys_page::page;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Win};
+use crate::nvim::follow;
 use crate::nvim::resolve::is_file;
 
 impl App {
@@ -18,8 +19,9 @@ impl App {
         if !is_file(&log) {
             return fail(format!("nothing was written to {} yet", log.display()));
         }
-        let path: String = self.editor.func("fnameescape", log.to_string_lossy().into_owned())?;
-        self.editor.command(&format!("botright split {path}"))?;
+        // Another Neovim that shows it is no reason to ask (E325).
+        let buf = follow::load(&self.editor, &log)?;
+        self.editor.command(&format!("botright sbuffer {}", buf.0))?;
         self.editor.command("setlocal nomodifiable autoread")
     }
 

@@ -10,6 +10,7 @@ use super::App;
 use crate::config::OnConflict;
 use crate::core::message::{AskId, SessionKey, Severity};
 use crate::core::reconcile::{Clash, Pick};
+use crate::core::visible::visible;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::{FileJob, Task};
 use crate::nvim::follow;
@@ -227,7 +228,9 @@ impl App {
                 self.editor.set_extmark(buf, ns, row, 0, options)?;
             }
             let mut lines = vec![(format!("\u{256d} {}", whose(them)), "AcpMeta")];
-            lines.extend(clash.theirs.iter().take(SHOWN).map(|line| (line.clone(), "AcpDiffAdd")));
+            lines.extend(
+                clash.theirs.iter().take(SHOWN).map(|line| (visible(line).into_owned(), "AcpDiffAdd")),
+            );
             match clash.theirs.len() {
                 0 => lines.push(("(these lines are gone)".to_owned(), "AcpMeta")),
                 many if many > SHOWN => lines.push((format!("\u{2026} {} more", many - SHOWN), "AcpMeta")),

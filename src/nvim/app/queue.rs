@@ -5,8 +5,8 @@ use mlua::{Result, Value};
 
 use super::App;
 use crate::core::message::{Content, SessionKey};
-use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
+use crate::core::visible::visible_line;
 
 /// More are counted, not shown.
 const SHOWN: usize = 3;
@@ -34,7 +34,7 @@ impl App {
         let mut lines: Vec<String> = queue
             .iter()
             .take(SHOWN)
-            .map(|queued| format!("waiting: {}", cut_middle(&one_line(&queued.text()), width)))
+            .map(|queued| format!("waiting: {}", cut_middle(&visible_line(&queued.text()), width)))
             .collect();
         if queue.len() > SHOWN {
             let all = self.config.keys.get("queue").first().map_or(":Acp queue", String::as_str);

@@ -4,6 +4,7 @@
 
 mod arrivals;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
@@ -19,9 +20,10 @@ use crate::core::session::Session;
 use crate::core::transcript::Hints;
 use crate::core::transcript::groups::{Groups, Place, role};
 use crate::core::transcript::{
-    Drawing, Standing, Style, Tail, Tally, Target, clean_lines, draw, draw_standing,
+    Drawing, Standing, Style, Tail, Tally, Target, UNPRINTABLE, clean_lines, draw, draw_standing,
 };
-use crate::nvim::editor::Editor;
+use crate::core::visible::{Visible, is_plain};
+use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::highlight::Highlight;
 use crate::nvim::images;
 
@@ -47,6 +49,7 @@ pub struct Canvas {
     /// The width that was drawn for, and the keys that answer.
     width: Option<usize>,
     hints: Rc<Hints>,
+    icons: bool,
 }
 
 /// What stands in the buffer for one entry.
@@ -85,7 +88,18 @@ impl Canvas {
             waiting: BTreeSet::new(),
             width: None,
             hints: Rc::default(),
+            icons: true,
         })
+    }
+
+    /// What stands in the margin before what the plugin says.
+    fn bar(&self) -> &'static str {
+        if self.icons { "\u{258e}" } else { "|" }
+    }
+
+    /// Has what is yanked be what was said, also where the buffer shows it in another way.
+    pub fn yank_meant(&self, editor: &Editor, transcript: Buf) -> Result<()> {
+        editor.helper("yank_meant", (transcript, self.marks, UNPRINTABLE))
     }
 
     /// Counts the calls of the run that an entry leads. A run grows at its end, call by call, and its line
@@ -163,6 +177,7 @@ impl Chat {
         let width = unlocked.width.unwrap_or(80).into();
         self.canvas.width = Some(width);
         self.canvas.hints = style.hints.clone();
+        self.canvas.icons = style.icons;
         let style = Style { width, ..style.clone() };
         let drawn = self.draw_waiting(editor, highlight, session, &style, tails, until);
         let locked = editor.lock(self.transcript, unlocked);
@@ -256,7 +271,8 @@ impl Chat {
             }
             return Ok(());
         }
-        let starts = arrivals.put(editor, highlight, self.canvas.regions, self.canvas.marks)?;
+        let starts =
+            arrivals.put(editor, highlight, self.canvas.regions, self.canvas.marks, self.canvas.bar())?;
         for index in first..first + regions.len() {
             self.canvas.waiting.remove(&EntryId(index));
         }
@@ -417,20 +433,58 @@ impl Chat {
         let piece = &new[..end];
         // Half of a line end waits for its other half.
         let piece = piece.strip_suffix('\r').filter(|rest| !rest.is_empty()).unwrap_or(piece);
-        let lines: Vec<&str> = clean_lines(piece).collect();
+        let (seen, looks) = if is_plain(piece) {
+            (None, Vec::new())
+        } else {
+            let (seen, looks) = Visible::after(&ready[..region.streamed]).read(&without_returns(piece));
+            (Some(seen), looks)
+        };
+        let lines: Vec<&str> = clean_lines(seen.as_deref().unwrap_or(piece)).collect();
         let end = self.end_row(editor, id)?;
+        let column = match looks.is_empty() {
+            true => 0,
+            false => editor.line_len(self.transcript, end - 1)?,
+        };
         let position = if self.canvas.shown.last() == Some(&id.0) {
             (-1, -1)
         } else {
             (end as i64 - 1, editor.line_len(self.transcript, end - 1)? as i64)
         };
         editor.set_text(self.transcript, position, position, &lines)?;
+        if let Some(seen) = seen.as_deref().filter(|_| !looks.is_empty()) {
+            self.mark_looks(editor, seen, &looks, (end - 1, column))?;
+        }
         let region = &mut self.canvas.drawn[id.0];
         region.streamed += piece.len();
         if region.colouring {
             highlight.grew(self.transcript, id.0, end + lines.len() - 1);
         }
         Ok(region.streamed >= ready.len())
+    }
+
+    /// Colours what was given a look in a text that was put at a position.
+    fn mark_looks(
+        &self,
+        editor: &Editor,
+        seen: &str,
+        looks: &[Range<usize>],
+        (mut row, mut column): (usize, usize),
+    ) -> Result<()> {
+        let list = editor.lua.create_table()?;
+        let mut at = 0;
+        for look in looks {
+            let passed = &seen[at..look.start];
+            row += passed.matches('\n').count();
+            column = passed.rfind('\n').map_or(column + passed.len(), |last| passed.len() - last - 1);
+            let end = column + look.len();
+            let options = editor.table([
+                ("end_col", Value::Integer(end as i64)),
+                ("hl_group", editor.string(UNPRINTABLE)?),
+            ])?;
+            push(&list, row, column, options)?;
+            (at, column) = (look.end, end);
+        }
+        editor.paint(self.transcript, self.canvas.marks, list)
     }
 
     /// Replaces the lines of a region that differ.
@@ -517,6 +571,10 @@ impl Chat {
         }
         for (row, text) in &drawing.right {
             push_right(editor, &list, start + row, text)?;
+        }
+        for (row, group) in &drawing.frames {
+            let bar = editor.helper("bar", (self.canvas.bar(), *group))?;
+            push(&list, start + row, 0, bar)?;
         }
         editor.paint(self.transcript, self.canvas.marks, list)
     }
@@ -653,6 +711,11 @@ impl Region {
 /// message with some, and what comes next is set off by a blank line anyway.
 fn ready(text: &str) -> &str {
     text.trim_end_matches(['\n', '\r'])
+}
+
+/// A text whose lines end in a line feed alone.
+fn without_returns(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 
 /// Adds a text at the right edge of a row to marks that are to be painted.

@@ -10,6 +10,7 @@ use crate::core::entry::EntryId;
 use crate::core::locations::Lines;
 use crate::core::message::SessionKey;
 use crate::core::session::Moment;
+use crate::core::visible::visible_line;
 use crate::nvim::editor::{Buf, Editor};
 
 /// How long the lines stand in their full colour, and each paler one, in milliseconds.
@@ -57,9 +58,10 @@ impl Marks {
         self.remove(editor, tag.session)?;
         let ns = namespace(editor, tag.session)?;
         let group = AGENTS[tag.session.0 as usize % AGENTS.len()];
-        let chunk = editor
-            .lua
-            .create_sequence_from([editor.lua.create_string(&tag.text)?, editor.lua.create_string(group)?])?;
+        let chunk = editor.lua.create_sequence_from([
+            editor.lua.create_string(visible_line(&tag.text))?,
+            editor.lua.create_string(group)?,
+        ])?;
         let options = editor.table([
             ("id", Value::Integer(TAG)),
             ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use mlua::{Function, Result, Table};
 
+use crate::core::visible::Visible;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 pub struct Look {
@@ -142,6 +143,7 @@ impl Look {
     pub fn shown(&self, editor: &Editor, text: &str, column: &mut usize, trails: usize) -> String {
         let mut out = String::with_capacity(text.len());
         let mut plain = 0;
+        let mut seen = Visible::default();
         for (at, char) in text.char_indices() {
             match char {
                 '\t' => {
@@ -159,9 +161,12 @@ impl Look {
                     out.push(self.shape.list.as_ref().and_then(|list| list.trail).unwrap_or(' '))
                 }
                 '\u{a0}' => out.push(self.shape.list.as_ref().and_then(|list| list.nbsp).unwrap_or(char)),
-                char if char.is_control() => out.push('\u{fffd}'),
-                char => out.push(char),
+                char => {
+                    seen.push(char, &mut out);
+                    continue;
+                }
             }
+            seen = Visible::after(" ");
         }
         *column += cells(editor, &out[plain..]);
         out

@@ -3,8 +3,8 @@
 
 use crate::core::message::Exit;
 use crate::core::session::Moment;
-use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
+use crate::core::visible::visible_line;
 
 /// The longest command that is shown whole, and what is left of one in the narrowest window.
 const LABEL: usize = 80;
@@ -64,7 +64,7 @@ impl Lost {
 pub fn bar(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize) -> String {
     let (lost, words) = (lost.words(), state.words(now));
     let room = width.saturating_sub(lost.chars().count() + words.chars().count() + 4);
-    let label = cut_middle(&one_line(label), room.clamp(SHORTEST, LABEL));
+    let label = cut_middle(&visible_line(label), room.clamp(SHORTEST, LABEL));
     let lost = if lost.is_empty() { lost } else { format!("%#AcpMeta#{lost}") };
     // Where there is still too little room, what is lost gives way first.
     format!("%#AcpWinbar# {}%=%<{lost}%#{}#{} ", escape(&label), state.group(), escape(&words))
@@ -96,9 +96,9 @@ pub fn amount(bytes: usize) -> String {
     }
 }
 
-/// A text in which 'winbar' finds nothing to evaluate and the screen nothing to obey.
+/// A text in which 'winbar' finds nothing to evaluate.
 fn escape(text: &str) -> String {
-    text.replace('%', "%%").replace(char::is_control, " ")
+    text.replace('%', "%%")
 }
 
 #[cfg(test)]
@@ -113,14 +113,14 @@ mod tests {
 
     #[test]
     fn the_bar_says_what_runs_and_for_how_long() {
-        assert_eq!(plain(None, None, (0, 0)), " date +%%s   && true%=%<running 0:12 ");
+        assert_eq!(plain(None, None, (0, 0)), " date +%%s ^[ && true%=%<running 0:12 ");
         assert_eq!(
             plain(None, None, (12_345_678, 0)),
-            " date +%%s   && true%=%<12.3 MB not shown \u{b7} running 0:12 "
+            " date +%%s ^[ && true%=%<12.3 MB not shown \u{b7} running 0:12 "
         );
         assert_eq!(
             plain(None, None, (0, 2_300_000)),
-            " date +%%s   && true%=%<2.3 MB cut for the agent \u{b7} running 0:12 "
+            " date +%%s ^[ && true%=%<2.3 MB cut for the agent \u{b7} running 0:12 "
         );
         let both = plain(None, None, (1_000_000, 123_000_000_000));
         assert!(both.contains('\u{2026}') && both.ends_with("0:12 "), "the command gives way: {both}");

@@ -24,6 +24,9 @@ pub(super) struct Arrivals {
     spans: Vec<usize>,
     groups: Vec<&'static str>,
     right: Vec<(usize, String)>,
+    /// The rows with a bar in the margin, and what colours it.
+    frames: Vec<usize>,
+    frame_groups: Vec<&'static str>,
     /// Entry, first row and row after the last of each region of Markdown.
     markdown: Vec<usize>,
 }
@@ -42,6 +45,8 @@ impl Arrivals {
             spans: Vec::new(),
             groups: Vec::new(),
             right: Vec::new(),
+            frames: Vec::new(),
+            frame_groups: Vec::new(),
             markdown: Vec::new(),
         }
     }
@@ -64,6 +69,10 @@ impl Arrivals {
             self.groups.push(mark.group);
         }
         self.right.extend(drawing.right.iter().map(|(row, text)| (start + row, text.clone())));
+        for (row, group) in &drawing.frames {
+            self.frames.push(start + row);
+            self.frame_groups.push(group);
+        }
         if let Some(rows) = &drawing.markdown
             && drawing.lines[rows.clone()].iter().any(|line| !line.is_empty())
         {
@@ -81,6 +90,7 @@ impl Arrivals {
         highlight: &Highlight,
         regions: i64,
         marks: i64,
+        bar: &str,
     ) -> Result<Vec<(usize, i64)>> {
         if self.entries.is_empty() {
             return Ok(Vec::new());
@@ -89,8 +99,11 @@ impl Arrivals {
         let starts = editor.lua.create_sequence_from(self.starts)?;
         let spans = editor.lua.create_sequence_from(self.spans)?;
         let groups = editor.lua.create_sequence_from(self.groups)?;
-        let ids: Vec<i64> =
-            editor.helper("extend", (self.buf, lines, regions, starts, marks, spans, groups))?;
+        let frames = (editor.lua.create_sequence_from(self.frames)?, self.frame_groups, bar);
+        let ids: Vec<i64> = editor.helper(
+            "extend",
+            (self.buf, lines, regions, starts, marks, spans, groups, frames.0, frames.1, frames.2),
+        )?;
         if !self.right.is_empty() {
             let list = editor.lua.create_table()?;
             self.right.iter().try_for_each(|(row, text)| push_right(editor, &list, *row, text))?;
