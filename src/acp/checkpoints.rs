@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -222,7 +222,8 @@ impl Keeper {
             write_line(&mut text, &Line { at: turn.at, fact: Fact::Turn(head.clone()) })?;
         }
         write_line(&mut text, &Line { at, fact: Fact::Change(change) })?;
-        private().create(true).append(true).open(&file)?.write_all(&text)?;
+        let mut file = private().create(true).append(true).read(true).open(&file)?;
+        disk::append_lines(&mut file, &text)?;
         begun.after = stored_after;
         Ok(())
     }
@@ -242,11 +243,7 @@ impl Keeper {
             // One that is damaged is replaced.
             _ => {}
         }
-        let beside = path.with_extension(format!("{}.new", std::process::id()));
-        let mut file = private().create(true).write(true).truncate(true).open(&beside)?;
-        file.write_all(text.as_bytes())?;
-        drop(file);
-        fs::rename(&beside, &path)?;
+        disk::replace_private(&path, text.as_bytes())?;
         self.written = self.written.map(|written| written + text.len() as u64);
         Ok(Stored::Text(name))
     }

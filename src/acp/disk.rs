@@ -374,6 +374,38 @@ fn create(path: &Path, content: &[u8]) -> Result<(), DiskError> {
     Ok(temporary.rename(path)?)
 }
 
+/// Puts a file of the plugin's own, which only the user may read, where one may be already: wholly or not
+/// at all.
+pub fn replace_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut temporary = Temporary::beside(path, files::private())?;
+    temporary.file.write_all(content)?;
+    temporary.rename(path)
+}
+
+/// Adds lines to a file, which was opened for that, wholly or not at all. They begin a line even if somebody
+/// ended in the middle of one.
+pub fn append_lines(file: &mut File, lines: &[u8]) -> io::Result<()> {
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.seek(io::SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    let ended = if last == *b"\n" { lines.to_vec() } else { [b"\n", lines].concat() };
+    // In one piece: what another Neovim writes comes before or after it.
+    let count = match file.write(&ended) {
+        Ok(count) if count == ended.len() => return Ok(()),
+        Ok(count) => count as u64,
+        Err(error) => return Err(error),
+    };
+    // There is no room for all of it. Nobody else has written since, unless it is longer now.
+    let written = file.metadata()?.len();
+    if written == length + count {
+        file.set_len(length)?;
+    }
+    Err(ErrorKind::StorageFull.into())
+}
+
 fn overwrite(path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), DiskError> {
     // To rename over a file only takes a right to its folder; this asks for the right to the file.
     let file = OpenOptions::new().write(true).open(path)?;
@@ -397,9 +429,20 @@ fn stand_in(path: &Path, metadata: &Metadata) -> Option<Temporary> {
     Some(temporary)
 }
 
-/// Writes over the old text, and puts it back if there is no room for the new one.
+/// Writes over the old text, once there is room for the new one, and puts it back if that fails all the same.
 fn write_in_place(path: &Path, mut file: File, content: &[u8]) -> io::Result<()> {
     let old = fs::read(path);
+    let folder = path.parent().unwrap_or(path);
+    if let Err(why) = files::check_room(folder, content.len() as u64) {
+        // Over its own blocks it may fit.
+        let size = file.metadata()?.len();
+        let fits = content.len() as u64 <= size || files::make_room(&file, content.len() as u64).is_ok();
+        if !fits {
+            // Takes back what was kept behind the end.
+            file.set_len(size)?;
+            return Err(io::Error::other(why));
+        }
+    }
     let mut write = |bytes: &[u8]| {
         file.rewind()?;
         file.write_all(bytes)?;
@@ -448,7 +491,7 @@ impl Temporary {
     fn put(self, to: &Path, put: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
         let Self { file, mut path } = self;
         // Windows puts no file that is still open in the place of another.
-        drop(file);
+        files::close(file)?;
         if let Some(path) = &path.0 {
             put(path, to)?;
         }

@@ -164,6 +164,12 @@ impl Hub {
             Command::FileLoaded { path } => self.shared.loaded.add(path),
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
             Command::Watch { session, path } => self.shared.watch.named(session, path),
+            Command::Edits { session, call, path, diffs, held } => {
+                self.shared.watch.edited(session, call, path.clone(), diffs);
+                if let Some(stamp) = held {
+                    self.shared.watch.held(&path, stamp);
+                }
+            }
             Command::Unwatch { session, path } => self.shared.watch.left(session, path),
             Command::Outside { rules } => self.shared.outside.set(rules),
             Command::ListAllowed => self.list_allowed(),
@@ -184,8 +190,18 @@ impl Hub {
                 });
             }
             Command::Compute { job, work } => {
-                let mailbox = self.shared.mailbox.clone();
-                spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
+                let shared = self.shared.clone();
+                if jobs::waits(&work) {
+                    task::spawn(async move {
+                        if let Some(outcome) = jobs::run_on_whole(shared.clone(), work).await {
+                            shared.mailbox.post(Event::Computed { job, outcome });
+                        }
+                    });
+                } else {
+                    spawn_blocking(move || {
+                        shared.mailbox.post(Event::Computed { job, outcome: jobs::run(work, &shared.watch) });
+                    });
+                }
             }
             Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             Command::Checkpoint { folder, limits, wish } => {

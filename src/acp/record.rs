@@ -2,13 +2,14 @@
 //! appended, so that several Neovims do not lose each other's. A thread of its own does it, in the
 //! order in which it was wished for. What the lines say is `core::record`'s word.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
+use super::disk;
 use crate::core::message::Event;
 use crate::core::record::{Fact, Kept, Line, Owner, Wish};
 use crate::mailbox::Mailbox;
@@ -106,13 +107,9 @@ fn keep(folder: &Path, owner: &Owner, line: &Line) -> io::Result<()> {
     let mut text = Vec::new();
     if length == 0 {
         write_line(&mut text, &Line { at: line.at, fact: Fact::Owner(owner.clone()) })?;
-    } else if !ends_a_line(&mut file)? {
-        // A Neovim ended in the middle of a line.
-        text.push(b'\n');
     }
     write_line(&mut text, line)?;
-    // In one piece: what another Neovim writes comes before or after it.
-    file.write_all(&text)?;
+    disk::append_lines(&mut file, &text)?;
     // Windows replaces no file that is open.
     drop(file);
     if length == 0 {
@@ -129,13 +126,6 @@ fn write_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {
     Ok(())
 }
 
-fn ends_a_line(file: &mut File) -> io::Result<bool> {
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
-}
-
 /// Writes a record anew with what counts of it; the new one is there wholly or not at all.
 fn shorten(path: &Path) -> io::Result<()> {
     let Some(kept) = Kept::read(&String::from_utf8_lossy(&fs::read(path)?)) else { return Ok(()) };
@@ -143,12 +133,7 @@ fn shorten(path: &Path) -> io::Result<()> {
     for line in kept.lines() {
         write_line(&mut text, &line)?;
     }
-    let new = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file = private().create(true).truncate(true).write(true).open(&new)?;
-    file.write_all(&text)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&new, path)
+    disk::replace_private(path, &text)
 }
 
 fn files(folder: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
@@ -204,6 +189,8 @@ fn file_name(agent: &str, acp_id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     struct Folder(PathBuf);

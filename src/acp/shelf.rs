@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::disk;
 use crate::core::history::History;
 use crate::core::message::{Draft, Event, Keep};
 use crate::mailbox::Mailbox;
@@ -139,7 +140,7 @@ impl Keeper {
                 _ => Ok(()),
             };
         }
-        replace(&own.file, &serde_json::to_vec(&Drafts { drafts })?)
+        disk::replace_private(&own.file, &serde_json::to_vec(&Drafts { drafts })?)
     }
 
     fn own(&mut self, folder: &Path) -> io::Result<&Own> {
@@ -219,9 +220,9 @@ fn remember(folder: &Path, text: String) -> io::Result<()> {
     let path = folder.join(PROMPTS);
     let mut line = serde_json::to_vec(&Line { text })?;
     line.push(b'\n');
-    let mut file = private().append(true).create(true).open(&path)?;
+    let mut file = private().append(true).read(true).create(true).open(&path)?;
     if file.metadata()?.len() + line.len() as u64 <= MOST {
-        return file.write_all(&line);
+        return disk::append_lines(&mut file, &line);
     }
     let mut history = History::new(recall(folder)?);
     if let Ok(Line { text }) = serde_json::from_slice(&line) {
@@ -239,7 +240,7 @@ fn remember(folder: &Path, text: String) -> io::Result<()> {
         lines.push(line);
     }
     lines.reverse();
-    replace(&path, &lines.concat())
+    disk::replace_private(&path, &lines.concat())
 }
 
 fn recall(folder: &Path) -> io::Result<Vec<String>> {
@@ -252,15 +253,6 @@ fn recall(folder: &Path) -> io::Result<Vec<String>> {
     // A line that is not whole was being written when the machine stopped.
     let prompts = lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     Ok(History::new(prompts.map(|line| line.text)).prompts().to_vec())
-}
-
-/// What was there or what is to be there, never half of it.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-    let mut file = private().write(true).create(true).truncate(true).open(&beside)?;
-    file.write_all(bytes)?;
-    drop(file);
-    fs::rename(&beside, path)
 }
 
 /// Prompts are nobody else's business.

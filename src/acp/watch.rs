@@ -1,9 +1,10 @@
 //! Files that sessions have touched, watched on the disk: one that others changed is told of, once,
-//! when its content is another one. What an agent writes through this client is no news. The thread
-//! that watches begins with the first file and ends with the background; what a change means for a
-//! buffer is the editor's side's business.
+//! when its content is another one and whole. What an agent writes through this client is no news. The
+//! thread that watches begins with the first file and ends with the background. When a text is whole is for
+//! `core::half_written` to say; what a change means for a buffer is the editor's side's business.
 
 mod fingerprint;
+mod seen;
 mod stir;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -15,24 +16,24 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::futures::Notified;
 
 use self::fingerprint::Fingerprint;
 pub use self::fingerprint::hash;
-use self::stir::{Stir, Suspect};
+use self::seen::{Edit, Seen};
+use self::stir::Suspect;
 use super::files::real;
 use super::wire_log::WireLog;
-use crate::core::message::{Event, FileChange, SessionKey};
+use crate::core::half_written::Input;
+use crate::core::message::{Event, FileChange, FileDiff, SessionKey, Stamp};
 use crate::mailbox::Mailbox;
 use crate::platform::files;
 
-/// A file is looked at when nothing was said of any for this long: many programs write in pieces.
+/// What the system says is taken in when it said nothing for this long: it says much at once.
 const QUIET: Duration = Duration::from_millis(60);
 
 /// But no later than this after the first word.
 const LATEST: Duration = Duration::from_millis(400);
-
-/// How long a file may be away: many programs save by moving the old one out of the way.
-const AWAY: Duration = Duration::from_millis(150);
 
 /// Of more files the one touched longest ago is given up.
 const MOST: usize = 4096;
@@ -41,6 +42,7 @@ const MOST: usize = 4096;
 pub struct Watch {
     mailbox: Arc<Mailbox>,
     log: WireLog,
+    seen: Arc<Seen>,
     tell: OnceLock<Option<Sender<Message>>>,
 }
 
@@ -49,6 +51,7 @@ enum Message {
     Named {
         session: SessionKey,
         path: PathBuf,
+        edit: Option<Edit>,
     },
     /// `content` is what the file held when the session touched it, if that is known.
     Touched {
@@ -69,23 +72,75 @@ enum Message {
     },
     /// The system said something that concerns a file.
     Stirred,
+    /// Somebody else looked at the file. `news` says that it is another whole one.
+    Looked {
+        path: PathBuf,
+        news: bool,
+    },
     Stop,
 }
 
 impl Watch {
     pub fn new(mailbox: Arc<Mailbox>, log: WireLog) -> Self {
-        Self { mailbox, log, tell: OnceLock::new() }
+        Self { mailbox, log, seen: Arc::default(), tell: OnceLock::new() }
     }
 
     /// As [`Self::touched`], of a file whose links are still to be resolved.
     pub fn named(&self, session: SessionKey, path: PathBuf) {
         self.begin();
-        self.tell(Message::Named { session, path });
+        self.seen.begin(&path);
+        self.tell(Message::Named { session, path, edit: None });
+    }
+
+    /// A tool call that edits the file is under way, and has announced these changes so far; or, without any,
+    /// it is over. The path's links may still have to be resolved.
+    pub fn edited(&self, session: SessionKey, call: u64, path: PathBuf, diffs: Option<Vec<FileDiff>>) {
+        self.begin();
+        let edit = Edit { call: (session, call), diffs };
+        // At once: what is asked for next is to know of it.
+        self.seen.edit(&path, edit.clone());
+        self.tell(Message::Named { session, path, edit: Some(edit) });
+    }
+
+    /// The editor has read or saved the file in this state.
+    pub fn held(&self, path: &Path, stamp: Stamp) {
+        self.seen.held(path, stamp);
+        self.tell(Message::Looked { path: path.to_owned(), news: false });
+    }
+
+    /// Somebody has read the file, in this state; or there is none. Says whether that is a whole text. If not,
+    /// it is told once there is one: by `FileChanged`, and by [`Self::news`].
+    pub fn is_whole(&self, path: &Path, read: Option<(&[u8], Stamp)>) -> bool {
+        let fingerprint = read.map(|(bytes, stamp)| Fingerprint::of(bytes, stamp));
+        let Some((is_whole, news)) = self.seen.ask(path, fingerprint, read.map(|(bytes, _)| bytes)) else {
+            // No session has to do with it.
+            return true;
+        };
+        self.tell(Message::Looked { path: path.to_owned(), news });
+        is_whole || !self.is_alive()
+    }
+
+    /// Whether there is a whole text.
+    pub fn is_at_rest(&self, path: &Path) -> bool {
+        let path = &real(path);
+        if !self.seen.has(path) {
+            return true;
+        }
+        let (fingerprint, bytes) = self.seen.look(path);
+        let Some((is_whole, news)) = self.seen.ask(path, fingerprint, bytes.as_deref()) else { return true };
+        self.tell(Message::Looked { path: path.to_owned(), news });
+        is_whole || !self.is_alive()
+    }
+
+    /// Comes when some file has been looked at; what came before this call does not count.
+    pub fn news(&self) -> Notified<'_> {
+        self.seen.news.notified()
     }
 
     /// The file is the session's business from now on. `content` is the [`hash`] of what it held.
     pub fn touched(&self, session: SessionKey, path: PathBuf, content: Option<u64>) {
         self.begin();
+        self.seen.begin(&path);
         self.tell(Message::Touched { session, path, content });
     }
 
@@ -107,13 +162,18 @@ impl Watch {
     fn begin(&self) {
         self.tell.get_or_init(|| {
             let (tell, told) = mpsc::channel();
-            let watcher = Watcher::new(self.mailbox.clone(), self.log.clone(), tell.clone());
+            let (mailbox, log) = (self.mailbox.clone(), self.log.clone());
+            let watcher = Watcher::new(mailbox, log, self.seen.clone(), tell.clone());
             let started = thread::Builder::new().name("acp-watch".into()).spawn(move || watcher.run(&told));
             if let Err(error) = &started {
                 self.log.note(&format!("changes of files by others are not noticed: no thread: {error}"));
             }
             started.is_ok().then_some(tell)
         });
+    }
+
+    fn is_alive(&self) -> bool {
+        matches!(self.tell.get(), Some(Some(_)))
     }
 
     fn tell(&self, message: Message) {
@@ -154,7 +214,8 @@ struct Watcher {
     mailbox: Arc<Mailbox>,
     log: WireLog,
     tell: Sender<Message>,
-    stir: Arc<Mutex<Stir>>,
+    /// What the files are known to hold.
+    seen: Arc<Seen>,
     /// Only there while there is something to watch.
     system: Option<RecommendedWatcher>,
     files: HashMap<PathBuf, Watched>,
@@ -162,8 +223,7 @@ struct Watcher {
     folders: HashMap<PathBuf, HashSet<PathBuf>>,
     /// Files being written by this client; one may be written twice at once.
     writing: HashMap<PathBuf, u32>,
-    /// What is to be looked at, and since when.
-    suspects: HashMap<PathBuf, Suspect>,
+    /// Since when the system has said something that was not taken in.
     since: Option<Instant>,
     touches: u64,
     /// The log says once that not everything can be watched.
@@ -172,26 +232,24 @@ struct Watcher {
 
 struct Watched {
     sessions: BTreeSet<SessionKey>,
-    /// `None` while there is no such file.
-    known: Option<Fingerprint>,
     /// Through which folder the system watches it, if it does.
     folder: Option<PathBuf>,
-    away_since: Option<Instant>,
+    /// What the system last called it.
+    renamed: Option<PathBuf>,
     touched: u64,
 }
 
 impl Watcher {
-    fn new(mailbox: Arc<Mailbox>, log: WireLog, tell: Sender<Message>) -> Self {
+    fn new(mailbox: Arc<Mailbox>, log: WireLog, seen: Arc<Seen>, tell: Sender<Message>) -> Self {
         Self {
             mailbox,
             log,
             tell,
-            stir: Arc::default(),
+            seen,
             system: None,
             files: HashMap::new(),
             folders: HashMap::new(),
             writing: HashMap::new(),
-            suspects: HashMap::new(),
             since: None,
             touches: 0,
             said: false,
@@ -215,7 +273,7 @@ impl Watcher {
     fn take(&mut self, message: Message) {
         match message {
             Message::Touched { session, path, content } => self.touched(session, path, content),
-            Message::Named { session, path } => self.touched(session, real(&path), None),
+            Message::Named { session, path, edit } => self.named(session, path, edit),
             Message::Left { session, path } => {
                 let path = real(&path);
                 self.leave(session, |file| *file == path);
@@ -226,8 +284,26 @@ impl Watcher {
             Message::Stirred => {
                 self.since.get_or_insert_with(Instant::now);
             }
+            Message::Looked { path, news } => {
+                if news {
+                    self.news(&path);
+                }
+            }
             Message::Stop => {}
         }
+    }
+
+    fn named(&mut self, session: SessionKey, path: PathBuf, edit: Option<Edit>) {
+        let target = real(&path);
+        if target != path {
+            if let Some(edit) = edit {
+                self.seen.edit(&target, edit);
+            }
+            if !self.files.contains_key(&path) {
+                self.seen.forget(&path);
+            }
+        }
+        self.touched(session, target, None);
     }
 
     fn touched(&mut self, session: SessionKey, path: PathBuf, content: Option<u64>) {
@@ -239,7 +315,7 @@ impl Watcher {
             return;
         }
         if path.is_dir() {
-            return;
+            return self.seen.forget(&path);
         }
         if self.files.len() >= MOST
             && let Some(oldest) =
@@ -249,12 +325,12 @@ impl Watcher {
         }
         let watched = Watched {
             sessions: BTreeSet::from([session]),
-            known: None,
             folder: None,
-            away_since: None,
+            renamed: None,
             touched: self.touches,
         };
         self.files.insert(path.clone(), watched);
+        self.seen.begin(&path);
         self.arm(&path);
         // Only now: what happens from here on is told by the system.
         self.learn(path, content);
@@ -262,15 +338,10 @@ impl Watcher {
 
     /// The file's content is known to the editor's side; it may have become another one already.
     fn learn(&mut self, path: PathBuf, content: Option<u64>) {
-        let Some(watched) = self.files.get_mut(&path) else { return };
-        let now = Fingerprint::look(&path, watched.known);
-        match content {
-            Some(content) if now.is_none_or(|now| now.content != content) => {
-                watched.known = Some(Fingerprint::of_content(content));
-                self.suspect(path, Suspect::default());
-            }
-            _ => watched.known = now,
+        if content.is_some() {
+            self.seen.hear(&path, Input::Known(content), Instant::now());
         }
+        self.look_at(&path);
     }
 
     fn wrote(&mut self, path: PathBuf, content: Option<u64>) {
@@ -280,18 +351,22 @@ impl Watcher {
                 self.writing.remove(&path);
             }
         }
-        if content.is_some() {
-            // Its folder may be one of those that the write created.
-            self.arm(&path);
+        if self.files.contains_key(&path) {
+            if content.is_some() {
+                // Its folder may be one of those that the write created.
+                self.arm(&path);
+            }
             self.learn(path, content);
         }
     }
 
     fn leave(&mut self, session: SessionKey, which: impl Fn(&PathBuf) -> bool) {
         let mut over = Vec::new();
+        self.seen.left(session, |path| which(path));
         for (path, watched) in self.files.iter_mut().filter(|(path, _)| which(path)) {
             watched.sessions.remove(&session);
-            if watched.sessions.is_empty() {
+            // What is being written is still to be told of.
+            if watched.sessions.is_empty() && self.seen.is_at_rest(path) {
                 over.push(path.clone());
             }
         }
@@ -301,7 +376,7 @@ impl Watcher {
     fn forget(&mut self, path: &Path) {
         self.disarm(path);
         self.files.remove(path);
-        self.suspects.remove(path);
+        self.seen.forget(path);
         if self.files.is_empty() {
             self.system = None;
             self.folders.clear();
@@ -319,19 +394,19 @@ impl Watcher {
         }
         self.disarm(path);
         let Some(folder) = above.map(Path::to_owned) else { return };
-        lock(&self.stir).watch(path, &folder);
+        lock(&self.seen.stir).watch(path, &folder);
         let armed = self.folders.contains_key(&folder) || self.watch(&folder);
         if armed && let Some(watched) = self.files.get_mut(path) {
             self.folders.entry(folder.clone()).or_default().insert(path.to_owned());
             watched.folder = Some(folder);
         } else {
-            lock(&self.stir).unwatch(path, &folder);
+            lock(&self.seen.stir).unwatch(path, &folder);
         }
     }
 
     fn disarm(&mut self, path: &Path) {
         let Some(folder) = self.files.get_mut(path).and_then(|watched| watched.folder.take()) else { return };
-        lock(&self.stir).unwatch(path, &folder);
+        lock(&self.seen.stir).unwatch(path, &folder);
         let Some(files) = self.folders.get_mut(&folder) else { return };
         files.remove(path);
         if files.is_empty() {
@@ -359,9 +434,9 @@ impl Watcher {
 
     fn system(&mut self) -> notify::Result<&mut RecommendedWatcher> {
         if self.system.is_none() {
-            let (stir, tell) = (self.stir.clone(), self.tell.clone());
+            let (seen, tell) = (self.seen.clone(), self.tell.clone());
             let take_in = move |event| {
-                if lock(&stir).take_in(event) {
+                if lock(&seen.stir).take_in(event) {
                     // Nobody listens any more when the thread is ending.
                     let _ = tell.send(Message::Stirred);
                 }
@@ -373,71 +448,77 @@ impl Watcher {
 
     // What became of the files.
 
-    fn suspect(&mut self, path: PathBuf, suspect: Suspect) {
-        let known = self.suspects.entry(path).or_default();
-        known.folder |= suspect.folder;
-        known.renamed = suspect.renamed.or(known.renamed.take());
-        self.since.get_or_insert_with(Instant::now);
-    }
-
-    /// When to look at the files of which something was said.
-    fn due(&self) -> Option<Instant> {
+    /// When to take in what the system said.
+    fn due_to_hear(&self) -> Option<Instant> {
         let since = self.since?;
-        let last = lock(&self.stir).last().map_or(since, |last| last.max(since));
+        let last = lock(&self.seen.stir).last().map_or(since, |last| last.max(since));
         Some((last + QUIET).min(since + LATEST))
     }
 
+    /// When there is something to do.
+    fn due(&self) -> Option<Instant> {
+        self.due_to_hear().into_iter().chain(self.seen.due()).min()
+    }
+
     fn look(&mut self) {
-        self.since = None;
-        let told = lock(&self.stir).drain();
-        for (path, suspect) in told {
-            self.suspect(path, suspect);
+        if self.due_to_hear().is_some_and(|due| due <= Instant::now()) {
+            self.since = None;
+            let told = lock(&self.seen.stir).drain();
+            for (path, suspect) in told {
+                self.suspect(&path, suspect);
+            }
         }
-        self.since = None;
-        for (path, suspect) in std::mem::take(&mut self.suspects) {
-            self.look_at(path, suspect);
+        for path in self.seen.all_due() {
+            self.look_at(&path);
         }
     }
 
-    fn look_at(&mut self, path: PathBuf, suspect: Suspect) {
-        if self.writing.contains_key(&path) {
-            return self.suspect(path, suspect);
-        }
+    fn suspect(&mut self, path: &Path, suspect: Suspect) {
         if suspect.folder {
             // What is watched may be another folder than the one that has the name now.
-            self.disarm(&path);
-            self.arm(&path);
+            self.disarm(path);
+            self.arm(path);
         }
-        let Some(watched) = self.files.get_mut(&path) else { return };
-        let now = Fingerprint::look(&path, watched.known);
-        let away_since = watched.away_since.take();
-        let kind = match (watched.known, now) {
-            (None, None) => return,
-            (Some(known), Some(now)) if known.content == now.content => {
-                watched.known = Some(now);
-                return;
-            }
-            (_, Some(_)) => FileChange::Changed,
-            (Some(_), None) => {
-                let since = away_since.unwrap_or_else(Instant::now);
-                if since.elapsed() < AWAY {
-                    watched.away_since = Some(since);
-                    return self.suspect(path, suspect);
-                }
-                match suspect.renamed.filter(|to| to.is_file()) {
-                    Some(to) => FileChange::Renamed(to),
-                    None => FileChange::Gone,
-                }
-            }
+        if let Some(watched) = self.files.get_mut(path) {
+            watched.renamed = suspect.renamed.or(watched.renamed.take());
+        }
+        self.seen.hear(path, suspect.said, suspect.at);
+    }
+
+    fn look_at(&mut self, path: &Path) {
+        if self.writing.contains_key(path) {
+            // It is looked at when that is done.
+            return self.seen.put_off(path);
+        }
+        let (fingerprint, bytes) = self.seen.look(path);
+        if self.seen.looked(path, fingerprint, bytes.as_deref()) {
+            self.news(path);
+        }
+        let is_left = self.files.get(path).is_some_and(|watched| watched.sessions.is_empty());
+        if is_left && self.seen.is_at_rest(path) {
+            self.forget(path);
+        }
+    }
+
+    /// The file has another content, and it is a whole one.
+    fn news(&mut self, path: &Path) {
+        let Some(watched) = self.files.get_mut(path) else { return };
+        let renamed = watched.renamed.take();
+        let sessions = watched.sessions.clone();
+        let kind = match self.seen.is_missing(path) {
+            false => FileChange::Changed,
+            true => match renamed.filter(|to| to.is_file()) {
+                Some(to) => FileChange::Renamed(to),
+                None => FileChange::Gone,
+            },
         };
-        watched.known = now;
         if let FileChange::Renamed(to) = &kind {
             // Where it is now, it is the same sessions' business.
-            for session in watched.sessions.clone() {
+            for session in sessions {
                 self.touched(session, to.clone(), None);
             }
         }
-        self.mailbox.post(Event::FileChanged { path, kind });
+        self.mailbox.post(Event::FileChanged { path: path.to_owned(), kind });
     }
 }
 
@@ -454,7 +535,7 @@ fn reason(error: &notify::Error) -> String {
     }
 }
 
-fn lock(stir: &Mutex<Stir>) -> MutexGuard<'_, Stir> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is kept there is looked at again on the disk, so half of it does no harm.
-    stir.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

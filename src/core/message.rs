@@ -34,7 +34,7 @@ pub use agent::{
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
 pub use content::{Content, Picture, PicturePlace, ResourceBody};
-pub use files::{Access, FileChange, OnDisk, Stamp, UnsavedText};
+pub use files::{Access, FileChange, HalfWritten, OnDisk, Stamp, UnsavedText};
 pub use launch::{Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
@@ -117,6 +117,10 @@ pub enum Command {
     /// A session has to do with this file (an absolute path): when others change it, `FileChanged`
     /// says so. Those that it reads and writes through the client are watched without this.
     Watch { session: SessionKey, path: PathBuf },
+    /// A tool call, by its number in its session, edits this file (an absolute path) and has announced these
+    /// changes so far; without any it is over. What the disk holds meanwhile may be half of a text. It is
+    /// watched from then on, as by `Watch`. `held` is the state of the file whose text a buffer holds.
+    Edits { session: SessionKey, call: u64, path: PathBuf, diffs: Option<Vec<FileDiff>>, held: Option<Stamp> },
     /// The session has nothing to do with the file any more. All end with the session.
     Unwatch { session: SessionKey, path: PathBuf },
     /// What agents may do outside of their sessions' folders; until this is told they may do nothing.
@@ -372,6 +376,7 @@ impl Command {
             | Self::Type { session, .. }
             | Self::Resize { session, .. }
             | Self::Watch { session, .. }
+            | Self::Edits { session, .. }
             | Self::Unwatch { session, .. } => Some(session),
             Self::Connect { .. }
             | Self::List { .. }

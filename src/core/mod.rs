@@ -15,6 +15,7 @@ pub mod encoding;
 pub mod entry;
 pub mod export;
 pub mod form;
+pub mod half_written;
 pub mod harmless;
 pub mod history;
 pub mod image;

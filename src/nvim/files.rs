@@ -328,6 +328,8 @@ pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Resu
         // When this fails the write below says why.
         let _ = std::fs::create_dir_all(folder);
     }
+    // Neovim would empty the file first, or go on without a backup for the ! below.
+    check_room(editor, buf, Path::new(&name))?;
     // The time of the file was compared by us; for Neovim to do it, it would ask.
     let command = if with_autocmds { "silent keepalt write!" } else { "silent keepalt noautocmd write!" };
     editor.command_in(buf, command).map_err(|error| brief(&error))?;
@@ -341,6 +343,29 @@ pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Resu
         let _ = announce();
     }
     Ok(())
+}
+
+/// Whether the disk has room for a buffer's text beside the one that it has.
+fn check_room(editor: &Editor, buf: Buf, name: &Path) -> std::result::Result<(), String> {
+    let look = || -> Result<(String, u64)> {
+        let kind: String = editor.buf_option(buf, "buftype")?;
+        let lines = editor.line_count(buf)?;
+        let bytes = editor.byte_count(buf, lines) + lines + 4;
+        let encoding: String = editor.buf_option(buf, "fileencoding")?;
+        let width = match &*encoding {
+            wide if wide.starts_with("ucs-4") || wide.starts_with("utf-32") => 4,
+            wide if wide.starts_with("ucs-2") || wide.starts_with("utf-16") => 2,
+            _ => 1,
+        };
+        Ok((kind, bytes as u64 * width))
+    };
+    let (kind, bytes) = look().map_err(|error| brief(&error))?;
+    let path = canonical(name);
+    match path.parent() {
+        Some(folder) if kind.is_empty() => crate::platform::files::check_room(folder, bytes)
+            .map_err(|why| format!("{why}, so nothing was written; make room")),
+        _ => Ok(()),
+    }
 }
 
 /// What a buffer's file would hold if it were saved now; `Absent` where neither holds anything.

@@ -130,6 +130,7 @@ impl Connection {
             | Command::FileLoaded { .. }
             | Command::FileUnloaded { .. }
             | Command::Watch { .. }
+            | Command::Edits { .. }
             | Command::Outside { .. }
             | Command::ListAllowed
             | Command::Revoke { .. }

@@ -15,14 +15,23 @@ const LARGEST: u64 = 1 << 30;
 /// How often a file is read that is being written.
 const TRIES: u32 = 5;
 
-pub fn examine(path: &Path, encoding: &str, known: Option<Stamp>) -> OnDisk {
+/// `is_whole` says whether what was read is more than a part of what is being written; without anything,
+/// whether there is no file for good.
+pub fn examine(
+    path: &Path,
+    encoding: &str,
+    known: Option<Stamp>,
+    is_whole: impl Fn(Option<(&[u8], Stamp)>) -> bool,
+) -> OnDisk {
     match read(path, known) {
         Ok(None) => OnDisk::Same,
+        Ok(Some((bytes, stamp))) if !is_whole(Some((&bytes, stamp))) => OnDisk::HalfWritten,
         Ok(Some((bytes, stamp))) => match decode(bytes, encoding) {
             Some((text, bomb)) => OnDisk::Text { text: text.into(), bomb, stamp },
             None if is_known(encoding) => OnDisk::Unreadable(format!("it is not text in {encoding}")),
             None => OnDisk::Unreadable(format!("its encoding {encoding} is not known")),
         },
+        Err(error) if error.kind() == ErrorKind::NotFound && !is_whole(None) => OnDisk::HalfWritten,
         Err(error) if error.kind() == ErrorKind::NotFound => OnDisk::Gone,
         Err(error) => OnDisk::Unreadable(error.to_string()),
     }

@@ -17,37 +17,49 @@ const LARGEST: u64 = 64 << 20;
 pub struct Fingerprint {
     pub content: u64,
     /// As long as it stays, so does the content.
-    stamp: Option<Stamp>,
+    pub stamp: Stamp,
 }
 
 impl Fingerprint {
-    /// Of a content that was on the disk at some time.
-    pub fn of_content(content: u64) -> Self {
-        Self { content, stamp: None }
-    }
-
     /// Of the file as it is now; `None` where there is no regular file. One that `known` still fits
-    /// is not read.
-    pub fn look(path: &Path, known: Option<Self>) -> Option<Self> {
+    /// is not read. `keep` gets the bytes if there are no more than so many.
+    pub fn look(path: &Path, known: Option<Self>, keep: Option<(&mut Option<Vec<u8>>, u64)>) -> Option<Self> {
         let metadata = fs::metadata(path).ok().filter(Metadata::is_file)?;
         let stamp = stamp(&metadata);
-        if let Some(known) = known.filter(|known| known.stamp == Some(stamp)) {
+        if let Some(known) = known.filter(|known| known.stamp == stamp) {
             return Some(known);
         }
-        // What may not be read has a time, too.
-        let by_stamp = || {
-            let mut hasher = DefaultHasher::new();
-            hasher.write_u64(stamp.size);
-            hasher.write_i64(stamp.written.0);
-            hasher.write_i64(stamp.written.1);
-            hasher.finish()
-        };
+        if let Some((kept, most)) = keep
+            && stamp.size <= most
+            && let Ok(bytes) = fs::read(path)
+        {
+            let content = hash(&bytes);
+            *kept = Some(bytes);
+            return Some(Self { content, stamp });
+        }
         let content = match stamp.size <= LARGEST {
-            true => hash_of(path).unwrap_or_else(|_| by_stamp()),
-            false => by_stamp(),
+            // What may not be read has a time, too.
+            true => hash_of(path).unwrap_or_else(|_| by_stamp(stamp)),
+            false => by_stamp(stamp),
         };
-        Some(Self { content, stamp: Some(stamp) })
+        Some(Self { content, stamp })
     }
+
+    /// Of a file that was read in this state.
+    pub fn of(bytes: &[u8], stamp: Stamp) -> Self {
+        let content = if stamp.size <= LARGEST { hash(bytes) } else { by_stamp(stamp) };
+        Self { content, stamp }
+    }
+}
+
+/// What stands for a state of a file.
+pub fn by_stamp(stamp: Stamp) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write_u64(stamp.size);
+    hasher.write_i64(stamp.written.0);
+    hasher.write_i64(stamp.written.1);
+    hasher.write_u64(stamp.inode);
+    hasher.finish()
 }
 
 /// What stands for a content.
@@ -79,13 +91,19 @@ mod tests {
         let path = std::env::temp_dir().join(format!("acp-fingerprint-{}", std::process::id()));
         let bytes: Vec<u8> = (0..200_000_u32).map(|number| number.to_le_bytes()[0]).collect();
         fs::write(&path, &bytes).expect("a file");
-        let first = Fingerprint::look(&path, None).expect("it is there");
+        let first = Fingerprint::look(&path, None, None).expect("it is there");
         assert_eq!(first.content, hash(&bytes));
-        assert_eq!(Fingerprint::look(&path, Some(first)), Some(first));
+        assert_eq!(Fingerprint::look(&path, Some(first), None), Some(first));
+        assert_eq!(Fingerprint::of(&bytes, first.stamp), first);
+        let mut kept = None;
+        assert_eq!(Fingerprint::look(&path, None, Some((&mut kept, 10))), Some(first));
+        assert_eq!(kept, None, "it is more than was wanted");
+        assert_eq!(Fingerprint::look(&path, None, Some((&mut kept, 1 << 20))), Some(first));
+        assert_eq!(kept, Some(bytes));
         fs::write(&path, "x").expect("a file");
-        assert_eq!(Fingerprint::look(&path, Some(first)).expect("it is there").content, hash(b"x"));
+        assert_eq!(Fingerprint::look(&path, Some(first), None).expect("it is there").content, hash(b"x"));
         fs::remove_file(&path).expect("it is there");
-        assert_eq!(Fingerprint::look(&path, Some(first)), None);
-        assert_eq!(Fingerprint::look(&std::env::temp_dir(), None), None, "a folder is no file");
+        assert_eq!(Fingerprint::look(&path, Some(first), None), None);
+        assert_eq!(Fingerprint::look(&std::env::temp_dir(), None, None), None, "a folder is no file");
     }
 }

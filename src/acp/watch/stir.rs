@@ -5,8 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use notify::event::{ModifyKind, RenameMode};
+use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{Event, EventKind};
+
+use crate::core::half_written::Input;
+
+/// Whether the system says that a file was closed; where it does not, what it says of writing is no more than
+/// that something happened.
+const TELLS_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 #[derive(Default)]
 pub struct Stir {
@@ -18,12 +24,31 @@ pub struct Stir {
 }
 
 /// What may have become of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
     /// A folder above came or went, so it has to be watched anew.
     pub folder: bool,
     /// The system called it, or a folder above, by another name.
     pub renamed: Option<PathBuf>,
+    /// The last that was said of it, and when.
+    pub said: Input,
+    pub at: Instant,
+}
+
+impl Default for Suspect {
+    fn default() -> Self {
+        Self { folder: false, renamed: None, said: Input::Uncertain, at: Instant::now() }
+    }
+}
+
+impl Suspect {
+    fn hear(&mut self, said: Input) {
+        self.at = Instant::now();
+        // Who changes a file's time or rights has neither opened nor closed it.
+        if said != Input::Uncertain {
+            self.said = said;
+        }
+    }
 }
 
 impl Stir {
@@ -51,14 +76,21 @@ impl Stir {
         let was_calm = self.pending.is_empty();
         match event {
             // A file that is read or opened is the same file still.
-            Ok(Event { kind: EventKind::Access(_), .. }) => return false,
+            Ok(Event { kind: EventKind::Access(kind), .. })
+                if kind != AccessKind::Close(AccessMode::Write) =>
+            {
+                return false;
+            }
             Ok(event) if !event.need_rescan() => {
                 if let (EventKind::Modify(ModifyKind::Name(RenameMode::Both)), [from, to]) =
                     (event.kind, &event.paths[..])
                 {
                     self.rename(from, to);
+                    self.concern(from, Input::Uncertain);
+                    self.concern(to, said(event.kind));
+                } else {
+                    event.paths.iter().for_each(|path| self.concern(path, said(event.kind)));
                 }
-                event.paths.iter().for_each(|path| self.concern(path));
             }
             // It lost count, so it may be any of them.
             _ => {
@@ -74,9 +106,15 @@ impl Stir {
         was_calm && !self.pending.is_empty()
     }
 
-    fn concern(&mut self, path: &Path) {
+    fn concern(&mut self, path: &Path, said: Input) {
         for file in self.concerns.get(path).into_iter().flatten() {
-            self.pending.entry(file.clone()).or_default().folder |= file != path;
+            let suspect = self.pending.entry(file.clone()).or_default();
+            if file == path {
+                suspect.hear(said);
+            } else {
+                suspect.folder = true;
+                suspect.hear(Input::Uncertain);
+            }
         }
     }
 
@@ -102,10 +140,26 @@ impl Stir {
         self.last
     }
 
+    /// The last that was said of a file since the last [`Self::drain`], and when.
+    pub fn said_of(&self, file: &Path) -> Option<(Input, Instant)> {
+        self.pending.get(file).map(|suspect| (suspect.said, suspect.at))
+    }
+
     /// The files to look at; they are looked at once.
     pub fn drain(&mut self) -> HashMap<PathBuf, Suspect> {
         self.renamed.clear();
         std::mem::take(&mut self.pending)
+    }
+}
+
+/// What an event means for a file of this name.
+fn said(kind: EventKind) -> Input {
+    match kind {
+        _ if !TELLS_CLOSING => Input::Uncertain,
+        EventKind::Access(AccessKind::Close(AccessMode::Write))
+        | EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::Both)) => Input::Closed,
+        EventKind::Modify(ModifyKind::Data(_)) => Input::Touched,
+        _ => Input::Uncertain,
     }
 }
 
@@ -116,7 +170,7 @@ fn chain<'a>(file: &'a Path, folder: &'a Path) -> impl Iterator<Item = &'a Path>
 
 #[cfg(test)]
 mod tests {
-    use notify::event::{AccessKind, CreateKind, DataChange};
+    use notify::event::{CreateKind, DataChange, MetadataKind};
 
     use super::*;
 
@@ -147,16 +201,38 @@ mod tests {
         assert!(!stir.take_in(told(CHANGED, &["/p/a"])), "it was told already");
         assert!(stir.last().is_some());
         let all = stir.drain();
-        assert_eq!(all.into_iter().collect::<Vec<_>>(), [("/p/a".into(), Suspect::default())]);
+        assert_eq!(all.keys().collect::<Vec<_>>(), [Path::new("/p/a")]);
+        assert!(!all[Path::new("/p/a")].folder);
         assert!(stir.take_in(told(CHANGED, &["/p/a"])));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn of_writing_and_closing_the_last_word_counts() {
+        const CLOSED: EventKind = EventKind::Access(AccessKind::Close(AccessMode::Write));
+        const RIGHTS: EventKind = EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any));
+        let mut stir = stir();
+        let mut said = |kind| {
+            stir.take_in(told(kind, &["/p/a"]));
+            stir.said_of(Path::new("/p/a")).map(|(said, _)| said)
+        };
+        assert_eq!(said(EventKind::Access(AccessKind::Open(AccessMode::Any))), None);
+        assert_eq!(said(CHANGED), Some(Input::Touched));
+        assert_eq!(said(CLOSED), Some(Input::Closed));
+        assert_eq!(said(RIGHTS), Some(Input::Closed));
+        assert_eq!(said(CHANGED), Some(Input::Touched));
+        stir.take_in(told(RENAMED, &["/p/a.new", "/p/a"]));
+        assert_eq!(stir.said_of(Path::new("/p/a")).map(|(said, _)| said), Some(Input::Closed));
+        stir.drain();
+        stir.take_in(told(RENAMED, &["/p/a", "/p/b"]));
+        assert_eq!(stir.said_of(Path::new("/p/a")).map(|(said, _)| said), Some(Input::Uncertain));
     }
 
     #[test]
     fn a_folder_above_a_file_concerns_it() {
         let mut stir = stir();
         assert!(stir.take_in(told(EventKind::Create(CreateKind::Folder), &["/p/new"])));
-        let suspect = Suspect { folder: true, renamed: None };
-        assert_eq!(stir.drain().get(Path::new("/p/new/deep/b")), Some(&suspect));
+        assert!(stir.drain()[Path::new("/p/new/deep/b")].folder);
         stir.unwatch(Path::new("/p/new/deep/b"), Path::new("/p"));
         assert!(!stir.take_in(told(EventKind::Create(CreateKind::Folder), &["/p/new"])));
         stir.unwatch(Path::new("/p/a"), Path::new("/p"));

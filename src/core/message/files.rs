@@ -54,6 +54,19 @@ pub enum OnDisk {
         stamp: Stamp,
     },
     Gone,
+    /// It is being written: `FileChanged` comes when it is whole.
+    HalfWritten,
     /// It cannot be read as text in the buffer's encoding; why.
     Unreadable(String),
+}
+
+/// What to do about a file that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HalfWritten {
+    /// Say so at once.
+    Tell,
+    /// Wait for the whole text for some time, then take what there is.
+    Wait,
+    /// Take what there is.
+    Take,
 }

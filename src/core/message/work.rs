@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FileDiff, Gathered, OnDisk, Stamp, UnsavedText, Want};
+use super::{FileDiff, Gathered, HalfWritten, OnDisk, Stamp, UnsavedText, Want};
 use crate::core::changes::TextEdit;
 use crate::core::changeset::{FileReview, Written};
 use crate::core::diff::Placed;
@@ -40,8 +40,8 @@ pub enum Work {
     /// The clipboard's image, written to a new file in the folder.
     Paste { folder: PathBuf },
     /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
-    /// `known` says is not read.
-    Examine { path: PathBuf, encoding: String, known: Option<Stamp> },
+    /// `known` says is not read. `half` is for one that is being written.
+    Examine { path: PathBuf, encoding: String, known: Option<Stamp>, half: HalfWritten },
     /// In what state a file is that was just read or written; no text is read.
     Stamp { path: PathBuf },
     /// What an agent is told of unsaved edits (`core::mention`).

@@ -13,7 +13,7 @@ use crate::config::Save;
 use crate::core::changes::TextEdit;
 use crate::core::encoding::foreign;
 use crate::core::message::{
-    Answer, Command, FileChange, JobId, OnDisk, Outcome, SessionKey, Severity, Stamp, Work,
+    Answer, Command, FileChange, HalfWritten, JobId, OnDisk, Outcome, SessionKey, Severity, Stamp, Work,
 };
 use crate::core::reconcile::{Base, Reconciled, Sides, body};
 use crate::core::slice;
@@ -286,8 +286,13 @@ impl App {
             Task::Remember => None,
             _ => known,
         };
+        let half = match &job.task {
+            Task::Take { .. } | Task::Remember => HalfWritten::Tell,
+            Task::Read { checked, .. } | Task::Write { checked, .. } if *checked => HalfWritten::Take,
+            Task::Read { .. } | Task::Write { .. } => HalfWritten::Wait,
+        };
         let encoding = self.editor.buf_option(job.buf, "fileencoding")?;
-        let work = Work::Examine { path: job.path.clone(), encoding, known };
+        let work = Work::Examine { path: job.path.clone(), encoding, known, half };
         let job = self.next_job(Job::File(job));
         self.send(Command::Compute { job, work })
     }
@@ -301,6 +306,8 @@ impl App {
             matches!(job.task, Task::Remember) && modified && self.editor.helper("is_behind_now", buf)?;
         let Some(held) = self.files.held(&job.path) else { return self.again(job) };
         match (&job.task, &job.disk) {
+            // It is told when there is a whole text.
+            (_, OnDisk::HalfWritten) => self.end_task(&job),
             (Task::Remember, OnDisk::Text { stamp, .. })
                 if modified && (behind || held.stamp.is_some_and(|known| known != *stamp)) =>
             {

@@ -223,10 +223,10 @@ impl App {
         if let Some((id, moved, content)) = call
             && let Some(entry) = session.call_entry(&id)
         {
-            self.tool_changed(key, entry, moved, content)?;
             if moved || content {
                 self.watch_files_of(key, entry)?;
             }
+            self.tool_changed(key, entry, moved, content)?;
         }
         self.after_change(key)
     }
@@ -247,8 +247,8 @@ impl App {
                 let name = session.name();
                 self.send_all(commands)?;
                 if let Some(entry) = entry {
-                    self.tool_changed(key, entry, true, true)?;
                     self.watch_files_of(key, entry)?;
+                    self.tool_changed(key, entry, true, true)?;
                 }
                 if waits {
                     self.emit("AcpPermissionAsked", key, json!({ "title": title }));

@@ -108,6 +108,7 @@ impl App {
 
     /// The turn is over, or its agent is gone.
     pub(super) fn no_longer_at_work(&mut self, key: SessionKey) -> Result<()> {
+        self.edits_over(key)?;
         let (editor, now) = (self.editor.clone(), self.now());
         self.follow.turn_over(&editor, key, now, self.config.follow.resume_after)?;
         self.follow_due()

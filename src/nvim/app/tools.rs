@@ -25,6 +25,11 @@ impl App {
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let (over, done) = (call.status.is_over(), call.status == Status::Done);
         let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+        if changes {
+            self.announce_edits(key, entry, content)?;
+        }
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let touched = match changes || over {
             true => touched(call, &session.place.cwd),
             false => BTreeSet::new(),

@@ -1,24 +1,30 @@
 //! The files that a session's tool calls are about, for agents that change them without the editor's
-//! help: the background is told of each once, and tells when the file is another one on the disk.
+//! help: the background is told of each once, and tells when the file is another one on the disk. It is told
+//! of the calls that edit a file, too: what the disk holds meanwhile may be half of a text.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
 use super::App;
 use crate::core::entry::EntryId;
-use crate::core::message::{Command, SessionKey};
+use crate::core::message::{Command, FileDiff, SessionKey};
 use crate::nvim::resolve::canonical;
 
 /// What the background has been told to watch.
 #[derive(Default)]
-pub struct Watching(HashSet<(SessionKey, PathBuf)>);
+pub struct Watching {
+    files: HashSet<(SessionKey, PathBuf)>,
+    /// The calls under way that edit files.
+    edits: HashSet<(SessionKey, EntryId, PathBuf)>,
+}
 
 impl Watching {
     /// The session is over: the background has given up its files.
     pub fn ended(&mut self, session: SessionKey) {
-        self.0.retain(|(known, _)| *known != session);
+        self.files.retain(|(known, _)| *known != session);
+        self.edits.retain(|(known, ..)| *known != session);
     }
 
     /// The sessions that have to do with a file, links resolved.
@@ -26,7 +32,7 @@ impl Watching {
         let is_it = |known: &Path| {
             known == path || (known.file_name() == path.file_name() && canonical(known) == path)
         };
-        self.0.iter().filter(|(_, known)| is_it(known)).map(|(session, _)| *session).collect()
+        self.files.iter().filter(|(_, known)| is_it(known)).map(|(session, _)| *session).collect()
     }
 }
 
@@ -38,12 +44,56 @@ impl App {
         let named = call.diffs().map(|diff| &diff.path).chain(call.locations.iter().map(|place| &place.path));
         let paths: Vec<PathBuf> = named.map(|path| session.place.cwd.join(path)).collect();
         for path in paths {
-            if self.watching.0.insert((key, path.clone())) {
+            if self.watching.files.insert((key, path.clone())) {
                 if let Some(buf) = self.files.buf_of(&self.editor, &path) {
                     self.editor.helper::<()>("guard", buf)?;
                 }
                 self.send(Command::Watch { session: key, path })?;
             }
+        }
+        Ok(())
+    }
+
+    /// Tells of the files that a call edits what it has announced so far (`content` says that this is new), or
+    /// that it is over.
+    pub(super) fn announce_edits(&mut self, key: SessionKey, entry: EntryId, content: bool) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        let over = call.status.is_over();
+        let absolute = |path: &Path| session.place.cwd.join(path);
+        let mut edits: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
+        for place in call.places() {
+            edits.entry(absolute(&place.path)).or_default();
+        }
+        for diff in call.diffs() {
+            edits.entry(absolute(&diff.path)).or_default().push(diff.clone());
+        }
+        for (path, diffs) in edits {
+            // What a buffer holds has a name whose links are resolved.
+            let held = self.files.buf_of(&self.editor, &path);
+            let path = held.and_then(|buf| self.files.name_of(buf)).map(Path::to_owned).unwrap_or(path);
+            let known = (key, entry, path.clone());
+            let tells = match over {
+                true => self.watching.edits.remove(&known),
+                false => self.watching.edits.insert(known) || content,
+            };
+            if tells {
+                let diffs = (!over).then_some(diffs);
+                let held = self.files.held(&path).and_then(|held| held.stamp);
+                self.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// None of the session's calls is under way any more, whatever they said last.
+    pub(super) fn edits_over(&mut self, key: SessionKey) -> Result<()> {
+        let over: Vec<_> =
+            self.watching.edits.iter().filter(|(session, ..)| *session == key).cloned().collect();
+        for known in over {
+            self.watching.edits.remove(&known);
+            let (session, entry, path) = known;
+            self.send(Command::Edits { session, call: entry.0 as u64, path, diffs: None, held: None })?;
         }
         Ok(())
     }

@@ -102,6 +102,90 @@ pub fn replace(new: &Path, old: &Path) -> io::Result<()> {
     fs::rename(new, old)
 }
 
+/// Whether a file of so many bytes fits into a folder; else why not. Nobody sees that it was tried.
+pub fn check_room(folder: &Path, bytes: u64) -> Result<(), &'static str> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the struct is ours to be written to.
+    let limited = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+    // To write over this limit is not only an error: it ends the process.
+    if limited && limit.rlim_cur != libc::RLIM_INFINITY && bytes > limit.rlim_cur {
+        return Err("it would be larger than the system allows");
+    }
+    match reserve(folder, bytes) {
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => Err("no space is left on the disk"),
+        Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => {
+            Err("the user's share of the disk is used up")
+        }
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Err("it would be larger than the system allows")
+        }
+        Ok(()) => Ok(()),
+        // There can be no new file, or none whose room can be kept: then the disk's own word counts.
+        Err(_) if available(folder).is_some_and(|available| available < bytes) => {
+            Err("no space is left on the disk")
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+/// Makes a file without a name that has so much room, which goes at once.
+#[cfg(target_os = "linux")]
+fn reserve(folder: &Path, bytes: u64) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).custom_flags(libc::O_TMPFILE).mode(0o600).open(folder)?;
+    make_room(&file, bytes)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &Path, _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Has the disk keep room for so many bytes of the file, whose size stays.
+#[cfg(target_os = "linux")]
+pub fn make_room(file: &File, bytes: u64) -> io::Result<()> {
+    let Ok(bytes) = libc::off_t::try_from(bytes) else { return Err(io::ErrorKind::FileTooLarge.into()) };
+    if bytes == 0 {
+        return Ok(());
+    }
+    // SAFETY: the descriptor is open as long as `file` is.
+    match unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, bytes) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn make_room(_: &File, _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// How much this user may still write there.
+fn available(folder: &Path) -> Option<u64> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
+    // SAFETY: all of it are numbers, for which zero is a value.
+    let mut facts: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the string ends with a NUL, and the struct is ours to be written to.
+    let known = unsafe { libc::statvfs(path.as_ptr(), &mut facts) } == 0;
+    // Some file systems do not know their size.
+    let (blocks, all, size) = (facts.f_bavail as u64, facts.f_blocks as u64, facts.f_frsize as u64);
+    (known && all > 0).then(|| blocks.saturating_mul(size))
+}
+
+/// Closes a file; some disks tell only now that they have no room for it.
+pub fn close(file: File) -> io::Result<()> {
+    use std::os::fd::IntoRawFd as _;
+    // SAFETY: the descriptor was the file's alone.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => match io::Error::last_os_error() {
+            // It is closed all the same.
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            error => Err(error),
+        },
+    }
+}
+
 /// Whether the file has more than a mode (an access control list, a user's notes) that a new file
 /// would not have.
 #[cfg(target_os = "linux")]

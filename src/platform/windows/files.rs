@@ -13,7 +13,7 @@ use std::ptr;
 
 use windows_sys::Win32::Foundation::{ERROR_CANT_RESOLVE_FILENAME, ERROR_FILENAME_EXCED_RANGE};
 use windows_sys::Win32::Storage::FileSystem::{
-    BY_HANDLE_FILE_INFORMATION, GetFileInformationByHandle, LOCKFILE_EXCLUSIVE_LOCK,
+    BY_HANDLE_FILE_INFORMATION, GetDiskFreeSpaceExW, GetFileInformationByHandle, LOCKFILE_EXCLUSIVE_LOCK,
     LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, REPLACEFILE_IGNORE_MERGE_ERRORS, ReplaceFileW,
 };
 
@@ -132,6 +132,27 @@ pub fn replace(new: &Path, old: &Path) -> io::Result<()> {
         )
     };
     if replaced == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Whether a file of so many bytes fits into a folder; else why not.
+pub fn check_room(folder: &Path, bytes: u64) -> Result<(), &'static str> {
+    let folder = wide(folder);
+    let mut available = 0_u64;
+    // SAFETY: the text ends with a NUL, the number is ours to be written to, and the rest may be nothing.
+    let known =
+        unsafe { GetDiskFreeSpaceExW(folder.as_ptr(), &mut available, ptr::null_mut(), ptr::null_mut()) };
+    if known != 0 && available < bytes { Err("no space is left on the disk") } else { Ok(()) }
+}
+
+/// Has the disk keep room for so many bytes of the file; this one does so by its size alone.
+pub fn make_room(_: &File, _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Closes a file; what it holds was told to be written or not before.
+pub fn close(file: File) -> io::Result<()> {
+    drop(file);
+    Ok(())
 }
 
 fn wide(path: &Path) -> Vec<u16> {

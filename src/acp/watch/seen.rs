@@ -1,0 +1,249 @@
+//! What the watched files are known to hold, for the thread that watches and for all who read one of them
+//! meanwhile: each goes through the file's state machine. Whom it is told to is left to `watch`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::Notify;
+
+use super::fingerprint::{Fingerprint, by_stamp};
+use super::lock;
+use super::stir::Stir;
+use crate::core::half_written::{self, Input, Millis, Shape, Tracker};
+use crate::core::message::{FileDiff, SessionKey, Stamp};
+
+/// Of a larger file it is not told whether it is the beginning of what was there before.
+const LARGEST: u64 = 1 << 20;
+
+/// A call that edits a file, by its number in its session.
+type CallKey = (SessionKey, u64);
+
+/// What a call that edits a file has announced so far; nothing says that it is over.
+#[derive(Clone)]
+pub struct Edit {
+    pub call: CallKey,
+    pub diffs: Option<Vec<FileDiff>>,
+}
+
+pub struct Seen {
+    began: Instant,
+    /// What the system said that was not taken in yet.
+    pub stir: Mutex<Stir>,
+    files: Mutex<HashMap<PathBuf, File>>,
+    /// Some file has been looked at.
+    pub news: Notify,
+}
+
+#[derive(Default)]
+struct File {
+    tracker: Tracker,
+    last: Option<(Fingerprint, Shape)>,
+    /// The state in which the editor has read or saved it.
+    held: Option<Stamp>,
+    /// The calls that edit it, and those that did last.
+    calls: Vec<Call>,
+    /// The last whole text, while there are calls.
+    before: Option<(u64, Arc<[u8]>)>,
+}
+
+struct Call {
+    key: CallKey,
+    diffs: Vec<FileDiff>,
+    over: bool,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { began: Instant::now(), stir: Mutex::default(), files: Mutex::default(), news: Notify::new() }
+    }
+}
+
+impl Seen {
+    fn at(&self, time: Instant) -> Millis {
+        // Older than everything is as good as the beginning.
+        let since = time.saturating_duration_since(self.began);
+        Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+    }
+
+    fn now(&self) -> Millis {
+        self.at(Instant::now())
+    }
+
+    /// The file is a session's business from now on.
+    pub fn begin(&self, path: &Path) {
+        let mut files = lock(&self.files);
+        if !files.contains_key(path) {
+            files.insert(path.to_owned(), File::default());
+        }
+    }
+
+    pub fn has(&self, path: &Path) -> bool {
+        lock(&self.files).contains_key(path)
+    }
+
+    pub fn forget(&self, path: &Path) {
+        lock(&self.files).remove(path);
+        self.news.notify_waiters();
+    }
+
+    pub fn edit(&self, path: &Path, edit: Edit) {
+        let now = self.now();
+        lock(&self.files).entry(path.to_owned()).or_default().edit(now, edit);
+    }
+
+    /// The session has nothing to do any more with the files that fit.
+    pub fn left(&self, session: SessionKey, which: impl Fn(&PathBuf) -> bool) {
+        let now = self.now();
+        for (_, file) in lock(&self.files).iter_mut().filter(|(path, _)| which(path)) {
+            file.end(now, |call| call.0 == session);
+        }
+    }
+
+    /// The editor has read or saved the file in this state.
+    pub fn held(&self, path: &Path, stamp: Stamp) {
+        let now = self.now();
+        if let Some(file) = lock(&self.files).get_mut(path) {
+            file.held = Some(stamp);
+            file.tracker.step(now, Input::Uncertain);
+        }
+    }
+
+    pub fn hear(&self, path: &Path, said: Input, at: Instant) {
+        if let Some(file) = lock(&self.files).get_mut(path) {
+            file.tracker.step(self.at(at), said);
+        }
+    }
+
+    /// When the next file is to be looked at.
+    pub fn due(&self) -> Option<Instant> {
+        let due = lock(&self.files).values().filter_map(|file| file.tracker.due()).min()?;
+        Some(self.began + Duration::from_millis(due))
+    }
+
+    pub fn all_due(&self) -> Vec<PathBuf> {
+        let now = self.now();
+        let files = lock(&self.files);
+        let due = files.iter().filter(|(_, file)| file.tracker.due().is_some_and(|due| due <= now));
+        due.map(|(path, _)| path.clone()).collect()
+    }
+
+    pub fn put_off(&self, path: &Path) {
+        if let Some(file) = lock(&self.files).get_mut(path) {
+            file.tracker.put_off();
+        }
+    }
+
+    /// Whether nothing is left to be told of the file.
+    pub fn is_at_rest(&self, path: &Path) -> bool {
+        lock(&self.files).get(path).is_none_or(|file| file.tracker.is_at_rest())
+    }
+
+    /// Whether there was no file when it was last whole.
+    pub fn is_missing(&self, path: &Path) -> bool {
+        lock(&self.files).get(path).is_some_and(|file| file.tracker.known() == Some(None))
+    }
+
+    /// Looks at the disk. The bytes are there where they are of use and were read.
+    pub fn look(&self, path: &Path) -> (Option<Fingerprint>, Option<Vec<u8>>) {
+        let (known, keeps) = match lock(&self.files).get(path) {
+            Some(file) => (file.last.map(|(fingerprint, _)| fingerprint), !file.calls.is_empty()),
+            None => (None, false),
+        };
+        let mut bytes = None;
+        let fingerprint = Fingerprint::look(path, known, keeps.then_some((&mut bytes, LARGEST)));
+        (fingerprint, bytes)
+    }
+
+    /// What a look has found. Says whether that is news: another whole content.
+    pub fn looked(&self, path: &Path, found: Option<Fingerprint>, bytes: Option<&[u8]>) -> bool {
+        let now = self.now();
+        let news = lock(&self.files).get_mut(path).is_some_and(|file| file.looked(now, found, bytes));
+        self.news.notify_waiters();
+        news
+    }
+
+    /// The same for one who needs a whole text: says whether it is one, and then whether that is news. Nothing
+    /// for a file that is no session's business.
+    pub fn ask(&self, path: &Path, found: Option<Fingerprint>, bytes: Option<&[u8]>) -> Option<(bool, bool)> {
+        let said = lock(&self.stir).said_of(path);
+        let now = self.now();
+        let mut files = lock(&self.files);
+        let file = files.get_mut(path)?;
+        if let Some((said, at)) = said {
+            file.tracker.step(self.at(at), said);
+        }
+        let news = file.looked(now, found, bytes);
+        Some((file.tracker.is_whole(found.map(|found| found.content)), news))
+    }
+}
+
+impl File {
+    fn edit(&mut self, now: Millis, edit: Edit) {
+        let Some(diffs) = edit.diffs else { return self.end(now, |call| call == edit.call) };
+        if !self.tracker.is_in_call() {
+            self.calls.clear();
+        }
+        match self.calls.iter_mut().find(|call| call.key == edit.call) {
+            Some(call) => call.diffs = diffs,
+            None => self.calls.push(Call { key: edit.call, diffs, over: false }),
+        }
+        // What it is like beside what was announced is to be seen anew.
+        self.last = None;
+        self.tracker.step(now, Input::CallBegan);
+    }
+
+    fn end(&mut self, now: Millis, which: impl Fn(CallKey) -> bool) {
+        self.calls.iter_mut().filter(|call| which(call.key)).for_each(|call| call.over = true);
+        if self.tracker.is_in_call() && self.calls.iter().all(|call| call.over) {
+            self.tracker.step(now, Input::CallEnded);
+        }
+    }
+
+    fn looked(&mut self, now: Millis, found: Option<Fingerprint>, bytes: Option<&[u8]>) -> bool {
+        let shape = match (found, self.last) {
+            (Some(found), Some((last, shape))) if last == found => shape,
+            (Some(found), _) => self.shape(found, bytes),
+            (None, _) => Shape::Plain,
+        };
+        self.last = found.map(|found| (found, shape));
+        let seen = half_written::Seen {
+            content: found.map(|found| found.content),
+            shape,
+            stamp: found.map_or(0, |found| by_stamp(found.stamp)),
+            age: found.map_or(0, |found| age(found.stamp)),
+        };
+        if let Some(found) = found.filter(|found| self.held == Some(found.stamp)) {
+            // Whole or not, the editor has it.
+            self.tracker.step(now, Input::Known(Some(found.content)));
+        }
+        let news = self.tracker.step(now, Input::Looked(seen));
+        if let (Some(found), Some(bytes), false) = (found, bytes, self.calls.is_empty())
+            && self.tracker.known() == Some(Some(found.content))
+            && bytes.len() as u64 <= LARGEST
+        {
+            self.before = Some((found.content, bytes.into()));
+        }
+        news
+    }
+
+    fn shape(&self, found: Fingerprint, bytes: Option<&[u8]>) -> Shape {
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() as u64 <= LARGEST) else {
+            return if found.stamp.size == 0 { Shape::Cut } else { Shape::Plain };
+        };
+        let is_known = |content: u64| self.tracker.known() == Some(Some(content));
+        let before = self.before.as_ref().filter(|(content, _)| is_known(*content));
+        let announced: Vec<FileDiff> = self.calls.iter().flat_map(|call| call.diffs.clone()).collect();
+        half_written::shape(bytes, before.map(|(_, bytes)| &**bytes), &announced)
+    }
+}
+
+/// How long ago the file was written, by its own time.
+fn age(stamp: Stamp) -> Millis {
+    let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else { return 0 };
+    let (seconds, nanos) = stamp.written;
+    let written = i128::from(seconds) * 1000 + i128::from(nanos) / 1_000_000;
+    let now = i128::try_from(now.as_millis()).unwrap_or(i128::MAX);
+    Millis::try_from(now - written).unwrap_or(0)
+}

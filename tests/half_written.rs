@@ -1,0 +1,192 @@
+//! Files that are written slowly while a buffer holds them: what stands in the buffer, where the cursor is,
+//! what undo brings back and what there is to review. The test is the writer, so it says when each step
+//! happens; which text of a file is a whole one is tested as data in `core::half_written`.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use support::script::{Scripted, ends, opened, prompt, says, update};
+
+const BEFORE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
+const AFTER: &str = "one\ntwo\nTHREE\nfour\nfive\nsix\nseven\neight\nnine\n";
+
+/// What the writer does to the file between two messages of the agent's.
+type Step = fn(&mut Writer);
+
+struct Writer {
+    path: PathBuf,
+    open: Option<File>,
+}
+
+impl Writer {
+    fn open(&mut self) -> &mut File {
+        let path = &self.path;
+        self.open.get_or_insert_with(|| File::create(path).expect("the file"))
+    }
+
+    fn put(&mut self, from: usize, to: usize) {
+        self.open().write_all(&AFTER.as_bytes()[from..to]).expect("room");
+    }
+
+    fn close(&mut self) {
+        self.open = None;
+    }
+
+    fn aside(&self) -> PathBuf {
+        self.path.with_extension("new")
+    }
+}
+
+/// Each of them leads from `BEFORE` to `AFTER`.
+fn habits() -> Vec<(&'static str, Vec<Step>)> {
+    let end = |writer: &mut Writer| {
+        writer.put(20, AFTER.len());
+        writer.close();
+    };
+    vec![
+        (
+            "truncates, waits, writes pieces",
+            vec![|writer: &mut Writer| _ = writer.open(), |writer| writer.put(0, 20), end],
+        ),
+        (
+            "truncates and closes, then writes",
+            vec![|writer: &mut Writer| fs::write(&writer.path, "").expect("the file"), |writer| {
+                fs::write(&writer.path, AFTER).expect("the file")
+            }],
+        ),
+        (
+            "writes beside and renames",
+            vec![
+                |writer: &mut Writer| fs::write(writer.aside(), &AFTER[..20]).expect("a file"),
+                |writer| fs::write(writer.aside(), AFTER).expect("a file"),
+                |writer| fs::rename(writer.aside(), &writer.path).expect("the file"),
+            ],
+        ),
+        (
+            "deletes and creates",
+            vec![
+                |writer: &mut Writer| fs::remove_file(&writer.path).expect("the file"),
+                |writer| _ = writer.open(),
+                |writer| writer.put(0, 20),
+                end,
+            ],
+        ),
+        (
+            "appends by opening it again and again",
+            vec![|writer: &mut Writer| fs::write(&writer.path, &AFTER[..20]).expect("the file"), |writer| {
+                let mut file = OpenOptions::new().append(true).open(&writer.path).expect("the file");
+                file.write_all(&AFTER.as_bytes()[20..]).expect("room");
+            }],
+        ),
+    ]
+}
+
+fn call(status: &str) -> Value {
+    update(json!({ "sessionUpdate": "tool_call", "toolCallId": "edit", "title": "Edit", "kind": "edit",
+        "status": status, "locations": [{ "path": "$PROJECT/a.txt" }] }))
+}
+
+fn called(status: &str) -> Value {
+    update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "edit", "status": status }))
+}
+
+/// An agent that speaks of its call before the first and after each of so many steps, each when it is told.
+fn agent(steps: usize) -> Vec<Value> {
+    let mut all = opened();
+    all.extend([prompt(), call("in_progress"), says("Step 0.\n\n")]);
+    for step in 1..=steps {
+        let again = if step == steps { called("completed") } else { called("in_progress") };
+        all.extend([json!({ "cue": "$PROJECT/.agent/cue" }), again, says(&format!("Step {step}.\n\n"))]);
+    }
+    all.extend([json!({ "cue": "$PROJECT/.agent/cue" }), ends("end_turn")]);
+    all
+}
+
+fn fifo(chat: &Scripted) -> File {
+    let path = chat.project.file(".agent/cue");
+    let name = CString::new(path.to_str().expect("a path in UTF-8")).expect("no NUL");
+    // SAFETY: the name ends with a NUL.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    // For reading, too: so it opens before the agent does.
+    OpenOptions::new().read(true).write(true).open(path).expect("the pipe")
+}
+
+/// Keeps every text that the buffer ever holds.
+const KEEP_TEXTS: &str = r"
+    _G.texts = {}
+    vim.api.nvim_buf_attach(..., false, {
+      on_lines = function(_, buf)
+        vim.schedule(function()
+          table.insert(_G.texts, table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\n') .. '\n')
+        end)
+      end,
+      on_reload = function() table.insert(_G.texts, 'reloaded') end,
+    })";
+
+fn texts(chat: &mut Scripted) -> Vec<String> {
+    let all = chat.nvim.exec_lua("return _G.texts", []);
+    let all = all.as_array().into_iter().flatten();
+    all.map(|text| text.as_str().expect("a text").to_owned()).collect()
+}
+
+/// The hunks that wait for a review, as the list of `:Acp review!` has them.
+fn hunks(chat: &mut Scripted) -> Vec<String> {
+    chat.nvim.command("Acp! review");
+    chat.nvim.wait_until(
+        |nvim| {
+            nvim.exec_lua("return vim.fn.getqflist({ title = 1 }).title", []).as_str() == Some("acp: changes")
+        },
+        "the list of changes",
+    );
+    let lines = chat.nvim.exec_lua(
+        "return vim.tbl_map(function(item)
+           return ('%d-%d %s'):format(item.lnum, item.end_lnum, item.text)
+         end, vim.fn.getqflist())",
+        [],
+    );
+    let lines = lines.as_array().into_iter().flatten();
+    lines.map(|line| line.as_str().expect("a text").to_owned()).collect()
+}
+
+#[test]
+fn nothing_but_a_whole_text_ever_gets_into_a_buffer() {
+    for (habit, steps) in habits() {
+        let mut chat = Scripted::new(&[("a.txt", BEFORE)], agent(steps.len()));
+        let mut cue = fifo(&chat);
+        chat.nvim.command("edit a.txt | normal! 6G2l");
+        let buf = chat.nvim.exec_lua("return vim.api.nvim_get_current_buf()", []).as_u64().expect("a number");
+        let win = chat.nvim.exec_lua("return vim.api.nvim_get_current_win()", []);
+        chat.nvim.exec_lua(KEEP_TEXTS, [buf.into()]);
+        chat.chat();
+        chat.send("go");
+        chat.wait_for("Step 0.");
+        let mut writer = Writer { path: chat.project.file("a.txt"), open: None };
+        for (number, step) in steps.iter().enumerate() {
+            step(&mut writer);
+            writeln!(cue, "go on").expect("the agent reads");
+            chat.wait_for(&format!("Step {}.", number + 1));
+        }
+        writeln!(cue, "go on").expect("the agent reads");
+        chat.nvim
+            .wait_until(|nvim| nvim.buffer_text(buf) + "\n" == AFTER, &format!("the new text ({habit})"));
+        let kept = texts(&mut chat);
+        assert!(kept.iter().all(|text| text == AFTER), "{habit}: {kept:#?}");
+        let cursor = chat.nvim.exec_lua("return vim.api.nvim_win_get_cursor(...)", [win]);
+        assert_eq!(cursor.to_string(), "[6, 2]", "{habit}");
+        chat.wait_for("Done · ");
+        let changes = hunks(&mut chat);
+        assert_eq!(changes.len(), 2, "{habit}: {changes:?}");
+        assert!(changes[0].starts_with("3-3") && changes[1].starts_with("9-9"), "{habit}: {changes:?}");
+        let undo = "local buf = ...
+                    vim.api.nvim_buf_call(buf, function() vim.cmd('silent undo') end)
+                    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n') .. '\\n'";
+        assert_eq!(chat.nvim.exec_lua(undo, [buf.into()]).as_str(), Some(BEFORE), "{habit}");
+    }
+}
