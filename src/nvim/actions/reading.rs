@@ -18,7 +18,13 @@ impl App {
         let entry = self.sessions.get(&key).and_then(|session| session.entry(entry));
         let tail = |terminal: &TerminalId| self.terminals.tail(&(key, terminal.clone()));
         let Some(Drawing { lines, marks, .. }) = entry.and_then(|entry| details(entry, &tail)) else {
-            return fail("the transcript shows all there is to know of this entry");
+            return match self.why_plain(key)? {
+                Some(reason) => {
+                    self.advise(format!("these lines have no colours: {reason}"), Level::Info);
+                    Ok(())
+                }
+                None => fail("the transcript shows all there is to know of this entry"),
+            };
         };
         // A line of a buffer holds no line break.
         let lines: Vec<String> = lines.into_iter().map(|line| line.replace('\n', " ")).collect();
@@ -40,6 +46,14 @@ impl App {
             ])?)?;
         }
         self.editor.paint(buf, self.editor.namespace("acp.marks")?, list)
+    }
+
+    /// Why the code under the cursor was not given to a parser.
+    fn why_plain(&self, key: SessionKey) -> Result<Option<String>> {
+        let Some(chat) = self.chats.get(&key) else { return Ok(None) };
+        let Some(win) = chat.window(&self.editor) else { return Ok(None) };
+        let (line, _) = self.editor.cursor(win)?;
+        Ok(self.highlight.why_plain(chat.transcript, line - 1))
     }
 
     /// Into the register that was named before the key, as any yank.
