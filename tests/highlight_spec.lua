@@ -820,6 +820,35 @@ test("code that is in no buffer stays plain when it takes too long", function()
   assert(#code.colours(good, "lua")[1] > 0)
 end)
 
+test("it is known why something is plain, of open fences and of closed ones", function()
+  local tangled = "```c\n" .. ("{\n"):rep(3000)
+  for _, text in ipairs({
+    tangled,
+    tangled .. "```\n\nafter *it*",
+    "```lua\n" .. ("x."):rep(2000) .. "\n```\n",
+  }) do
+    local buf = chat()
+    hl.open(buf, 1, 0)
+    local last = append(buf, 1, text)
+    hl.grew(buf, 1, last)
+    local want = text:find("^```c") and "errors" or "this long"
+    until_true("a reason is given", function()
+      vim.cmd("redraw")
+      return (hl.why_plain(buf, 1) or ""):find(want) ~= nil
+    end)
+    hl.close(buf, 1, last)
+    api.nvim_win_set_cursor(0, { 1, 0 })
+    until_true("a reason is still given", function()
+      vim.cmd("redraw")
+      return (hl.why_plain(buf, 1) or ""):find(want) ~= nil
+    end)
+    assert(not text:find("after") or hl.why_plain(buf, last - 1) == nil)
+    assert(hl.why_plain(buf, last + 5) == nil)
+    done(buf)
+    assert(hl.why_plain(buf, 1) == nil)
+  end
+end)
+
 test("a fence of lines that might close it is searched a little at a time", function()
   local lines = { "```lua" }
   for i = 1, 3000 do
