@@ -311,6 +311,41 @@ fn no_file_names_this_machine_or_a_package_registrys_host() {
     assert!(wrong.is_empty(), "these are true on one machine only:\n{}", wrong.join("\n"));
 }
 
+/// Tree-sitter's time can grow with the square of what an agent sends. `treesitter.start` is Neovim's own highlighter, for
+/// a twin of a buffer that has one.
+#[test]
+fn every_parse_keeps_to_a_budget() {
+    const PARSING: [&str; 7] = [
+        ":parse(",
+        ".parse(parser",
+        "get_parser",
+        "get_string_parser",
+        "_create_ts_parser",
+        "LanguageTree.new",
+        "iter_captures(",
+    ];
+    let allowed = |file: &Path, sign: &str| {
+        file.ends_with("lua/acp/highlight/budget.lua")
+            || file.ends_with("lua/acp/highlight/spans.lua") && sign == "iter_captures("
+    };
+    let mut found = Vec::new();
+    for file in all_files() {
+        let lua = file.extension().is_some_and(|extension| extension == "lua");
+        if !lua || !(file.starts_with("lua") || file.starts_with("src")) {
+            continue;
+        }
+        let text = read(&file);
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("--"));
+        for (line, sign) in code.flat_map(|line| PARSING.map(|sign| (line, sign))) {
+            let message = line.contains('"') && line.contains("get_parser()");
+            if line.contains(sign) && !message && !allowed(&file, sign) {
+                found.push(format!("{}: {}", file.display(), line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "parses without a budget:\n{}", found.join("\n"));
+}
+
 #[test]
 fn quotes_are_plain() {
     let mut wrong = Vec::new();

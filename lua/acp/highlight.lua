@@ -14,8 +14,12 @@
 --- Rows are counted from a region's first row; `base` is where that stands in the buffer just now.
 
 local api, ts, uv = vim.api, vim.treesitter, vim.uv
+local ahead = require("acp.highlight.ahead")
+local budget = require("acp.highlight.budget")
 local cut = require("acp.highlight.cut")
 local fences = require("acp.highlight.fence")
+local languages = require("acp.highlight.languages")
+local limits = require("acp.highlight.limits")
 local look = require("acp.highlight.look")
 local marks = require("acp.highlight.marks")
 local pieces = require("acp.highlight.pieces")
@@ -275,29 +279,23 @@ end
 
 -- What the caller says ----------------------------------------------------------------------------
 
---- The first use of a parser and of a query costs some 10 ms each: one to a tick.
+--- The first use of a parser and of a query costs some 10 ms each: one to a tick. Markdown is needed at once, other
+--- languages may never be.
 local function warm_up()
   if warm then
     return
   end
   warm = true
-  local steps = {}
-  for _, lang in ipairs({ "markdown", "markdown_inline" }) do
-    steps[#steps + 1] = function()
-      ts.get_string_parser("", lang):parse()
-    end
-    steps[#steps + 1] = function()
-      spans.query(lang)
-    end
-  end
   local function step()
-    local first = table.remove(steps, 1)
-    if first then
-      local ok, err = pcall(first)
-      if not ok then
-        spans.report(err)
-      end
+    local ok, worked = pcall(function()
+      return languages.load_part("markdown") or languages.load_part("markdown_inline")
+    end)
+    if not ok then
+      spans.report(worked)
+    elseif worked then
       vim.defer_fn(step, PAUSE)
+    else
+      ahead.begin()
     end
   end
   vim.defer_fn(step, PAUSE)
@@ -339,7 +337,7 @@ function M.attach(buf)
     return
   end
   if not pcall(function()
-    return vim.treesitter.get_string_parser("", "markdown")
+    return budget.parser("", "markdown")
   end) then
     no_parser = true
     return
@@ -505,6 +503,46 @@ M.drop = for_chat(function(chat, id)
     api.nvim_buf_clear_namespace(chat.buf, marks.ns, base, base + region.rows)
   end
 end)
+
+--- Why a row has no colours, or not all of them.
+---@param chat acp.highlight.Chat
+---@param row integer
+---@return string? reason
+local function why_plain(chat, row)
+  local region = chat.order[region_below(chat, row) - 1]
+  if not region then
+    return nil
+  end
+  local base = base_of(chat, region)
+  local at, fence, reason, code = row - base, region.fence, nil, false
+  if at >= region.rows then
+    return nil
+  elseif fence and at >= fence.from then
+    reason, code = fence.plain, true
+  else
+    local piece = region.pieces[pieces.after(region, at)]
+    local block = piece and piece.from <= at and piece.block
+    reason, code = block and block.plain, block and block.fence ~= nil
+  end
+  if not reason then
+    local bytes = api.nvim_buf_get_offset(chat.buf, row + 1) - api.nvim_buf_get_offset(chat.buf, row) - 1
+    local longest = code and limits.CODE_LINE or limits.LINE
+    local line = bytes <= longest and api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] or nil
+    reason = (not line or limits.is_cut(line, longest)) and "cut" or nil
+  end
+  return limits.reasons[reason]
+end
+
+--- Why the parser was not asked about a row, or not about all of it, as a text that follows "these lines have no
+--- colours: ". Nothing when it was.
+---@param buf integer
+---@param row integer
+---@return string?
+function M.why_plain(buf, row)
+  local chat = chats[buf]
+  local ok, reason = pcall(why_plain, chat or {}, row)
+  return chat and ok and reason or nil
+end
 
 --- Forgets a chat and removes its marks. A buffer that is gone is forgotten by itself.
 ---@param buf integer

@@ -67,6 +67,13 @@ impl Highlight {
         self.call("drop", (buf, id));
     }
 
+    /// Why a 0-based row has no colours, or not all that it could have.
+    pub fn why_plain(&self, buf: Buf, row: usize) -> Option<String> {
+        let Some(Some(module)) = self.module.get() else { return None };
+        let why: Function = module.get("why_plain").ok()?;
+        why.call((buf, row)).ok()?
+    }
+
     fn call(&self, name: &str, args: impl IntoLuaMulti) {
         if !self.early.borrow().is_empty() {
             self.load();

@@ -16,6 +16,40 @@ M.clock = vim.uv.hrtime
 local SLICE = 3000
 local has_callback = vim.fn.has("nvim-0.11") == 1
 
+--- A parser over a text or a buffer. No other file makes one.
+---@param source string|integer
+---@param lang string
+---@param opts table?
+---@return vim.treesitter.LanguageTree
+function M.parser(source, lang, opts)
+  if type(source) == "string" then
+    return vim.treesitter.get_string_parser(source, lang, opts)
+  end
+  return assert(vim.treesitter.get_parser(source, lang, opts))
+end
+
+--- Has a parser search no language's trees for further languages where that would take too long: it is one query that
+--- can't be paused.
+---@param parser table
+---@param is_tangled fun(tree: TSTree): boolean
+function M.spare(parser, is_tangled)
+  local add_child = parser.add_child
+  parser.add_child = function(self, lang)
+    local child = add_child(self, lang)
+    local search = child._get_injections
+    child._get_injections = function(...)
+      for _, tree in pairs(child:trees()) do
+        if is_tangled(tree) then
+          return {}
+        end
+      end
+      return search(...)
+    end
+    M.spare(child, is_tangled)
+    return child
+  end
+end
+
 ---@class acp.highlight.Parse
 ---@field range boolean|Range
 ---@field resume fun()? takes the next slice
@@ -62,6 +96,9 @@ local function begin(parser, range)
   return parse
 end
 
+---@type table<vim.treesitter.LanguageTree, true>
+local limited = setmetatable({}, { __mode = "k" })
+
 ---@param parser table
 local function limit(parser)
   parser._parser:set_timeout(SLICE)
@@ -79,7 +116,8 @@ end
 ---@return acp.highlight.Parse
 local function begin_unsliced(parser, range)
   local parse = { range = range, finished = false, spent = 0 }
-  if not rawget(parser, "add_child") then
+  if not limited[parser] then
+    limited[parser] = true
     limit(parser)
   end
   local source = parser:source()
@@ -136,6 +174,15 @@ function M.parse(parser, range)
     return "given up"
   end
   return "paused"
+end
+
+--- Parses all of a text of a few lines.
+---@param parser vim.treesitter.LanguageTree
+---@param range boolean|Range
+function M.parse_all(parser, range)
+  repeat
+    local state = M.parse(parser, range)
+  until state ~= "paused"
 end
 
 --- Whether a parser was given up.

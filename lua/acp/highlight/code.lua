@@ -4,12 +4,15 @@
 
 local budget = require("acp.highlight.budget")
 local languages = require("acp.highlight.languages")
+local limits = require("acp.highlight.limits")
 local spans = require("acp.highlight.spans")
 
 local M = {}
 
---- Bytes that are read, the parser's slices that they may take, and bytes of a line that are coloured.
-local MOST, SLICES, LONGEST = 16000, 8, 1000
+--- Bytes that are read, and the parser's slices that they may take: whoever asks waits.
+local MOST, SLICES = 6000, 2
+--- Lines that are searched for colours in one go, each with a limit of its own.
+local ROWS = 16
 
 --- How many pieces of code are remembered.
 local REMEMBERED = 500
@@ -71,6 +74,7 @@ local function read(lines, filetype)
   if not lang then
     return nil
   end
+  lines = limits.lines(vim.list_slice(lines), limits.CODE_LINE)
   local made = { pcall(spans.parser, lines, lang) }
   local parser, source = made[2], made[3]
   if not made[1] or not parser then
@@ -86,11 +90,18 @@ local function read(lines, filetype)
   if not parsed or state ~= "done" then
     return nil
   end
+  for _, tree in pairs(parser:trees()) do
+    if limits.is_tangled(tree, lines, 0) then
+      return nil
+    end
+  end
   local rows = {}
-  spans.captures(rows, 0, parser, source, 0, lines, 0, #lines)
+  for from = 0, #lines - 1, ROWS do
+    spans.captures(rows, 0, parser, source, 0, lines, from, math.min(from + ROWS, #lines))
+  end
   local colours = {}
   for at, line in ipairs(lines) do
-    colours[at] = flattened(rows[at - 1] or {}, math.min(#line, LONGEST))
+    colours[at] = flattened(rows[at - 1] or {}, #line)
   end
   -- The hidden buffer, if there is one, was needed up to here.
   made[4] = nil

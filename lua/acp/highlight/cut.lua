@@ -3,6 +3,7 @@
 --- caller.
 
 local fences = require("acp.highlight.fence")
+local limits = require("acp.highlight.limits")
 local pieces = require("acp.highlight.pieces")
 local seams = require("acp.highlight.seams")
 local spans = require("acp.highlight.spans")
@@ -21,7 +22,7 @@ local SCANNED = 4096
 --- Bytes that are parsed in one go, where lines tell nothing ...
 local BYTES = 4096
 --- ... unless a single block is longer. One of more than these is cut wherever that is.
-local LONGEST_BLOCK = 65536
+local LONGEST_BLOCK = limits.BLOCK
 
 --- The lines from the cut on, up to some bytes, and whether they reach the region's end.
 ---@return string[] lines
@@ -38,38 +39,37 @@ local function read(buf, region, base, limit)
   return lines, region.cut + #lines >= region.rows
 end
 
---- Turns the open fence into pieces.
+--- Turns rows of the open fence into pieces: those up to its end, or a part of them.
 ---@param buf integer
 ---@param region acp.highlight.Region
 ---@param base integer
----@param stop integer the row after it
-function M.fence(buf, region, base, stop)
+---@param stop integer the row after them
+---@param whole boolean whether the fence ends there
+function M.fence(buf, region, base, stop, whole)
   local fence = region.fence
-  fences.free(fence)
-  region.fence = nil
-  local lines, n = spans.lines(buf, base + fence.row, base + stop), #region.pieces
-  pieces.add(region, fence.row, lines, 1, #lines)
-  for i = n + 1, #region.pieces do
-    region.pieces[i].block.plain = fence.plain
-  end
+  local lines = spans.lines(buf, base + fence.from, base + stop, limits.CODE_LINE)
+  pieces.add_code(region, fence.from, lines, fence.head, fence.stop == stop, fence.plain)
+  fences.leave(fence, stop)
   region.cut = stop
+  if whole then
+    region.fence = nil
+  end
 end
 
---- Turns the fence into pieces when its end is there.
+--- Turns a part of the fence into pieces when that is complete, or all of it when its end is there.
 ---@param buf integer
 ---@param region acp.highlight.Region
 ---@param base integer
 ---@return boolean progress
-function M.whole_fence(buf, region, base)
-  local upto = region.closed and region.rows or region.rows - 1
-  local stop = fences.stop(buf, base, region.fence, upto)
-  if not stop and region.closed and region.fence.searched >= region.rows then
-    stop = region.rows
+function M.next_part(buf, region, base)
+  local fence = region.fence
+  fences.search(buf, base, fence, region.closed and region.rows or region.rows - 1)
+  local part = fences.part(buf, base, fence)
+  local stop = fence.stop or region.closed and fence.searched >= region.rows and region.rows or nil
+  if part or stop then
+    M.fence(buf, region, base, part or stop, not part)
   end
-  if stop then
-    M.fence(buf, region, base, stop)
-  end
-  return stop ~= nil
+  return (part or stop) ~= nil
 end
 
 local function bytes_of(lines, first)
@@ -130,7 +130,7 @@ function M.step(buf, region, base)
   local fence = region.fence
   if fence then
     local searched = fence.searched
-    return M.whole_fence(buf, region, base) or fence.searched > searched
+    return M.next_part(buf, region, base) or fence.searched > searched
   end
   if M.by_seams(buf, region, base) then
     return true
@@ -159,11 +159,11 @@ function M.step(buf, region, base)
     region.fence = fence
   elseif fence then
     region.fence = fence
-  elseif reading.limit >= LONGEST_BLOCK then
-    -- Neither Markdown nor we care how a block of that size goes on.
-    pieces.cut(region, lines, { 0 }, whole and #lines - 1 or #lines)
-  elseif whole then
+  elseif whole and not region.closed then
     return false
+  elseif whole or reading.limit >= LONGEST_BLOCK then
+    -- Neither Markdown nor we care how a block of that size goes on.
+    pieces.cut(region, lines, { 0 }, #lines)
   else
     begin(buf, region, base, reading.limit * 4)
   end

@@ -36,22 +36,32 @@ local found = {}
 ---@type table<string, integer> how many queries of a language are there
 local loaded = {}
 
+--- Loads a part of a language, if one is missing.
+---@param name string as it stands after a fence's backticks, or a file type
+---@return boolean worked
+function M.load_part(name)
+  if found[name] == nil then
+    found[name] = M.find(name:lower()) or false
+    return true
+  end
+  local lang = found[name]
+  local query = lang and (loaded[lang] or 0) + 1
+  if query and QUERIES[query] then
+    loaded[lang] = query
+    -- One that fails does so again where it is used, and is reported there.
+    pcall(QUERIES[query], lang)
+    return true
+  end
+  return false
+end
+
 --- Loads a part of a language that a line opens a fence of, if one is missing.
 ---@param lines string[]
 ---@return boolean worked
 function M.load_next(lines)
   for _, line in ipairs(lines) do
     local name = line:match("^%s*```+%s*([%w_+#-]+)") or line:match("^%s*~~~+%s*([%w_+#-]+)")
-    if name and found[name] == nil then
-      found[name] = M.find(name:lower()) or false
-      return true
-    end
-    local lang = name and found[name]
-    local query = lang and (loaded[lang] or 0) + 1
-    if query and QUERIES[query] then
-      loaded[lang] = query
-      -- One that fails does so again where it is used, and is reported there.
-      pcall(QUERIES[query], lang)
+    if name and M.load_part(name) then
       return true
     end
   end

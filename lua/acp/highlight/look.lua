@@ -46,22 +46,27 @@ local function settle_from(chat, region, first, unfinished)
   end
 end
 
+--- Turns what is painted of a fence into pieces.
+local function cut_fence(chat, region, base, upto, whole)
+  local unfinished, n = fences.unfinished(region.fence, upto), #region.pieces
+  cut.fence(chat.buf, region, base, upto, whole)
+  settle_from(chat, region, n + 1, unfinished)
+end
+
 ---@return "open"|"searching"|"closed"
 local function look_at_fence(chat, region, base)
   local fence = region.fence
-  local stop, closing = fences.stop(chat.buf, base, fence, region.rows - 1)
-  if not stop and fence.searched < region.rows - 1 then
+  fences.search(chat.buf, base, fence, region.rows - 1)
+  local part = fences.part(chat.buf, base, fence)
+  if part then
+    cut_fence(chat, region, base, part, false)
     return "searching"
-  end
-  local read, upto = fences.look(chat.buf, base, region, stop, closing)
-  if not read then
+  elseif not fence.stop and fence.searched < region.rows - 1 or not fences.look(chat.buf, base, region) then
     return "searching"
-  elseif not upto then
+  elseif not fence.stop then
     return "open"
   end
-  local unfinished, n = fences.unfinished(fence), #region.pieces
-  cut.fence(chat.buf, region, base, upto)
-  settle_from(chat, region, n + 1, unfinished)
+  cut_fence(chat, region, base, fence.stop, true)
   region.seen = { row = region.cut, col = 0 }
   return "closed"
 end
@@ -170,11 +175,11 @@ local function step(chat, region, base, stop)
       return true
     end
     if region.fence then
-      if not region.fence.looks and cut.whole_fence(chat.buf, region, base) then
+      if not region.fence.head.looks and cut.next_part(chat.buf, region, base) then
         region.grown = true
         return false
       end
-      local state = fences.prepare(region.fence) and look_at_fence(chat, region, base)
+      local state = fences.prepare(region.fence.head) and look_at_fence(chat, region, base)
       if state == "open" then
         return true
       elseif state ~= "closed" then

@@ -4,8 +4,10 @@
 
 local api = vim.api
 local budget = require("acp.highlight.budget")
+local fences = require("acp.highlight.fence")
 local languages = require("acp.highlight.languages")
 local marks = require("acp.highlight.marks")
+local parts = require("acp.highlight.part")
 local spans = require("acp.highlight.spans")
 
 local M = {}
@@ -16,14 +18,18 @@ M.SIZE = 768
 ---@class acp.highlight.Block Rows that have to be read together.
 ---@field from integer
 ---@field to integer exclusive
----@field plain boolean? whether the languages in it took too long to be read
+---@field plain string? why the languages in it are not read, a key of `limits.reasons`
+---@field fence acp.highlight.FenceHead? where it is code of a fence
+---@field closing boolean? whether its last row closes that
 
 ---@class acp.highlight.Piece
 ---@field from integer
 ---@field to integer exclusive
 ---@field block acp.highlight.Block the piece itself, or the long block that it is a slice of
 ---@field painted boolean
----@field plain boolean? as in a block
+---@field plain string? as in a block
+---@field fence acp.highlight.FenceHead?
+---@field closing boolean?
 
 local function size_of(lines, first, last)
   local size = 0
@@ -59,6 +65,24 @@ function M.add(region, from, lines, first, last)
       add_piece(region, from + start - first, from + i - first + 1, block)
       start, size = i + 1, 0
     end
+  end
+end
+
+--- Adds rows of a fence that are read together.
+---@param region acp.highlight.Region
+---@param from integer
+---@param lines string[]
+---@param fence acp.highlight.FenceHead
+---@param closing boolean whether the last line closes it
+---@param plain string?
+function M.add_code(region, from, lines, fence, closing, plain)
+  local n = #region.pieces
+  M.add(region, from, lines, 1, #lines)
+  local block = region.pieces[n + 1].block
+  block.plain = plain
+  -- A short fence is read as Markdown.
+  if block ~= region.pieces[n + 1] or from ~= fence.row then
+    block.fence, block.closing = fence, closing
   end
 end
 
@@ -128,7 +152,7 @@ function M.after(region, row)
   return low
 end
 
---- Reads a slice of what a piece needs.
+--- Reads a slice of what a piece of Markdown needs.
 ---@param text acp.highlight.Text
 ---@param piece acp.highlight.Piece
 ---@return boolean done
@@ -138,7 +162,47 @@ local function read(text, piece)
     return spans.parse(text)
   end
   return spans.parse_blocks(text)
-    and (block.plain or spans.parse(text, piece.from - block.from, piece.to - block.from))
+    and (block.plain ~= nil or spans.parse(text, piece.from - block.from, piece.to - block.from))
+end
+
+---@return acp.highlight.Rows? rows nil when there is more to be read first
+local function rows_of(chat, base, piece)
+  local block = piece.block
+  -- The parser of the last block is kept: for the next slice, and for the other pieces of a long one.
+  local text = chat.read and chat.read.block == block and chat.read.text
+  if not text then
+    local lines = spans.lines(chat.buf, base + block.from, base + block.to)
+    if languages.load_next(lines) then
+      return nil
+    end
+    text = block == piece and spans.text(lines) or spans.long_text(lines)
+    chat.read = { block = block, text = text }
+  end
+  if not read(text, piece) then
+    return nil
+  end
+  block.plain = block.plain or budget.gave_up(text.parser) and "slow" or nil
+  return spans.rows(text, piece.from - block.from, piece.to - block.from, block.from)
+end
+
+---@return acp.highlight.Rows?
+local function rows_of_code(chat, base, piece)
+  local block = piece.block
+  local part = chat.read and chat.read.block == block and chat.read.part
+  if not part then
+    if not fences.prepare(block.fence) then
+      return nil
+    end
+    part = parts.open(chat.buf, base, block)
+    chat.read = { block = block, part = part }
+  end
+  if not parts.read(part, block, piece.from, piece.to) then
+    return nil
+  end
+  local last = block.closing
+    and piece.to == block.to
+    and spans.lines(chat.buf, base + piece.to - 1, base + piece.to)[1]
+  return parts.rows(part, block, piece.from, piece.to, last or nil)
 end
 
 --- Paints a piece, or prepares it: loads what a language lacks, reads a slice of the block.
@@ -147,24 +211,11 @@ end
 ---@param base integer
 ---@param piece acp.highlight.Piece
 function M.paint(chat, region, base, piece)
-  local block = piece.block
-  -- The parser of the last block is kept: for the next slice, and for the other pieces of a long one.
-  local text = chat.read and chat.read.block == block and chat.read.text
-  if not text then
-    local lines = spans.lines(chat.buf, base + block.from, base + block.to)
-    if languages.load_next(lines) then
-      return
-    end
-    text = block == piece and spans.text(lines) or spans.long_text(lines)
-    chat.read = { block = block, text = text }
+  local rows = (piece.block.fence and rows_of_code or rows_of)(chat, base, piece)
+  if rows then
+    marks.paint(chat.buf, base, region.marks, rows, piece.from, piece.to)
+    M.settle(chat, region, piece)
   end
-  if not read(text, piece) then
-    return
-  end
-  block.plain = block.plain or budget.gave_up(text.parser)
-  local rows = spans.rows(text, piece.from - block.from, piece.to - block.from, block.from)
-  marks.paint(chat.buf, base, region.marks, rows, piece.from, piece.to)
-  M.settle(chat, region, piece)
 end
 
 return M

@@ -1,14 +1,15 @@
 --- Tells when text was appended that no mark depends on, so that nothing has to be read again: plain words after
 --- plain words. Most of what agents write is that. When in doubt the answer is no.
 
+local limits = require("acp.highlight.limits")
 local spans = require("acp.highlight.spans")
 
 local M = {}
 
 --- Characters that may mean something anywhere in a line, or to the one before them.
 local SIGNS = "[%*_`~%[%]<>\\!&|$%^{}#:]"
---- Bytes of a line that are looked at; longer lines are cut short elsewhere.
-local LONGEST = 4000
+--- Rows that are looked at, and bytes of a line: longer ones are cut short elsewhere.
+local ROWS, LONGEST = 64, limits.LINE
 
 ---@class acp.highlight.Seen Up to where in a region all marks are right, and nothing there waits for what follows.
 ---@field row integer
@@ -47,7 +48,7 @@ function M.after_look(region, lines, first)
   if
     last:find(SIGNS .. "$")
     or last:find("^%s*[^%a]?%s*$")
-    or #last > LONGEST
+    or #last >= LONGEST
     or ends_at(region.marks[row], #last)
   then
     return nil
@@ -63,9 +64,12 @@ end
 ---@return acp.highlight.Seen? seen to the end; nil when what came has to be read
 ---@return boolean? ended whether an empty line is among it
 function M.more(buf, base, region, seen)
+  if region.rows - seen.row > ROWS then
+    return nil
+  end
   local lines = spans.lines(buf, base + seen.row, base + region.rows)
   local count, ended = #lines, false
-  if count == 0 or count > 64 or #lines[count] > LONGEST then
+  if count == 0 or #lines[count] >= LONGEST then
     return nil
   end
   for i, line in ipairs(lines) do

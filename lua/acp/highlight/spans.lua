@@ -4,6 +4,7 @@
 
 local api, ts = vim.api, vim.treesitter
 local budget = require("acp.highlight.budget")
+local limits = require("acp.highlight.limits")
 
 local M = {}
 
@@ -95,22 +96,28 @@ local function url_of(url, match, metadata, source)
   return source:sub(range[3] + 1, range[6])
 end
 
---- Bytes of a line that are read; the rest stays plain. (Neovim's own 'synmaxcol' is 3000.)
-local LONGEST = 8000
+--- Bytes of rows from which on the rows are read one by one, each up to its limit.
+local MANY = 65536
 
---- Lines of a buffer, the very long ones cut short.
+--- Lines of a buffer, those cut short that are too much for a parser.
 ---@param buf integer
 ---@param from integer
 ---@param to integer exclusive
+---@param longest integer? bytes of a line
 ---@return string[]
-function M.lines(buf, from, to)
-  local lines = api.nvim_buf_get_lines(buf, from, to, false)
-  for i, line in ipairs(lines) do
-    if #line > LONGEST then
-      lines[i] = line:sub(1, LONGEST)
+function M.lines(buf, from, to, longest)
+  longest = longest or limits.LINE
+  local lines
+  to = math.min(to, api.nvim_buf_line_count(buf))
+  if to > from and api.nvim_buf_get_offset(buf, to) - api.nvim_buf_get_offset(buf, from) > MANY then
+    lines = {}
+    for row = from, to - 1 do
+      lines[#lines + 1] = api.nvim_buf_get_text(buf, row, 0, row, longest, {})[1]
     end
+  else
+    lines = api.nvim_buf_get_lines(buf, from, to, false)
   end
-  return lines
+  return limits.lines(lines, longest)
 end
 
 --- From Neovim 0.12 on a parser keeps to its slices in buffers only. Longer texts than this are worth one. Bytes.
@@ -126,7 +133,7 @@ local LONGEST_STRING = vim.fn.has("nvim-0.12") == 1 and 1500 or math.huge
 function M.parser(lines, lang, opts)
   local text = table.concat(lines, "\n") .. "\n"
   if #text <= LONGEST_STRING then
-    return ts.get_string_parser(text, lang, opts), text
+    return budget.parser(text, lang, opts), text
   end
   local buf = api.nvim_create_buf(false, true)
   -- Nothing says when a text is no longer used, so that is left to the collector of garbage.
@@ -138,7 +145,7 @@ function M.parser(lines, lang, opts)
   end)
   vim.bo[buf].undolevels = -1
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  return assert(ts.get_parser(buf, lang, opts)), buf, guard
+  return budget.parser(buf, lang, opts), buf, guard
 end
 
 --- The text is read one row further down, for a `---` in the first row of a text would be front matter.
@@ -151,6 +158,9 @@ function M.text(lines, opts)
     shifted[i + 1] = line
   end
   local parser, source, guard = M.parser(shifted, "markdown", opts)
+  budget.spare(parser, function(tree)
+    return limits.is_tangled(tree, lines, 1)
+  end)
   return { lines = lines, source = source, parser = parser, guard = guard }
 end
 
@@ -179,45 +189,43 @@ function M.long_text(lines)
   return M.text(lines, own_injections and { injections = own_injections })
 end
 
+--- Parses for a slice. One that fails, or that would take too long, is left out.
 ---@param parser vim.treesitter.LanguageTree
 ---@param range boolean|Range
 ---@return boolean done
-local function parse(parser, range)
+---@return string? state
+function M.parse_slice(parser, range)
   local ok, state = pcall(budget.parse, parser, range)
   if not ok then
     M.report(state)
   end
-  return not ok or state ~= "paused"
+  return not ok or state ~= "paused", ok and state or nil
 end
 
 --- Parses a slice of the blocks of a text, without the languages in them.
 ---@param text acp.highlight.Text
 ---@return boolean done
 function M.parse_blocks(text)
-  return parse(text.parser, false)
+  return (M.parse_slice(text.parser, false))
 end
 
---- Parses a slice of a text, or of some rows of it, with all languages. One that fails, or that would take too long,
---- is left out.
+--- Parses a slice of a text, or of some rows of it, with all languages.
 ---@param text acp.highlight.Text
 ---@param from integer?
 ---@param to integer? exclusive
 ---@return boolean done
 function M.parse(text, from, to)
-  return parse(text.parser, from and { from + 1, to + 1 } or true)
+  return (M.parse_slice(text.parser, from and { from + 1, to + 1 } or true))
 end
-
---- ns in which captures of one tree and some rows are looked for. Where brackets are nested thousands deep in a line,
---- each takes longer than the one before.
-local MOST_CAPTURES = 30e6
 
 --- Adds the captures of one tree, cut into one segment for each row: a mark over many rows would have
 --- to be set anew, and all of its rows be drawn anew, each time its end moves.
 local function add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
   local captures = query:iter_captures(tree:root(), source, from + shift, to + shift)
-  local deadline = budget.clock() + MOST_CAPTURES
+  local count = 0
   for id, node, metadata, match in captures do
-    if budget.clock() > deadline then
+    count = count + 1
+    if count > limits.CAPTURES then
       return
     end
     local group = groups[id]
@@ -279,8 +287,19 @@ function M.captures(rows, offset, ltree, source, shift, lines, from, to)
   end
 end
 
+local function is_tangled(ltree, lines)
+  for _, tree in pairs(ltree:trees()) do
+    if limits.is_tangled(tree, lines, 1) then
+      return true
+    end
+  end
+  return false
+end
+
 local function walk(rows, offset, ltree, text, from, to)
-  M.captures(rows, offset, ltree, text.source, 1, text.lines, from, to)
+  if ltree == text.parser or not is_tangled(ltree, text.lines) then
+    M.captures(rows, offset, ltree, text.source, 1, text.lines, from, to)
+  end
   for _, child in pairs(ltree:children()) do
     walk(rows, offset, child, text, from, to)
   end

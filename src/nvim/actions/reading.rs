@@ -19,7 +19,13 @@ impl App {
         let entry = self.sessions.get(&key).and_then(|session| session.entry(entry));
         let tail = |terminal: &TerminalId| self.terminals.tail(&(key, terminal.clone()));
         let Some(Drawing { lines, marks, .. }) = entry.and_then(|entry| details(entry, &tail)) else {
-            return fail("the transcript shows all there is to know of this entry");
+            return match self.why_plain(key)? {
+                Some(reason) => {
+                    self.advise(format!("these lines have no colours: {reason}"), Level::Info);
+                    Ok(())
+                }
+                None => fail("the transcript shows all there is to know of this entry"),
+            };
         };
         let win = float(&self.editor, &lines)?;
         let buf = self.editor.win_buf(win)?;
@@ -41,6 +47,14 @@ impl App {
         let marks = self.editor.namespace("acp.marks")?;
         self.editor.paint(buf, marks, list)?;
         self.editor.helper("yank_meant", (buf, marks, UNPRINTABLE))
+    }
+
+    /// Why the code under the cursor was not given to a parser.
+    fn why_plain(&self, key: SessionKey) -> Result<Option<String>> {
+        let Some(chat) = self.chats.get(&key) else { return Ok(None) };
+        let Some(win) = chat.window(&self.editor) else { return Ok(None) };
+        let (line, _) = self.editor.cursor(win)?;
+        Ok(self.highlight.why_plain(chat.transcript, line - 1))
     }
 
     /// Into the register that was named before the key, as any yank.
