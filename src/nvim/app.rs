@@ -15,6 +15,7 @@ mod edits;
 pub mod effects;
 mod events;
 mod gone;
+mod guarding;
 mod landing;
 pub mod locations;
 mod mentions;

@@ -65,10 +65,12 @@ impl<'editor> Group<'editor> {
 pub fn watch(editor: &Editor) -> Result<()> {
     let acp = Group::new(editor, "acp")?;
     acp.on_buffer(&["BufReadPost"], App::buffer_read)?;
-    acp.on_buffer(&["BufNewFile", "BufFilePost"], App::buffer_loaded)?;
+    acp.on_buffer(&["BufNewFile"], App::buffer_new)?;
+    acp.on_buffer(&["BufFilePost"], App::buffer_loaded)?;
     acp.on_buffer(&["BufUnload"], App::buffer_unloaded)?;
     acp.on_buffer(&["BufModifiedSet"], App::buffer_modified)?;
     acp.on_buffer(&["BufWritePost"], App::buffer_saved)?;
+    listen_to_times(editor)?;
     acp.on_buffer(&["BufWinEnter"], App::buffer_shown)?;
     acp.on_buffer(&["BufEnter"], App::buffer_entered)?;
     acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
@@ -98,6 +100,17 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on(&["ColorScheme"], |app| groups::define(&app.editor))?;
     // Without a colour scheme another 'background' comes without the event of one.
     acp.on_options(&["background"], |app| groups::define(&app.editor))
+}
+
+/// Has the app told of what Neovim finds when it looks at the times of files.
+fn listen_to_times(editor: &Editor) -> Result<()> {
+    let tell = |run_with: fn(&mut App, Buf) -> Result<()>| {
+        editor.lua.create_function(move |_, buf: Buf| {
+            run(move |app| run_with(app, buf));
+            Ok(())
+        })
+    };
+    editor.helper("listen", (tell(App::file_looked_at)?, tell(App::write_refused)?))
 }
 
 /// Has the app told of what the user does, once there is somebody to follow.

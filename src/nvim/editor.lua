@@ -16,19 +16,6 @@ local function listen(name, buf, callbacks)
   end
 end
 
--- Has Neovim compare a buffer with its file, and do what it would ask about else: "reload", or nothing for "".
-local function check_time(buf, choice)
-  local answer = api.nvim_create_autocmd("FileChangedShell", {
-    buffer = buf,
-    callback = function()
-      vim.v.fcs_choice = choice
-    end,
-  })
-  local ok, err = pcall(vim.cmd, "silent checktime " .. buf)
-  api.nvim_del_autocmd(answer)
-  return ok, err
-end
-
 return {
   -- Sets many extmarks. `marks` is a flat list: row, column, options, row, column, options, ...
   paint = function(buf, ns, marks)
@@ -78,21 +65,6 @@ return {
       if api.nvim_win_is_valid(win) then
         api.nvim_win_set_cursor(win, { last, 0 })
       end
-    end
-  end,
-
-  -- Reads the file of a buffer without unsaved edits again if it has changed. Neovim must not ask: about
-  -- a file that is new to an empty buffer it always does (W13), so such a buffer is edited anew.
-  take_from_disk = function(buf)
-    if api.nvim_buf_line_count(buf) == 1 and api.nvim_buf_get_lines(buf, 0, 1, true)[1] == "" then
-      api.nvim_buf_call(buf, function()
-        vim.cmd("silent keepalt edit")
-      end)
-      return
-    end
-    local ok, err = check_time(buf, "reload")
-    if not ok then
-      error(err, 0)
     end
   end,
 
@@ -156,22 +128,6 @@ return {
       and (mode.blocking or vim.fn.pumvisible() == 1)
   end,
 
-  -- The file's new text is in the buffer: Neovim need neither read it nor ask about it. While a buffer counts
-  -- as modified, it does not compare the two itself.
-  acknowledge = function(buf, is_clean, is_new)
-    vim.bo[buf].modified = true
-    local ok, err = true, nil
-    if not is_new then
-      ok, err = check_time(buf, "")
-    end
-    if is_clean then
-      vim.bo[buf].modified = false
-    end
-    if not ok then
-      error(err, 0)
-    end
-  end,
-
   -- The user wants the file back that was deleted, its folder included.
   write_back = function(buf)
     api.nvim_buf_call(buf, function()
@@ -191,43 +147,6 @@ return {
       end)
     end
     api.nvim_buf_delete(buf, { force = true })
-  end,
-
-  -- Neovim asks before it writes over a file that has changed since it last read or wrote it, and nothing else
-  -- tells it that it knows the text. So the next :write without a ! is one with it, if the file is still
-  -- as `stamp` says: { seconds, nanoseconds, size }.
-  trust_once = function(buf, stamp)
-    local group = api.nvim_create_augroup("acp.write." .. buf, { clear = true })
-    if not stamp then
-      return
-    end
-    api.nvim_create_autocmd("BufWriteCmd", {
-      group = group,
-      buffer = buf,
-      nested = true,
-      callback = function(event)
-        local name = api.nvim_buf_get_name(buf)
-        local own = vim.fn.fnamemodify(event.file, ":p") == name or event.match == name
-        local now = own and vim.uv.fs_stat(name)
-        local same = now and now.mtime.sec == stamp[1] and now.mtime.nsec == stamp[2] and now.size == stamp[3]
-        local bang = (vim.v.cmdbang == 1 or same) and "!" or ""
-        local was = api.nvim_get_autocmds({ group = group })
-        api.nvim_clear_autocmds({ group = group })
-        local target = own and "" or " " .. vim.fn.fnameescape(event.file)
-        local ok, err = pcall(vim.cmd, "write" .. bang .. " " .. vim.v.cmdarg .. target)
-        if not ok then
-          api.nvim_echo({ { (tostring(err):gsub("^.-(E%d+:)", "%1")), "ErrorMsg" } }, true, {})
-        end
-        if not (ok and own) and #was > 0 and api.nvim_buf_is_valid(buf) then
-          api.nvim_create_autocmd("BufWriteCmd", {
-            group = group,
-            buffer = buf,
-            nested = true,
-            callback = was[1].callback,
-          })
-        end
-      end,
-    })
   end,
 
   -- Runs a command in a terminal in a split, in insert mode; `done` gets its exit code.

@@ -78,6 +78,11 @@ impl Editor {
     pub fn new(lua: &Lua) -> Result<Self> {
         let vim: Table = lua.globals().get("vim")?;
         let helpers: Table = lua.load(include_str!("editor.lua")).set_name("=acp/editor").eval()?;
+        let times: Table = lua.load(include_str!("files/times.lua")).set_name("=acp/files/times").eval()?;
+        for pair in times.pairs::<String, Function>() {
+            let (name, function) = pair?;
+            helpers.set(name, function)?;
+        }
         let tell: Table = lua.globals().get::<Function>("require")?.call("acp.tell")?;
         Ok(Self {
             lua: lua.clone(),
@@ -116,7 +121,7 @@ impl Editor {
         self.fetch(name, &self.functions)?.call(args)
     }
 
-    /// A function of `editor.lua`.
+    /// A function of `editor.lua` or `files/times.lua`.
     pub fn helper<R: FromLuaMulti>(&self, name: &'static str, args: impl IntoLuaMulti) -> Result<R> {
         self.fetch(name, &self.helpers)?.call(args)
     }
@@ -342,7 +347,9 @@ impl Editor {
         self.api("nvim_win_get_buf", win)
     }
 
+    /// Neovim looks at the time of the buffer's file then, and asks about one that has changed: not here.
     pub fn set_win_buf(&self, win: Win, buf: Buf) -> Result<()> {
+        self.helper::<()>("look", buf)?;
         self.api("nvim_win_set_buf", (win, buf))
     }
 
@@ -397,6 +404,7 @@ impl Editor {
     }
 
     pub fn open_win(&self, buf: Buf, enter: bool, config: Table) -> Result<Win> {
+        self.helper::<()>("look", buf)?;
         self.api("nvim_open_win", (buf, enter, config))
     }
 

@@ -38,8 +38,6 @@ pub struct Held {
     pub stamp: Option<Stamp>,
     /// The file's text that the unsaved edits began with.
     pub saved: Option<Text>,
-    /// There was no file when the unsaved edits began: Neovim would ask about one that appears (W13).
-    pub is_new: bool,
     /// Where the file went, when it was renamed.
     pub moved: Option<PathBuf>,
     /// The file is gone, and the buffer has the only text of it.
@@ -175,7 +173,7 @@ impl Files {
     pub fn loaded(&mut self, editor: &Editor, buf: Buf) -> Option<PathBuf> {
         let path = Self::path_of(editor, buf)?;
         self.loaded.retain(|known, held| held.buf != buf || *known == path);
-        let held = Held { buf, stamp: None, saved: None, is_new: false, moved: None, gone: None };
+        let held = Held { buf, stamp: None, saved: None, moved: None, gone: None };
         self.loaded.insert(path.clone(), held);
         Some(path)
     }
@@ -331,7 +329,6 @@ pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Resu
         let _ = std::fs::create_dir_all(folder);
     }
     // The time of the file was compared by us; for Neovim to do it, it would ask.
-    editor.helper::<()>("trust_once", (buf, Value::Nil)).map_err(|error| brief(&error))?;
     let command = if with_autocmds { "silent keepalt write!" } else { "silent keepalt noautocmd write!" };
     editor.command_in(buf, command).map_err(|error| brief(&error))?;
     if !with_autocmds {

@@ -41,6 +41,7 @@ impl App {
         let Some(path) = self.files.loaded(&self.editor, buf) else { return Ok(()) };
         if self.background.is_some() {
             self.send(Command::FileLoaded { path: path.clone() })?;
+            self.guard(buf, &path)?;
             self.buffer_modified(buf)?;
         }
         self.review_loaded(buf, &path)
@@ -74,17 +75,22 @@ impl App {
 
     /// The content of a file that a session has to do with is another one on the disk.
     pub(super) fn file_changed_outside(&mut self, path: &Path, kind: &FileChange) -> Result<()> {
-        let mut sessions = self.watching.sessions_of(path);
-        sessions.extend(self.files.readers_of(path));
-        // The one at work is the most likely to have done it.
-        let works = |key: &SessionKey| self.sessions.get(key).is_some_and(|session| session.is_working());
-        let session = sessions.iter().copied().find(works).or(sessions.first().copied());
+        let session = self.session_about(path);
         if let FileChange::Renamed(to) = kind
             && let Some(held) = self.files.held(path)
         {
             held.moved = Some(to.clone());
         }
         self.file_touched(session, None, path)
+    }
+
+    /// The session whose agent may have written a file.
+    pub(super) fn session_about(&self, path: &Path) -> Option<SessionKey> {
+        let mut sessions = self.watching.sessions_of(path);
+        sessions.extend(self.files.readers_of(path));
+        // The one at work is the most likely to have done it.
+        let works = |key: &SessionKey| self.sessions.get(key).is_some_and(|session| session.is_working());
+        sessions.iter().copied().find(works).or(sessions.first().copied())
     }
 
     /// A buffer got its first unsaved edit, or was saved. What its edits began with is what the disk
@@ -94,7 +100,7 @@ impl App {
         let modified = is_modified(&self.editor, buf);
         let Some(held) = self.files.held(&path) else { return Ok(()) };
         if !modified {
-            (held.saved, held.is_new) = (None, false);
+            held.saved = None;
         } else if held.saved.is_none() && self.background.is_some() {
             return self.file_task(path, Task::Remember);
         }
@@ -103,6 +109,11 @@ impl App {
 
     /// Has something done with a file that a buffer holds, after all that is to be done with it already.
     pub(super) fn file_task(&mut self, path: PathBuf, task: Task) -> Result<()> {
+        if !matches!(task, Task::Remember)
+            && let Some(buf) = self.files.buf_of(&self.editor, &path)
+        {
+            self.editor.helper::<()>("guard", buf)?;
+        }
         if self.conflicts.about(&path) && matches!(task, Task::Read { .. }) {
             // The user may take minutes to decide; the file can be read as it is.
             let Some(buf) = self.files.buf_of(&self.editor, &path) else {
@@ -207,13 +218,7 @@ impl App {
             }
             (Some(Job::Mention(mention)), Outcome::Mention(text)) => self.mentioned(mention, text),
             (Some(Job::Stamp { path, buf, tick }), Outcome::Stamped(stamp)) => {
-                if self.editor.buf_is_loaded(buf)
-                    && self.editor.changedtick(buf)? == tick
-                    && let Some(held) = self.files.held(&path)
-                {
-                    held.stamp = stamp;
-                }
-                Ok(())
+                self.file_stamped(&path, buf, tick, stamp)
             }
             (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
                 self.asking.retry = true;
@@ -291,14 +296,20 @@ impl App {
         job.disk = disk;
         let modified = is_modified(&self.editor, job.buf);
         let buf = job.buf;
+        // It was another one for Neovim already when the buffer was read, or is by now.
+        let behind =
+            matches!(job.task, Task::Remember) && modified && self.editor.helper("is_behind_now", buf)?;
         let Some(held) = self.files.held(&job.path) else { return self.again(job) };
         match (&job.task, &job.disk) {
             (Task::Remember, OnDisk::Text { stamp, .. })
-                if modified && held.stamp.is_some_and(|known| known != *stamp) =>
+                if modified && (behind || held.stamp.is_some_and(|known| known != *stamp)) =>
             {
                 // It was written before anybody looked: what the edits began with is not known any more.
                 held.saved = None;
-                job.task = Task::Take { session: None, call: None };
+                if !self.is_of_a_session(&job.path) {
+                    return self.end_task(&job);
+                }
+                job.task = Task::Take { session: self.session_about(&job.path), call: None };
                 self.read_on(job)
             }
             (Task::Remember, OnDisk::Text { text, stamp, .. }) => {
@@ -308,10 +319,6 @@ impl App {
                 }
                 self.end_task(&job)
             }
-            (Task::Remember, OnDisk::Gone) => {
-                held.is_new = modified && held.saved.is_none() && held.stamp.is_none();
-                self.end_task(&job)
-            }
             (Task::Take { .. }, OnDisk::Text { .. })
                 if !modified && self.editor.line_count(buf)? == 1 && self.editor.line_len(buf, 0)? == 0 =>
             {
@@ -319,7 +326,14 @@ impl App {
                 self.editor.take_from_disk(buf)?;
                 self.end_task(&job)
             }
-            (Task::Remember, _) | (Task::Take { .. }, OnDisk::Same) => self.end_task(&job),
+            (Task::Take { .. }, OnDisk::Same) => {
+                if self.editor.helper("is_behind", buf)? {
+                    // Neovim compares with what it has read itself, and that may be older.
+                    self.editor.helper::<()>("acknowledge", buf)?;
+                }
+                self.end_task(&job)
+            }
+            (Task::Remember, _) => self.end_task(&job),
             (Task::Take { .. }, OnDisk::Gone) => self.file_gone(job),
             (Task::Take { .. }, OnDisk::Unreadable(why)) if modified => {
                 let why = why.clone();
@@ -334,10 +348,9 @@ impl App {
             (Task::Take { .. }, OnDisk::Text { text, stamp, .. })
                 if modified && held.saved.as_ref() == Some(text) =>
             {
-                if held.stamp != Some(*stamp) {
+                if held.stamp != Some(*stamp) || self.editor.helper("is_behind", buf)? {
                     held.stamp = Some(*stamp);
-                    let (stamp, is_new) = (*stamp, held.is_new);
-                    self.acknowledge(buf, false, is_new, stamp)?;
+                    self.acknowledge(buf, &job.path, *stamp)?;
                 }
                 self.end_task(&job)
             }
@@ -405,6 +418,8 @@ impl App {
         if !modified && !job.begun {
             job.clean = Some(job.ours.text.clone());
         }
+        // Unsaved edits that nobody has seen begin did so with what the disk holds now only if Neovim has read that.
+        let behind = modified && self.editor.helper("is_behind_now", job.buf)?;
         let Some(held) = self.files.held(&job.path) else { return self.again(job) };
         if let OnDisk::Text { text, stamp, .. } = &job.disk {
             let is_stale = match modified {
@@ -412,8 +427,10 @@ impl App {
                 false => !is_same(&as_lines(text, &format), &job.ours.text),
             };
             if !is_stale {
-                held.stamp = Some(*stamp);
-                if modified && held.saved.is_none() {
+                if held.saved.is_some() || !behind {
+                    held.stamp = Some(*stamp);
+                }
+                if modified && held.saved.is_none() && !behind {
                     held.saved = Some(text.clone());
                 }
             } else if let Some(task) = job.task.checked() {

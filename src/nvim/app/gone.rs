@@ -36,7 +36,8 @@ impl App {
         if let Some(held) = self.files.held(&job.path) {
             held.gone = Some(gone.clone());
         }
-        self.editor.helper::<()>("acknowledge", (job.buf, false, false))?;
+        self.editor.helper::<()>("acknowledge", job.buf)?;
+        self.editor.set_buf_option(job.buf, "modified", true)?;
         let name = self.short_name(job.session(), &job.path);
         let (mark, text) = match &gone {
             Gone::Deleted => (

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mlua::{Result, Value};
+use mlua::Result;
 
 use super::App;
 use super::changed::Change;
@@ -146,21 +146,24 @@ impl App {
         if on_disk != format {
             self.editor.set_buf_option(job.buf, "fileformat", on_disk)?;
         }
-        let is_new = self.files.held(&job.path).is_some_and(|held| held.is_new);
-        self.acknowledge(job.buf, is_clean, is_new, *stamp)?;
         if let Some(held) = self.files.held(&job.path) {
             held.stamp = Some(*stamp);
             held.saved = (!is_clean).then(|| text.clone());
         }
+        self.acknowledge(job.buf, &job.path, *stamp)?;
+        if is_clean {
+            self.editor.set_buf_option(job.buf, "modified", false)?;
+        }
+        self.clear_gone(job.buf)?;
         if landing.text == job.before {
             return Ok(());
         }
-        let Some(key) = *session else { return Ok(()) };
         if !is_clean {
-            let name = self.short_name(Some(key), &job.path);
+            let name = self.short_name(*session, &job.path);
             let text = format!("{name} had unsaved edits: the change on the disk is merged into them");
-            self.note(Some(key), Severity::Info, text)?;
+            self.note(*session, Severity::Info, text)?;
         }
+        let Some(key) = *session else { return Ok(()) };
         let call = call.or_else(|| self.call_about(key, &job.path));
         self.changed(Change {
             session: key,
@@ -174,19 +177,18 @@ impl App {
             lines: Some((job.lines_before, self.editor.line_count(job.buf)?)),
             saved: is_clean,
         })?;
-        self.clear_gone(job.buf)?;
         self.after_change(key)
     }
 
-    /// Tells Neovim that the buffer knows what is on the disk.
-    pub(super) fn acknowledge(&self, buf: Buf, is_clean: bool, is_new: bool, stamp: Stamp) -> Result<()> {
-        self.editor.helper::<()>("acknowledge", (buf, is_clean, is_new))?;
-        let stamp = self.editor.lua.create_sequence_from([
-            Value::Integer(stamp.written.0),
-            Value::Integer(stamp.written.1),
-            Value::Integer(i64::try_from(stamp.size).unwrap_or(i64::MAX)),
-        ])?;
-        self.editor.helper("trust_once", (buf, stamp))
+    /// Tells Neovim that the buffer knows what is on the disk, which was in this state.
+    pub(super) fn acknowledge(&mut self, buf: Buf, path: &Path, stamp: Stamp) -> Result<()> {
+        self.editor.helper::<()>("acknowledge", buf)?;
+        if stamp_of(path) != Some(stamp) {
+            // Neovim has been told of a newer state than the one that was taken.
+            self.editor.helper::<()>("fall_behind", buf)?;
+            return self.file_touched(self.session_about(path), None, path);
+        }
+        Ok(())
     }
 
     // For the chat.

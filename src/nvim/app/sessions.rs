@@ -57,6 +57,7 @@ impl App {
         self.make_chat(key, &name)?;
         self.current = Some(key);
         self.show(key)?;
+        self.guard_all()?;
         Ok(key)
     }
 
@@ -275,7 +276,7 @@ impl App {
         if self.current == Some(key) {
             self.current = self.sessions.keys().next_back().copied();
         }
-        Ok(())
+        self.guard_all()
     }
 
     /// How a session's agent was started.

@@ -39,6 +39,9 @@ impl App {
         let paths: Vec<PathBuf> = named.map(|path| session.place.cwd.join(path)).collect();
         for path in paths {
             if self.watching.0.insert((key, path.clone())) {
+                if let Some(buf) = self.files.buf_of(&self.editor, &path) {
+                    self.editor.helper::<()>("guard", buf)?;
+                }
                 self.send(Command::Watch { session: key, path })?;
             }
         }

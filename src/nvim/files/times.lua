@@ -1,0 +1,265 @@
+-- Neovim's own looks at the times of files, for buffers that sessions have to do with: none of its dialogs comes
+-- (:help W11, W12, W13, and the question before a :write). What is done about a file that has changed is left to the
+-- callbacks of `guard`.
+local api = vim.api
+
+-- What a look of our own makes of a changed file, by buffer.
+local answers = {}
+-- Buffers whose file holds something that they do not know yet.
+local behind = {}
+-- Buffers that had no file when it was last looked at.
+local absent = {}
+-- Buffers whose file Neovim asks nothing about.
+local guarded = {}
+-- Called when the file of such a buffer is another one, and after a :write that would have overwritten it.
+local changed, refused
+
+-- Calls a function so that autocommands run in it, also when this is called from one that is not |autocmd-nested|,
+-- or with 'eventignore' set.
+local function nested(work)
+  local group = api.nvim_create_augroup("acp.nested", { clear = true })
+  local ignored = vim.o.eventignore
+  local ok, result
+  api.nvim_create_autocmd("User", {
+    group = group,
+    pattern = "acp.nested",
+    nested = true,
+    once = true,
+    callback = function()
+      ok, result = pcall(work)
+    end,
+  })
+  if ignored ~= "" then
+    vim.o.eventignore = ""
+  end
+  api.nvim_exec_autocmds("User", { group = group, pattern = "acp.nested", modeline = false })
+  if ignored ~= "" then
+    vim.o.eventignore = ignored
+  end
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
+local function is_there(buf)
+  return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) ~= nil
+end
+
+-- Has Neovim compare a buffer with its file, and do what it would ask about else: "reload", or nothing for "".
+local function check(buf, answer)
+  local other = api.nvim_create_autocmd("FileChangedShell", {
+    buffer = buf,
+    callback = function()
+      vim.v.fcs_choice = answer
+    end,
+  })
+  answers[buf] = answer
+  local ok, err = pcall(nested, function()
+    vim.cmd("silent checktime " .. buf)
+  end)
+  answers[buf] = nil
+  api.nvim_del_autocmd(other)
+  if not ok then
+    error(err, 0)
+  end
+end
+
+-- Has Neovim look at a buffer's file, as it does by itself elsewhere.
+local function look(buf)
+  -- A buffer that an autocommand deletes meanwhile is nothing to look at.
+  pcall(nested, function()
+    vim.cmd("silent checktime " .. buf)
+  end)
+end
+
+-- Has Neovim take the file as it is now for the one that the buffer was read from. It does so after it has written
+-- a buffer, also when an autocommand has done that for it, and by FileAppendCmd it asks for less than by any other:
+-- nothing is written. Should that autocommand be kept from running, 'buftype' prevents that Neovim writes itself.
+local function trust(buf)
+  local kind = vim.bo[buf].buftype
+  nested(function()
+    local command = api.nvim_create_autocmd("FileAppendCmd", { buffer = buf, callback = function() end })
+    local name = vim.fn.fnameescape(api.nvim_buf_get_name(buf))
+    local ok, err = pcall(api.nvim_buf_call, buf, function()
+      vim.cmd("noautocmd setlocal buftype=acwrite")
+      local done, why = pcall(vim.cmd, "silent keepalt lockmarks write! >> " .. name)
+      vim.cmd("noautocmd setlocal buftype=" .. kind)
+      if not done then
+        error(why, 0)
+      end
+    end)
+    api.nvim_del_autocmd(command)
+    if not ok then
+      error(err, 0)
+    end
+  end)
+  behind[buf] = nil
+  absent[buf] = not is_there(buf) or nil
+end
+
+-- The file is another one. Nothing can be done about it right here (:help E811).
+local function has_changed(buf)
+  behind[buf] = true
+  vim.schedule(function()
+    changed(buf)
+  end)
+end
+
+local function choose(buf)
+  local reason = vim.v.fcs_reason
+  if answers[buf] then
+    vim.v.fcs_choice = answers[buf]
+  elseif reason == "time" then
+    -- The text is the same. Neovim asks nothing then, and takes note of the time.
+    vim.v.fcs_choice = "ask"
+  else
+    vim.v.fcs_choice = ""
+    if reason ~= "mode" then
+      has_changed(buf)
+    end
+  end
+end
+
+-- Whether a buffer's file is another one than the buffer knows. Neovim does not look for one that it has been told
+-- is not there.
+local function is_behind(buf)
+  if absent[buf] and not behind[buf] then
+    behind[buf] = is_there(buf) or nil
+  elseif not behind[buf] then
+    look(buf)
+  end
+  return behind[buf] == true
+end
+
+local function before_write(buf, event)
+  local name = api.nvim_buf_get_name(buf)
+  local is_own = event.match == name or vim.fn.fnamemodify(event.file, ":p") == name
+  if vim.v.cmdbang == 1 or not is_own then
+    return
+  end
+  if is_behind(buf) then
+    vim.b[buf].acp_refused = vim.fn.fnamemodify(name, ":t") .. " has changed on the disk; write it again"
+    vim.schedule(function()
+      refused(buf)
+    end)
+  end
+end
+
+local function known(buf)
+  behind[buf], absent[buf] = nil, nil
+end
+
+local function guard(buf)
+  if guarded[buf] then
+    return
+  end
+  guarded[buf] = api.nvim_create_augroup("acp.times." .. buf, { clear = true })
+  local on = function(event, options)
+    options.group, options.buffer = guarded[buf], buf
+    api.nvim_create_autocmd(event, options)
+  end
+  on("FileChangedShell", {
+    callback = function()
+      choose(buf)
+    end,
+  })
+  on("BufWritePre", {
+    callback = function(event)
+      before_write(buf, event)
+    end,
+  })
+  -- What is thrown ends a :write without a word, and leaves the keys alone that were typed behind it. An error of
+  -- a Lua function would be shown and end nothing.
+  on("BufWritePre", {
+    command = "if exists('b:acp_refused') | silent! throw remove(b:, 'acp_refused') | endif",
+  })
+  on("BufWritePost", {
+    callback = function(event)
+      if event.match == api.nvim_buf_get_name(buf) then
+        known(buf)
+      end
+    end,
+  })
+  on("BufReadPost", {
+    callback = function()
+      known(buf)
+    end,
+  })
+  on({ "BufUnload", "BufWipeout" }, {
+    callback = function()
+      pcall(api.nvim_del_augroup_by_id, guarded[buf])
+      guarded[buf] = nil
+      known(buf)
+    end,
+  })
+end
+
+return {
+  -- Who is told of files that have changed.
+  listen = function(on_change, on_refusal)
+    changed, refused = on_change, on_refusal
+  end,
+
+  guard = guard,
+
+  -- Leaves a buffer to Neovim again. Not one without a file, nor one whose file is still to be merged: Neovim would
+  -- overwrite what appears there.
+  unguard = function(buf)
+    if guarded[buf] and not behind[buf] and not absent[buf] then
+      api.nvim_del_augroup_by_id(guarded[buf])
+      guarded[buf] = nil
+    end
+  end,
+
+  -- The buffer knows what its file holds, or that there is none. Of a buffer that began without a file Neovim asks
+  -- about one that appears, whatever autocommands say (W13), unless it was told so.
+  acknowledge = trust,
+
+  -- The file holds something that the buffer does not know yet.
+  fall_behind = function(buf)
+    behind[buf] = true
+  end,
+
+  is_behind = function(buf)
+    return behind[buf] == true
+  end,
+
+  -- The same, with another look at the file.
+  is_behind_now = function(buf)
+    return guarded[buf] ~= nil and is_behind(buf)
+  end,
+
+  -- Looks at the file of a buffer that is about to be shown, since Neovim does so itself then, and asks.
+  look = function(buf)
+    if vim.bo[buf].buftype ~= "" or not api.nvim_buf_is_loaded(buf) or api.nvim_buf_get_name(buf) == "" then
+      return
+    end
+    local passing = not guarded[buf]
+      and api.nvim_create_autocmd("FileChangedShell", {
+        buffer = buf,
+        callback = function()
+          choose(buf)
+        end,
+      })
+    look(buf)
+    if passing then
+      api.nvim_del_autocmd(passing)
+    end
+    if behind[buf] then
+      guard(buf)
+    end
+  end,
+
+  -- Reads the file of a buffer without unsaved edits again if it has changed. Neovim must not ask: about
+  -- a file that is new to an empty buffer it always does (W13), so such a buffer is edited anew.
+  take_from_disk = function(buf)
+    if api.nvim_buf_line_count(buf) == 1 and api.nvim_buf_get_lines(buf, 0, 1, true)[1] == "" then
+      api.nvim_buf_call(buf, function()
+        vim.cmd("silent keepalt edit")
+      end)
+    else
+      check(buf, "reload")
+    end
+  end,
+}
