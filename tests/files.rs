@@ -162,6 +162,85 @@ fn an_agent_that_writes_again_without_reading_does_not_drop_what_was_merged() {
     assert_eq!(chat.nvim.buffer_text(buf), "ONE\ntwo\nTHREE\nfour");
 }
 
+/// Has the user put a line back that the agent has changed, and save.
+fn put_back(chat: &mut Scripted, buf: u64) {
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("2Gcctwo<Esc>:silent write<CR>");
+    let path = chat.project.file("a.txt");
+    chat.nvim.wait_until(
+        |_| std::fs::read_to_string(&path).is_ok_and(|text| text == "one\ntwo\nthree\nfour\n"),
+        "the line to be put back and saved",
+    );
+}
+
+#[test]
+fn an_agent_that_has_read_the_disk_by_itself_meets_no_conflict() {
+    // It writes beside the line that the user has put back, and the line itself after it said that it has read it.
+    let reads = |status: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": "read", "title": "Read", "kind": "read",
+            "status": status, "locations": [{ "path": "$PROJECT/a.txt" }] }))
+    };
+    let steps = turns([
+        write("w1", "a.txt", "one\nTWO\nthree\nfour\n"),
+        write("w2", "a.txt", "one\ntwo\nTHREE\nfour\n"),
+        write("w3", "a.txt", "one\nTWO\nTHREE\nfour\n"),
+        [vec![reads("in_progress"), reads("completed")], write("w4", "a.txt", "one\nTwo\nthree\nfour\n")]
+            .concat(),
+    ]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    turn(&mut chat, 1);
+    put_back(&mut chat, buf);
+    turn(&mut chat, 2);
+    assert_eq!(chat.answer("w2")["result"], json!({}));
+    assert_eq!(chat.nvim.buffer_text(buf), "one\ntwo\nTHREE\nfour");
+    turn(&mut chat, 3);
+    assert_eq!(chat.nvim.buffer_text(buf), "one\nTWO\nTHREE\nfour");
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("3Gccthree<Esc>");
+    put_back(&mut chat, buf);
+    turn(&mut chat, 4);
+    assert_eq!(chat.answer("w4")["result"], json!({}));
+    assert_eq!(chat.nvim.buffer_text(buf), "one\nTwo\nthree\nfour");
+    assert_eq!(chat.project.read("a.txt"), "one\nTwo\nthree\nfour\n");
+}
+
+#[test]
+fn what_an_agent_wrote_on_the_disk_it_may_take_back_through_the_editor() {
+    let steps = turns([
+        write("w1", "a.txt", "one\ntwo\nthree\n"),
+        edited("a.txt"),
+        write("w2", "a.txt", "one\ntwo\nthree\n"),
+    ]);
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    turn(&mut chat, 1);
+    chat.project.write("a.txt", "one\nTWO\nthree\n");
+    turn(&mut chat, 2);
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "one\nTWO\nthree", "what is on the disk");
+    turn(&mut chat, 3);
+    assert_eq!(chat.nvim.buffer_text(buf), "one\ntwo\nthree");
+}
+
+#[test]
+fn what_the_user_has_saved_is_not_dropped_by_an_agent_that_writes_its_own_text_again() {
+    let steps = turns([
+        write("w1", "a.txt", "one\nTWO\nthree\nfour\n"),
+        write("w2", "a.txt", "one\nTWO\nthree\nFOUR\n"),
+    ]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    turn(&mut chat, 1);
+    put_back(&mut chat, buf);
+    turn(&mut chat, 2);
+    assert_eq!(chat.answer("w2")["result"], json!({}));
+    assert_eq!(chat.nvim.buffer_text(buf), "one\ntwo\nthree\nFOUR");
+    assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\nFOUR\n");
+}
+
 #[test]
 fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
     for (number, expected) in [

@@ -186,7 +186,7 @@ fn lines(text: &str, uniform: bool) -> Vec<&str> {
 }
 
 /// The runs of lines that the three texts are made of, in each of them.
-fn regions(base: &[&str], ours: &[&str], theirs: &[&str]) -> Vec<(MergeResolution, [Range<usize>; 3])> {
+pub fn regions(base: &[&str], ours: &[&str], theirs: &[&str]) -> Vec<(MergeResolution, [Range<usize>; 3])> {
     // The crate ends lines at a lone `\r`, too, and gives nothing but their numbers. So it is given a
     // number for each line.
     let mut numbers = HashMap::new();

@@ -25,6 +25,7 @@ pub mod locations;
 pub mod mention;
 pub mod merge;
 pub mod message;
+pub mod origin;
 pub mod output;
 pub mod outside;
 pub mod pattern;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::changes::{TextEdit, edits};
 use crate::core::merge::{Side, merge, shared};
+use crate::core::origin::{View, origin};
 use crate::core::text::Text;
 
 /// The texts that come together.
@@ -32,6 +33,11 @@ pub enum Base {
     /// The buffer's text: nothing of it is the user's alone.
     Ours,
     Text(Text),
+    /// What the agent last read or wrote through the editor, or what the disk holds now; see `origin`.
+    Either {
+        seen: Text,
+        disk: Text,
+    },
     /// Nobody knows: what both have is kept, and so is what either has alone.
     Unknown,
 }
@@ -81,6 +87,13 @@ impl Sides {
                 Ok(text) => text.into(),
                 Err(clashes) => return Reconciled::Conflicts(clashes),
             },
+            Base::Either { seen, disk } => {
+                let view = View { seen: &unix(seen), disk: &unix(disk) };
+                match self.merge(&origin(view, &theirs), &theirs) {
+                    Ok(text) => text.into(),
+                    Err(clashes) => return Reconciled::Conflicts(clashes),
+                }
+            }
             Base::Unknown => match self.merge(&shared(&self.ours, &theirs), &theirs) {
                 Ok(text) => text.into(),
                 Err(clashes) => return Reconciled::Conflicts(clashes),
@@ -146,6 +159,16 @@ mod tests {
     fn what_the_user_changed_since_the_base_stays() {
         let sides = sides(Base::Text("a\nb\nc\n".into()), "A\nb\nc\n", "a\nb\nC\n");
         assert_eq!(text(&sides), "A\nb\nC\n");
+    }
+
+    #[test]
+    fn what_the_user_has_saved_is_known_to_an_agent_that_shows_it() {
+        let (seen, disk): (Text, Text) = ("a\r\nB\r\nc\r\n".into(), "a\nb\nc\n".into());
+        let mut sides = sides(Base::Either { seen, disk }, "a\nb\nc\n", "a\r\nb\r\nC\r\n");
+        sides.dos = true;
+        assert_eq!(text(&sides), "a\nb\nC\n");
+        sides.theirs = "a\r\nB\r\nC\r\n".into();
+        assert!(matches!(sides.reconcile(), Reconciled::Conflicts(_)), "it has not seen the line beside");
     }
 
     #[test]

@@ -26,7 +26,9 @@ use crate::nvim::resolve::canonical;
 pub struct Files {
     loaded: HashMap<PathBuf, Held>,
     /// What each agent last saw of a file, as its text with `\n` for line ends.
-    seen: HashMap<(SessionKey, PathBuf), Text>,
+    seen: HashMap<(SessionKey, PathBuf), Seen>,
+    /// The states of files that agents have read on the disk, by themselves.
+    looked: HashMap<(SessionKey, PathBuf), Look>,
     queues: HashMap<PathBuf, Queue>,
     pub texts: Texts,
 }
@@ -42,6 +44,19 @@ pub struct Held {
     pub moved: Option<PathBuf>,
     /// The file is gone, and the buffer has the only text of it.
     pub gone: Option<Gone>,
+}
+
+struct Seen {
+    text: Text,
+    /// What the disk was then.
+    stamp: Option<Stamp>,
+}
+
+/// An agent's own look at a file.
+struct Look {
+    stamp: Stamp,
+    /// It is over, and the file was in the same state all the while.
+    done: bool,
 }
 
 /// What became of a file that is not where its buffer says.
@@ -280,11 +295,40 @@ impl Files {
     // What agents know.
 
     pub fn seen(&self, session: SessionKey, path: &Path) -> Option<Text> {
-        self.seen.get(&(session, path.to_owned())).cloned()
+        self.seen.get(&(session, path.to_owned())).map(|seen| seen.text.clone())
     }
 
     pub fn see(&mut self, session: SessionKey, path: &Path, text: Text) {
-        self.seen.insert((session, path.to_owned()), text);
+        let key = (session, path.to_owned());
+        self.looked.remove(&key);
+        self.seen.insert(key, Seen { text, stamp: self.stamp_of(path) });
+    }
+
+    /// Whether the disk holds another text than when the agent last saw the file through the editor.
+    pub fn is_older_than_disk(&self, session: SessionKey, path: &Path) -> bool {
+        let seen = self.seen.get(&(session, path.to_owned()));
+        seen.is_some_and(|seen| seen.stamp != self.stamp_of(path))
+    }
+
+    /// The state of the file that its buffer knows.
+    fn stamp_of(&self, path: &Path) -> Option<Stamp> {
+        self.loaded.get(path).and_then(|held| held.stamp)
+    }
+
+    /// A call reads the file on the disk, or has done so.
+    pub fn look(&mut self, session: SessionKey, path: &Path, done: bool) {
+        let key = (session, path.to_owned());
+        match (self.stamp_of(path), self.looked.get_mut(&key)) {
+            (Some(now), Some(look)) if done && look.stamp == now => look.done = true,
+            (Some(now), _) if !done => drop(self.looked.insert(key, Look { stamp: now, done })),
+            _ => drop(self.looked.remove(&key)),
+        }
+    }
+
+    /// Whether the agent has read by itself what the disk holds, as far as the buffer knows.
+    pub fn has_looked(&self, session: SessionKey, path: &Path) -> bool {
+        let look = self.looked.get(&(session, path.to_owned()));
+        look.is_some_and(|look| look.done && Some(look.stamp) == self.stamp_of(path))
     }
 
     /// The sessions whose agents have read or written a file.
@@ -295,6 +339,7 @@ impl Files {
     /// A session is over.
     pub fn forget(&mut self, session: SessionKey) {
         self.seen.retain(|(key, _), _| *key != session);
+        self.looked.retain(|(key, _), _| *key != session);
     }
 }
 

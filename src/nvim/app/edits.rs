@@ -517,11 +517,17 @@ impl App {
                     let why = format!("the file is in {encoding}, which has no {char:?}; write it without");
                     return Err(mlua::Error::runtime(why));
                 }
-                let seen = self.files.seen(*session, &job.path);
-                let base = match seen.map(Base::Text) {
-                    Some(base) => base,
-                    None if !modified => Base::Ours,
-                    None => saved.unwrap_or(match job.disk {
+                let disk = match modified {
+                    true => saved.clone(),
+                    false => Some(Base::Text(ours.clone())),
+                };
+                let newer = self.files.is_older_than_disk(*session, &job.path);
+                let base = match (self.files.seen(*session, &job.path), disk) {
+                    (Some(_), Some(disk)) if self.files.has_looked(*session, &job.path) => disk,
+                    (Some(seen), Some(Base::Text(disk))) if newer => Base::Either { seen, disk },
+                    (Some(seen), _) => Base::Text(seen),
+                    (None, _) if !modified => Base::Ours,
+                    (None, _) => saved.unwrap_or(match job.disk {
                         OnDisk::Gone => Base::Text(Text::default()),
                         _ => Base::Unknown,
                     }),

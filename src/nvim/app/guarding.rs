@@ -42,7 +42,7 @@ impl App {
             self.guard(buf, &path)?;
             if !is_known && self.background.is_some() && self.is_of_a_session(&path) {
                 // One without a file is to be told so.
-                self.file_known(buf)?;
+                self.file_known(buf, true)?;
             }
         }
         Ok(())

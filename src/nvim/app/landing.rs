@@ -12,7 +12,7 @@ use crate::config::Save;
 use crate::core::checkpoint::Held;
 use crate::core::entry::EntryId;
 use crate::core::locations::{Lines, Verb};
-use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp};
+use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp, ToolKind};
 use crate::core::reconcile::body;
 use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
@@ -155,6 +155,12 @@ impl App {
             self.editor.set_buf_option(job.buf, "modified", false)?;
         }
         self.clear_gone(job.buf)?;
+        if let (Some(key), Some(call)) = (*session, *call)
+            && self.is_edit(key, call)
+        {
+            // The agent has written this itself.
+            self.files.see(key, &job.path, as_lines(text, on_disk));
+        }
         if landing.text == job.before {
             return Ok(());
         }
@@ -209,6 +215,11 @@ impl App {
         let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
         let short = path.strip_prefix(&cwd).or_else(|_| path.strip_prefix(canonical(&cwd)));
         short.unwrap_or(path).display().to_string()
+    }
+
+    fn is_edit(&self, key: SessionKey, call: EntryId) -> bool {
+        let entry = self.sessions.get(&key).and_then(|session| session.entry(call));
+        entry.and_then(|entry| entry.tool()).is_some_and(|call| call.kind == ToolKind::Edit)
     }
 
     /// The newest tool call of a session that speaks of a file.

@@ -24,6 +24,10 @@ impl App {
         let Some(session) = self.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let (over, done) = (call.status.is_over(), call.status == Status::Done);
+        let reads = call.kind == ToolKind::Read;
+        // Of a part of a file it is not known which.
+        let whole = call.locations.iter().filter(|place| reads && place.line.is_none_or(|line| line <= 1));
+        let read: Vec<PathBuf> = whole.map(|place| session.place.cwd.join(&place.path)).collect();
         let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
         if changes {
             self.announce_edits(key, entry, content)?;
@@ -34,6 +38,13 @@ impl App {
             true => touched(call, &session.place.cwd),
             false => BTreeSet::new(),
         };
+        for path in read {
+            if let Some(buf) = self.files.buf_of(&self.editor, &path)
+                && let Some(path) = self.files.name_of(buf).map(Path::to_owned)
+            {
+                self.files.look(key, &path, done);
+            }
+        }
         for path in touched {
             if changes || done {
                 self.checkpoint_call(key, entry, &path)?;

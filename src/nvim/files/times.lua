@@ -22,7 +22,7 @@ local function nested(work)
   local ok, result
   api.nvim_create_autocmd("User", {
     group = group,
-    pattern = "AcpNested",
+    pattern = "acp.nested",
     nested = true,
     once = true,
     callback = function()
@@ -32,7 +32,7 @@ local function nested(work)
   if ignored ~= "" then
     vim.o.eventignore = ""
   end
-  api.nvim_exec_autocmds("User", { group = group, pattern = "AcpNested", modeline = false })
+  api.nvim_exec_autocmds("User", { group = group, pattern = "acp.nested", modeline = false })
   if ignored ~= "" then
     vim.o.eventignore = ignored
   end
