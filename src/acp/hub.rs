@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinSet, spawn_blocking};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::checkpoints::Checkpoints;
+use super::disks::{Disks, PATIENCE};
 use super::files::Loaded;
 use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
 use super::images::Images;
+use super::names::Names;
 use super::outside::Outside;
 use super::record::Records;
 use super::registry;
@@ -23,8 +25,10 @@ use super::terminals::Terminals;
 use super::watch::Watch;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, restore, stillborn};
+use crate::core::locations::Look;
 use crate::core::message::{
-    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Severity, Steering, TurnEnd,
+    AgentId, Command, Event, Failure, FailureKind, JobId, Outcome, SessionKey, Severity, Steering, TurnEnd,
+    Work,
 };
 use crate::mailbox::Mailbox;
 
@@ -48,6 +52,8 @@ pub struct Shared {
     pub watch: Watch,
     pub outside: Outside,
     pub images: Images,
+    pub disks: Disks,
+    pub names: Names,
     pub log: WireLog,
 }
 
@@ -71,7 +77,9 @@ impl Hub {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
         let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
-        let watch = Watch::new(mailbox.clone(), log.clone());
+        let disks = Disks::new();
+        let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone());
+        let names = Names::new(mailbox.clone(), disks.clone());
         let shared = Shared {
             mailbox,
             settings,
@@ -82,6 +90,8 @@ impl Hub {
             watch,
             outside: Outside::default(),
             images: Images::default(),
+            disks,
+            names,
             log,
         };
         Self {
@@ -114,6 +124,7 @@ impl Hub {
         // From here on `Background::send` knows that nobody listens.
         orders.close();
         self.leaving.send_replace(Some(Instant::now() + limit));
+        self.shared.disks.leave();
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || {
             if to_guard {
@@ -153,8 +164,12 @@ impl Hub {
             Command::Resize { session, terminal, rows, columns } => {
                 self.shared.terminals.resize(session, &terminal, rows, columns);
             }
-            Command::FileLoaded { path } => self.shared.loaded.add(path),
+            Command::FileLoaded { path } => self.shared.loaded.add(&self.shared.disks, path),
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::Resolve { paths } => {
+                let shared = self.shared.clone();
+                tokio::spawn(async move { shared.names.tell(paths).await });
+            }
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Unwatch { session, path } => self.shared.watch.left(session, path),
             Command::Outside { rules } => self.shared.outside.set(rules),
@@ -169,19 +184,20 @@ impl Hub {
             }
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
             Command::PutBack { job, path, expected, text } => {
-                let mailbox = self.shared.mailbox.clone();
-                spawn_blocking(move || {
-                    let done = restore::put_back(&path, expected.as_deref(), text.as_deref());
-                    mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                let shared = self.shared.clone();
+                tokio::spawn(async move {
+                    let file = path.clone();
+                    let put = move || restore::put_back(&file, expected.as_deref(), text.as_deref());
+                    if let Some(done) = shared.disks.run(&path, put).await {
+                        shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                    }
                 });
             }
-            Command::Compute { job, work } => {
-                let mailbox = self.shared.mailbox.clone();
-                spawn_blocking(move || mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
-            }
+            Command::Compute { job, work } => self.compute(job, work),
             Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
-                self.checkpoints.wish(&self.shared.mailbox, folder, limits, *wish);
+                let to = (&self.shared.mailbox, &self.shared.disks);
+                self.checkpoints.wish(to, folder, limits, *wish);
             }
             Command::ReadAgents { job, files, change } => {
                 let shared = self.shared.clone();
@@ -204,6 +220,33 @@ impl Hub {
             Command::Shutdown => {}
             command => self.pass_on(command),
         }
+    }
+
+    fn compute(&self, job: JobId, work: Work) {
+        let shared = self.shared.clone();
+        if let Work::Reach { paths } = work {
+            tokio::spawn(async move {
+                let outcome = Outcome::Reached(shared.disks.answering(&paths).await);
+                shared.mailbox.post(Event::Computed { job, outcome });
+            });
+            return;
+        }
+        // Who goes to a place wants to know soon that it cannot be looked at.
+        let limit = matches!(work, Work::Look { .. }).then_some(PATIENCE);
+        let Some(path) = jobs::on_disk(&work) else {
+            spawn_blocking(move || shared.mailbox.post(Event::Computed { job, outcome: jobs::run(work) }));
+            return;
+        };
+        tokio::spawn(async move {
+            let run = shared.disks.run(&path, move || jobs::run(work));
+            let outcome = match limit {
+                Some(limit) => timeout(limit, run).await.unwrap_or(Some(Outcome::Looked(Look::Silent))),
+                None => run.await,
+            };
+            if let Some(outcome) = outcome {
+                shared.mailbox.post(Event::Computed { job, outcome });
+            }
+        });
     }
 
     fn list_allowed(&self) {

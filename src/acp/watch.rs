@@ -19,6 +19,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use self::fingerprint::Fingerprint;
 pub use self::fingerprint::hash;
 use self::stir::{Stir, Suspect};
+use super::disks::{Disks, PATIENCE};
 use super::files::real;
 use super::wire_log::WireLog;
 use crate::core::message::{Event, FileChange, SessionKey};
@@ -41,6 +42,7 @@ const MOST: usize = 4096;
 pub struct Watch {
     mailbox: Arc<Mailbox>,
     log: WireLog,
+    disks: Disks,
     tell: OnceLock<Option<Sender<Message>>>,
 }
 
@@ -73,8 +75,8 @@ enum Message {
 }
 
 impl Watch {
-    pub fn new(mailbox: Arc<Mailbox>, log: WireLog) -> Self {
-        Self { mailbox, log, tell: OnceLock::new() }
+    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks) -> Self {
+        Self { mailbox, log, disks, tell: OnceLock::new() }
     }
 
     /// As [`Self::touched`], of a file whose links are still to be resolved.
@@ -107,7 +109,8 @@ impl Watch {
     fn begin(&self) {
         self.tell.get_or_init(|| {
             let (tell, told) = mpsc::channel();
-            let watcher = Watcher::new(self.mailbox.clone(), self.log.clone(), tell.clone());
+            let (mailbox, log, disks) = (self.mailbox.clone(), self.log.clone(), self.disks.clone());
+            let watcher = Watcher::new(mailbox, log, disks, tell.clone());
             let started = thread::Builder::new().name("acp-watch".into()).spawn(move || watcher.run(&told));
             if let Err(error) = &started {
                 self.log.note(&format!("changes of files by others are not noticed: no thread: {error}"));
@@ -153,6 +156,7 @@ impl Drop for Writing<'_> {
 struct Watcher {
     mailbox: Arc<Mailbox>,
     log: WireLog,
+    disks: Disks,
     tell: Sender<Message>,
     stir: Arc<Mutex<Stir>>,
     /// Only there while there is something to watch.
@@ -181,10 +185,11 @@ struct Watched {
 }
 
 impl Watcher {
-    fn new(mailbox: Arc<Mailbox>, log: WireLog, tell: Sender<Message>) -> Self {
+    fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks, tell: Sender<Message>) -> Self {
         Self {
             mailbox,
             log,
+            disks,
             tell,
             stir: Arc::default(),
             system: None,
@@ -212,7 +217,25 @@ impl Watcher {
         }
     }
 
+    /// Whether the file's disk answers. One that doesn't would hold up the watching of all others; its files
+    /// are watched once a session has to do with them again.
+    fn answers(&self, path: &Path) -> bool {
+        let file = path.to_owned();
+        self.disks.soon(path, PATIENCE, move || drop(std::fs::metadata(file))).is_some()
+    }
+
     fn take(&mut self, message: Message) {
+        match &message {
+            Message::Touched { path, .. }
+            | Message::Named { path, .. }
+            | Message::Left { path, .. }
+            | Message::Wrote { path, content: Some(_) }
+                if !self.answers(path) =>
+            {
+                return;
+            }
+            _ => {}
+        }
         match message {
             Message::Touched { session, path, content } => self.touched(session, path, content),
             Message::Named { session, path } => self.touched(session, real(&path), None),
@@ -402,6 +425,9 @@ impl Watcher {
     fn look_at(&mut self, path: PathBuf, suspect: Suspect) {
         if self.writing.contains_key(&path) {
             return self.suspect(path, suspect);
+        }
+        if !self.answers(&path) {
+            return;
         }
         if suspect.folder {
             // What is watched may be another folder than the one that has the name now.

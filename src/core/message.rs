@@ -112,6 +112,9 @@ pub enum Command {
     FileLoaded { path: PathBuf },
     /// No buffer holds the file any more: the background serves it from the disk.
     FileUnloaded { path: PathBuf },
+    /// What these paths are called with their links resolved. Answered by `Resolved`, as far as the disk
+    /// answers.
+    Resolve { paths: Vec<PathBuf> },
     /// A session has to do with this file (an absolute path): when others change it, `FileChanged`
     /// says so. Those that it reads and writes through the client are watched without this.
     Watch { session: SessionKey, path: PathBuf },
@@ -269,6 +272,11 @@ pub enum Event {
         before: Option<Text>,
         /// Of a write: the text after, unless it is too much to be passed around.
         after: Option<Text>,
+    },
+    /// What paths are called with their links resolved, as far as they exist. Those of an update come before
+    /// it, unless the disk takes too long.
+    Resolved {
+        names: Vec<(PathBuf, PathBuf)>,
     },
     /// The content of a file that a session has to do with is another one on the disk (the path's links
     /// are resolved). It was not written by this background; the editor itself may have saved it.

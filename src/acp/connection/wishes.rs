@@ -122,6 +122,7 @@ impl Connection {
             // The hub carries these out.
             Command::Connect { .. }
             | Command::Disconnect { .. }
+            | Command::Resolve { .. }
             | Command::Kill { .. }
             | Command::Type { .. }
             | Command::Resize { .. }

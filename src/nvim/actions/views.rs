@@ -4,9 +4,9 @@ use mlua::{Result, Table, Value};
 
 use super::fail;
 use super::keys_page::page;
+use crate::core::locations::Look;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Win};
-use crate::nvim::resolve::is_file;
 
 impl App {
     pub(super) fn open_log(&mut self) -> Result<()> {
@@ -15,12 +15,18 @@ impl App {
                 "messages are not written down; setup{ log = true } does that from the next agent on",
             );
         };
-        if !is_file(&log) {
-            return fail(format!("nothing was written to {} yet", log.display()));
-        }
-        let path: String = self.editor.func("fnameescape", log.to_string_lossy().into_owned())?;
-        self.editor.command(&format!("botright split {path}"))?;
-        self.editor.command("setlocal nomodifiable autoread")
+        self.look_first(&log.clone(), move |app, look| match look {
+            Look::Missing => fail(format!("nothing was written to {} yet", log.display())),
+            look if look.finds_file() => {
+                let path: String = app.editor.func("fnameescape", log.to_string_lossy().into_owned())?;
+                app.editor.command(&format!("botright split {path}"))?;
+                app.editor.command("setlocal nomodifiable autoread")
+            }
+            other => {
+                let why = other.refusal().unwrap_or_default();
+                fail(format!("couldn't open {}: {why}", log.display()))
+            }
+        })
     }
 
     pub(super) fn show_keys(&mut self) -> Result<()> {
