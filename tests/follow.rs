@@ -506,6 +506,8 @@ fn the_places_are_listed_with_what_was_done() {
                     table.insert(lines, name .. ':' .. item.lnum .. item.text:gsub('%d+:%d+:%d+', '(time)'))
                   end
                   return vim.bo.filetype .. ' ' .. table.concat(lines, ', ')";
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() == Some("qf"), "the list");
     let list = chat.nvim.exec_lua("return vim.fn.getqflist()", []);
     assert_eq!(chat.nvim.exec_lua(listed, [list]).as_str(), Some("qf c.txt:3(time)  editing  edit c.txt"));
     chat.nvim.input("<CR>");
@@ -625,6 +627,6 @@ fn a_burst_of_places_costs_a_few_moves_and_holds_nothing_up() {
     assert!(longest < 250.0, "held up for {longest} ms");
     chat.nvim.input("<Esc>");
     chat.nvim.command("Acp locations");
-    let size = chat.nvim.exec_lua("return vim.fn.getqflist({ size = 0 }).size", []);
-    assert_eq!(size.as_u64(), Some(1000));
+    let size = "return vim.fn.getqflist({ size = 0 }).size";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(size, []).as_u64() == Some(1000), "the list");
 }

@@ -5,6 +5,8 @@
 mod interface;
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
+#[path = "tidy/waiting.rs"]
+mod waiting;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::disk::{self, DiskErrorKind};
+use super::disks::{Disks, PATIENCE};
 use crate::core::blame::{self, Step};
 use crate::core::checkpoint::{
     Fact, Fetched, Head, Held, Last, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey,
@@ -39,10 +40,16 @@ pub struct Checkpoints {
 type Order = (PathBuf, Limits, Wish);
 
 impl Checkpoints {
-    pub fn wish(&mut self, mailbox: &Arc<Mailbox>, folder: PathBuf, limits: Limits, wish: Wish) {
+    pub fn wish(
+        &mut self,
+        (mailbox, disks): (&Arc<Mailbox>, &Disks),
+        folder: PathBuf,
+        limits: Limits,
+        wish: Wish,
+    ) {
         if self.thread.is_none() {
             let (orders, queue) = mpsc::channel::<Order>();
-            let mut keeper = Keeper::new(mailbox.clone());
+            let mut keeper = Keeper::new(mailbox.clone(), disks.clone());
             let work = move || {
                 for (folder, limits, wish) in queue {
                     keeper.grant(&folder, limits, wish);
@@ -50,7 +57,9 @@ impl Checkpoints {
             };
             match thread::Builder::new().name("acp-checkpoints".into()).spawn(work) {
                 Ok(thread) => self.thread = Some((orders, thread)),
-                Err(error) => return Keeper::new(mailbox.clone()).failed(&folder, &wish, &error),
+                Err(error) => {
+                    return Keeper::new(mailbox.clone(), disks.clone()).failed(&folder, &wish, &error);
+                }
             }
         }
         if let Some((orders, _)) = &self.thread {
@@ -71,6 +80,7 @@ impl Checkpoints {
 
 struct Keeper {
     mailbox: Arc<Mailbox>,
+    disks: Disks,
     /// What the turns of this Neovim did to files.
     turns: HashMap<(TurnKey, PathBuf), Begun>,
     /// What files held when calls that are about them began.
@@ -99,8 +109,8 @@ struct Adding<'a> {
 }
 
 impl Keeper {
-    fn new(mailbox: Arc<Mailbox>) -> Self {
-        Self { mailbox, turns: HashMap::new(), looked: HashMap::new(), written: None, told: false }
+    fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
+        Self { mailbox, disks, turns: HashMap::new(), looked: HashMap::new(), written: None, told: false }
     }
 
     fn grant(&mut self, folder: &Path, limits: Limits, wish: Wish) {
@@ -112,11 +122,11 @@ impl Keeper {
                 done.and_then(|()| self.make_room(folder, limits))
             }
             Wish::Look { turn, path } => {
-                self.looked.entry((*turn, path.clone())).or_insert_with(|| on_disk(path));
+                self.looked.entry((*turn, path.clone())).or_insert_with(|| in_time(&self.disks, path));
                 Ok(())
             }
             Wish::Settle { turn, head, at, path, call, diffs } => {
-                let now = on_disk(path);
+                let now = in_time(&self.disks, path);
                 let looked = self.looked.remove(&(*turn, path.clone())).filter(|before| *before != now);
                 match looked.or_else(|| before_diffs(&now, diffs)) {
                     Some(before) => {
@@ -133,7 +143,9 @@ impl Keeper {
             }),
             Wish::Fetch { job, cwd, files } => {
                 let texts = folder.join(project(cwd)).join(TEXTS);
-                let files = files.iter().map(|(planned, loaded)| fetch(&texts, planned, loaded.as_ref()));
+                let files = files
+                    .iter()
+                    .map(|(planned, loaded)| fetch(&self.disks, &texts, planned, loaded.as_ref()));
                 self.reply(*job, Reply::Fetched(files.collect()));
                 Ok(())
             }
@@ -147,7 +159,7 @@ impl Keeper {
                 let done = self.add(folder, &adding).map_err(|error| {
                     format!("its checkpoint couldn't be written in {}: {error}", folder.display())
                 });
-                let done = done.and_then(|()| put(path, seen, target));
+                let done = done.and_then(|()| put(&self.disks, path, seen, target));
                 if done.is_err() {
                     // What did not come about is no change; if this fails, an empty one stays.
                     let _ = self.add(folder, &Adding { after: seen, ..adding });
@@ -384,7 +396,7 @@ fn steps(folder: &Path, path: &Path) -> io::Result<Vec<Step>> {
     Ok(steps)
 }
 
-fn fetch(texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
+fn fetch(disks: &Disks, texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
     let target = match &planned.target {
         Stored::Unknown => Err("what it held before was too large to be kept, or no text".to_owned()),
         stored => text_of(texts, stored),
@@ -394,7 +406,7 @@ fn fetch(texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
         _ => Vec::new(),
     };
     let expected = text_of(texts, &planned.expected).ok();
-    let disk = on_disk(&planned.path);
+    let disk = in_time(disks, &planned.path);
     let hunks = match (loaded, &target) {
         (Some(loaded), Ok(target)) => hunks(&Held::Text(format!("{}\n", loaded.text).into()), target),
         (None, Ok(target)) => hunks(&disk, target),
@@ -418,6 +430,12 @@ fn text_of(texts: &Path, stored: &Stored) -> Result<Held, String> {
     String::from_utf8(bytes).map(|text| Held::Text(text.into())).map_err(|_| broken("is damaged"))
 }
 
+/// The same, and nothing of a file whose disk does not answer: it would hold up all others.
+fn in_time(disks: &Disks, path: &Path) -> Held {
+    let file = path.to_owned();
+    disks.soon(path, PATIENCE, move || on_disk(&file)).unwrap_or(Held::Unknown)
+}
+
 fn on_disk(path: &Path) -> Held {
     match disk::read_whole(path) {
         Ok(text) => Held::Text(text.into()),
@@ -426,8 +444,8 @@ fn on_disk(path: &Path) -> Held {
     }
 }
 
-fn put(path: &Path, seen: &Held, target: &Held) -> Result<(), String> {
-    if on_disk(path) != *seen {
+fn put(disks: &Disks, path: &Path, seen: &Held, target: &Held) -> Result<(), String> {
+    if in_time(disks, path) != *seen {
         return Err("it was changed just now; try again".to_owned());
     }
     match target {

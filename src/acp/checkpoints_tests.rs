@@ -41,7 +41,7 @@ fn head() -> Head {
 }
 
 fn keeper() -> Keeper {
-    Keeper::new(Mailbox::new(|_| {}))
+    Keeper::new(Mailbox::new(|_| {}), Disks::for_tests())
 }
 
 fn text(text: &str) -> Held {

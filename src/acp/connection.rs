@@ -7,7 +7,9 @@ mod left;
 mod serve;
 mod wishes;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -159,34 +161,68 @@ impl Connection {
         loop {
             let mailbox = self.shared.mailbox.clone();
             let (gone, exited) = (process.exit().is_some(), process.exited());
-            tokio::select! {
+            let batch = tokio::select! {
                 biased;
                 _ = leaving.wait_for(Option::is_some) => return End::Wanted,
                 command = commands.recv() => match command {
                     Some(Command::Disconnect { .. }) | None => return End::Wanted,
-                    Some(command) => self.command(command),
+                    Some(command) => {
+                        self.command(command);
+                        continue;
+                    }
                 },
-                Some(request) = for_editor.recv() => self.ask_editor(request),
-                over = self.waits.next() => self.waits.answer(over),
+                Some(request) = for_editor.recv() => {
+                    self.ask_editor(request);
+                    continue;
+                }
+                over = self.waits.next() => {
+                    if let Some(starting) = self.waits.answer(over) {
+                        self.start_command(starting);
+                    }
+                    continue;
+                }
                 () = sleep_until(deadline), if matches!(self.state, State::Starting(_)) => {
                     return End::Fault(self.too_slow());
                 }
-                () = exited, if !gone => {}
+                () = exited, if !gone => continue,
                 batch = async {
                     // An agent that is faster than the editor is held back here.
                     mailbox.room().await;
                     if gone { timeout(ECHO, process.output.recv()).await.unwrap_or_default() } else { process.output.recv().await }
-                } => {
-                    let Some(batch) = batch else { return End::Left };
-                    for output in batch {
-                        if let ControlFlow::Break(failure) = self.hear(output) {
-                            return End::Fault(failure);
-                        }
-                    }
-                    self.shortcut.arrived();
+                } => batch,
+            };
+            let Some(batch) = batch else { return End::Left };
+            let named = self.paths_named(&batch);
+            if !named.is_empty() {
+                self.shared.names.tell_new(named).await;
+            }
+            for output in batch {
+                if let ControlFlow::Break(failure) = self.hear(output) {
+                    return End::Fault(failure);
                 }
             }
+            self.shortcut.arrived();
         }
+    }
+
+    /// The files that calls in these messages name. The editor is told first what they are called.
+    fn paths_named(&self, batch: &[Output]) -> Vec<PathBuf> {
+        let mut named = BTreeSet::new();
+        for output in batch {
+            let Output::Message(Message::Notification { params, .. } | Message::Request { params, .. }) =
+                output
+            else {
+                continue;
+            };
+            let mut paths = from_acp::paths_named(params).peekable();
+            if paths.peek().is_none() {
+                continue;
+            }
+            let session = from_acp::session_of(params).and_then(|acp_id| self.sessions.find(&acp_id));
+            let Some(session) = session else { continue };
+            named.extend(paths.map(|path| session.place.cwd.join(path)));
+        }
+        named.into_iter().collect()
     }
 
     fn too_slow(&self) -> Failure {
@@ -480,6 +516,7 @@ impl Connection {
         match over {
             Over::TurnCancelled(session) | Over::TurnEnded(session) | Over::Session(session) => {
                 self.files.cancel(*session);
+                self.waits.forget(*session);
             }
             Over::TakenBack(request) => self.files.take_back(request),
             Over::Answered(_) | Over::Completed(_) | Over::All => {}

@@ -35,6 +35,8 @@ pub enum DiskError {
     Relative,
     #[error("it is outside of the session's folders ({}); stay inside of them, or ask the user", list(.0))]
     Outside(Vec<PathBuf>),
+    #[error("it has other names (hard links) outside of the session's folders ({}); stay inside of them, or ask the user", list(.0))]
+    Linked(Vec<PathBuf>),
     #[error("the user did not allow it, since it is outside of the session's folders ({}); stay inside of them", list(.0))]
     NotAllowed(Vec<PathBuf>),
     #[error("the path has \"..\" in a folder that does not exist; give it without")]
@@ -87,7 +89,7 @@ impl DiskError {
     pub fn kind(&self) -> DiskErrorKind {
         match self {
             Self::Relative | Self::Parent | Self::Loop => DiskErrorKind::Invalid,
-            Self::Outside(_) | Self::NotAllowed(_) => DiskErrorKind::Outside,
+            Self::Outside(_) | Self::Linked(_) | Self::NotAllowed(_) => DiskErrorKind::Outside,
             Self::Missing => DiskErrorKind::NotFound,
             Self::Denied => DiskErrorKind::Denied,
             Self::Folder | Self::Special(_) | Self::NotText(_) | Self::TooLarge(_) => DiskErrorKind::NotText,
@@ -251,7 +253,7 @@ fn has_mark(path: &Path, text: Option<&str>) -> bool {
 
 /// Follows links and `..` to where a path leads, even if nothing is there yet: not to resolve a
 /// link because its target is missing would let a write through it out of the roots.
-fn resolve(path: &Path) -> Result<PathBuf, DiskError> {
+pub fn resolve(path: &Path) -> Result<PathBuf, DiskError> {
     if !path.is_absolute() {
         return Err(DiskError::Relative);
     }

@@ -7,32 +7,38 @@ mod queue;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
 
-use super::disk::{self, DiskError, DiskErrorKind, Roots, Written};
+use super::disk::{self, DiskError, DiskErrorKind, Written};
+use super::disks::{Disks, PATIENCE};
 use super::hub::Shared;
-use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RpcError};
+use super::links;
+use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, RpcError};
 use super::to_acp;
 pub use queue::{Files, Held, Passed};
 
 use crate::core::message::{Access, Event, Place, Question, SessionKey};
 use crate::platform::paths::canonicalize;
 
+/// How long a request waits for the disk of a session's folder.
+const ROOT_WAIT: Duration = PATIENCE;
+
 /// The files that buffers hold, by the editor's name for them, each with what it is on the disk.
 #[derive(Default)]
 pub struct Loaded(Arc<Mutex<HashMap<PathBuf, PathBuf>>>);
 
 impl Loaded {
-    pub fn add(&self, path: PathBuf) {
+    pub fn add(&self, disks: &Disks, path: PathBuf) {
         lock(&self.0).insert(path.clone(), path.clone());
         // Links are looked up where waiting is allowed. Should the file be unloaded meanwhile, nothing is changed.
-        let files = self.0.clone();
-        spawn_blocking(move || {
-            let real = real(&path);
-            if let Some(known) = lock(&files).get_mut(&path) {
+        let (files, disks) = (self.0.clone(), disks.clone());
+        tokio::spawn(async move {
+            let name = path.clone();
+            let real = disks.run(&path, move || real(&name)).await;
+            if let (Some(known), Some(real)) = (lock(&files).get_mut(&path), real) {
                 *known = real;
             }
         });
@@ -66,8 +72,55 @@ pub fn real(path: &Path) -> PathBuf {
 pub struct FileRequest {
     pub session: SessionKey,
     pub place: Arc<Place>,
-    pub reply: Reply,
+    pub reply: Due,
     pub work: FileWork,
+}
+
+/// A reply that somebody works on, and that may be taken from them meanwhile: a disk that does not answer
+/// holds up no cancelled turn.
+#[derive(Clone)]
+pub struct Due(Arc<Mutex<Option<Reply>>>);
+
+impl Due {
+    pub fn new(reply: Reply) -> Self {
+        Self(Arc::new(Mutex::new(Some(reply))))
+    }
+
+    /// From here on it is the caller's. Nothing where nobody waits for it any more.
+    pub fn take(&self) -> Option<Reply> {
+        lock(&self.0).take()
+    }
+
+    fn is_wanted(&self) -> bool {
+        lock(&self.0).is_some()
+    }
+
+    fn is(&self, id: &RequestId) -> bool {
+        lock(&self.0).as_ref().is_some_and(|reply| reply.id() == id)
+    }
+
+    fn ok(&self, result: impl serde::Serialize) {
+        if let Some(reply) = self.take() {
+            reply.ok(result);
+        }
+    }
+
+    fn fail(&self, error: &RpcError) {
+        if let Some(reply) = self.take() {
+            reply.fail(error);
+        }
+    }
+}
+
+/// Where a request's path leads to, with all links and `..` resolved.
+enum Target {
+    Inside(PathBuf),
+    Outside(PathBuf),
+    /// It is inside, but has another name elsewhere. An answer counts for the folder.
+    Linked {
+        path: PathBuf,
+        folder: PathBuf,
+    },
 }
 
 pub enum FileWork {
@@ -108,8 +161,44 @@ impl FileWork {
 }
 
 impl FileRequest {
-    fn roots(&self) -> Roots {
-        Roots::new(&self.place.cwd, &self.place.additional)
+    /// The session's folders.
+    fn folders(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.place.cwd].into_iter().chain(&self.place.additional)
+    }
+
+    /// Where the path leads to. A folder of the session's whose disk does not answer allows nothing.
+    fn locate(&self, disks: &Disks) -> Result<Target, DiskError> {
+        let path = disk::resolve(self.work.path())?;
+        let mut roots = Vec::new();
+        let is_inside = self.folders().any(|root| {
+            let folder = root.clone();
+            let root = disks.soon(root, ROOT_WAIT, move || disk::resolve(&folder).ok()).flatten();
+            let is_inside = root.as_ref().is_some_and(|root| path.starts_with(root));
+            roots.extend(root);
+            is_inside
+        });
+        if !is_inside {
+            return Ok(Target::Outside(path));
+        }
+        Ok(match self.work {
+            FileWork::Write { .. } => match links::leave(&path, &roots) {
+                Some(folder) => Target::Linked { path, folder },
+                None => Target::Inside(path),
+            },
+            FileWork::Read { .. } => Target::Inside(path),
+        })
+    }
+
+    fn outside(&self) -> DiskError {
+        DiskError::Outside(self.folders().cloned().collect())
+    }
+
+    fn linked(&self) -> DiskError {
+        DiskError::Linked(self.folders().cloned().collect())
+    }
+
+    fn not_allowed(&self) -> DiskError {
+        DiskError::NotAllowed(self.folders().cloned().collect())
     }
 
     fn refusal(&self, error: &DiskError) -> RpcError {
@@ -131,6 +220,7 @@ impl FileRequest {
                 FileWork::Read { line, limit, .. } => Question::Read { path: name, line, limit },
                 FileWork::Write { content, .. } => Question::Write { path: name, content: content.into() },
             };
+            let Some(reply) = reply.take() else { return };
             // If the agent is gone meanwhile, so is its wish for an answer.
             let _ = editor.send(Passed::Buffer(ForEditor { session, reply, question }));
             return;
@@ -159,6 +249,8 @@ impl FileRequest {
                     Err(error) => reply.fail(&refusal(access, &path, &error)),
                 }
             }
+            // It was taken back while the disk did not answer.
+            FileWork::Write { .. } if !reply.is_wanted() => {}
             FileWork::Write { content, .. } => {
                 let writing = shared.watch.writing(&resolved);
                 match disk::write(&resolved, &content) {

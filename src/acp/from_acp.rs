@@ -290,6 +290,15 @@ pub fn session_of(params: &Value) -> Option<String> {
     id(&params["sessionId"])
 }
 
+/// The paths in an update or a question for permission: those of a call's places and diffs, as the agent
+/// wrote them.
+pub fn paths_named(params: &Value) -> impl Iterator<Item = &str> {
+    let each = |list: &'static str| {
+        [&params["update"][list], &params["toolCall"][list]].into_iter().filter_map(Value::as_array).flatten()
+    };
+    each("locations").chain(each("content")).filter_map(|item| item["path"].as_str())
+}
+
 /// The request that `$/cancel_request` takes back.
 pub fn cancelled_request(params: &Value) -> Option<rpc::RequestId> {
     params.get("requestId").and_then(rpc::RequestId::of)

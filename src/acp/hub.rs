@@ -10,12 +10,14 @@ use tokio::task::{self, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use super::checkpoints::Checkpoints;
+use super::disks::Disks;
 use super::escaped;
 use super::files::Loaded;
 use super::find::Finder;
 use super::guard::Guard;
 use super::handled::Handled;
 use super::images::Images;
+use super::names::Names;
 use super::outside::Outside;
 use super::record::Records;
 use super::registry;
@@ -25,7 +27,8 @@ use super::watch::Watch;
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, restore, stillborn};
 use crate::core::message::{
-    AgentId, Command, Event, Failure, FailureKind, Outcome, SessionKey, Severity, Steering, TurnEnd,
+    AgentId, Command, Event, Failure, FailureKind, JobId, Outcome, SessionKey, Severity, Steering, TurnEnd,
+    Work,
 };
 use crate::mailbox::Mailbox;
 
@@ -52,6 +55,8 @@ pub struct Shared {
     pub watch: Watch,
     pub outside: Outside,
     pub images: Images,
+    pub disks: Disks,
+    pub names: Names,
     pub log: WireLog,
 }
 
@@ -75,7 +80,9 @@ impl Hub {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
         let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
-        let watch = Watch::new(mailbox.clone(), log.clone());
+        let disks = Disks::new();
+        let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone());
+        let names = Names::new(mailbox.clone(), disks.clone());
         let shared = Shared {
             mailbox,
             settings,
@@ -86,6 +93,8 @@ impl Hub {
             watch,
             outside: Outside::default(),
             images: Images::default(),
+            disks,
+            names,
             log,
         };
         Self {
@@ -118,6 +127,7 @@ impl Hub {
         // From here on `Background::send` knows that nobody listens.
         orders.close();
         self.leaving.send_replace(Some(Instant::now() + limit));
+        self.shared.disks.leave();
         let shared = self.shared.clone();
         let terminals = spawn_blocking(move || {
             if to_guard {
@@ -161,8 +171,12 @@ impl Hub {
             Command::Resize { session, terminal, rows, columns } => {
                 self.shared.terminals.resize(session, &terminal, rows, columns);
             }
-            Command::FileLoaded { path } => self.shared.loaded.add(path),
+            Command::FileLoaded { path } => self.shared.loaded.add(&self.shared.disks, path),
             Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::Resolve { paths } => {
+                let shared = self.shared.clone();
+                tokio::spawn(async move { shared.names.tell(paths).await });
+            }
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Edits { session, call, path, diffs, held } => {
                 self.shared.watch.edited(session, call, path.clone(), diffs);
@@ -183,29 +197,20 @@ impl Hub {
             }
             Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
             Command::PutBack { job, path, expected, text } => {
-                let mailbox = self.shared.mailbox.clone();
-                spawn_blocking(move || {
-                    let done = restore::put_back(&path, expected.as_deref(), text.as_deref());
-                    mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                let shared = self.shared.clone();
+                tokio::spawn(async move {
+                    let file = path.clone();
+                    let put = move || restore::put_back(&file, expected.as_deref(), text.as_deref());
+                    if let Some(done) = shared.disks.run(&path, put).await {
+                        shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                    }
                 });
             }
-            Command::Compute { job, work } => {
-                let shared = self.shared.clone();
-                if jobs::waits(&work) {
-                    task::spawn(async move {
-                        if let Some(outcome) = jobs::run_on_whole(shared.clone(), work).await {
-                            shared.mailbox.post(Event::Computed { job, outcome });
-                        }
-                    });
-                } else {
-                    spawn_blocking(move || {
-                        shared.mailbox.post(Event::Computed { job, outcome: jobs::run(work, &shared.watch) });
-                    });
-                }
-            }
+            Command::Compute { job, work } => self.compute(job, work),
             Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
-                self.checkpoints.wish(&self.shared.mailbox, folder, limits, *wish);
+                let to = (&self.shared.mailbox, &self.shared.disks);
+                self.checkpoints.wish(to, folder, limits, *wish);
             }
             Command::ReadAgents { job, files, change } => {
                 let shared = self.shared.clone();
@@ -228,6 +233,28 @@ impl Hub {
             Command::Shutdown => {}
             command => self.pass_on(command),
         }
+    }
+
+    fn compute(&self, job: JobId, work: Work) {
+        let shared = self.shared.clone();
+        if let Work::Reach { paths } = work {
+            tokio::spawn(async move {
+                let outcome = Outcome::Reached(shared.disks.answering(&paths).await);
+                shared.mailbox.post(Event::Computed { job, outcome });
+            });
+            return;
+        }
+        let Some(path) = jobs::on_disk(&work) else {
+            spawn_blocking(move || {
+                shared.mailbox.post(Event::Computed { job, outcome: jobs::run(work, &shared.watch) });
+            });
+            return;
+        };
+        tokio::spawn(async move {
+            if let Some(outcome) = jobs::run_on_disk(shared.clone(), path, work).await {
+                shared.mailbox.post(Event::Computed { job, outcome });
+            }
+        });
     }
 
     fn list_allowed(&self) {

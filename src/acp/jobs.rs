@@ -4,18 +4,19 @@
 
 mod examine;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
+use super::disks::PATIENCE;
 use super::hub::Shared;
 use super::watch::Watch;
 use super::{gather, look};
 use crate::core::changeset::without;
+use crate::core::locations::Look;
 use crate::core::message::{HalfWritten, OnDisk, Outcome, Stamp, Work};
 use crate::core::output::Output;
 use crate::core::{changes, diff, mention, places};
@@ -23,45 +24,70 @@ use crate::fingerprint;
 
 /// How long one who reads waits for a file that is being written: an agent waits with it, and the writer may
 /// be the agent.
-const PATIENCE: Duration = Duration::from_millis(1200);
+const WRITER: Duration = Duration::from_millis(1200);
 
-/// Whether the work is done by [`run_on_whole`].
-pub fn waits(work: &Work) -> bool {
-    matches!(work, Work::Examine { half: HalfWritten::Wait, .. } | Work::Look { .. })
+/// The path on whose disk the work depends, if it does on one.
+pub fn on_disk(work: &Work) -> Option<PathBuf> {
+    match work {
+        Work::Look { path, .. }
+        | Work::Recall { path, .. }
+        | Work::Examine { path, .. }
+        | Work::Reconcile { path, .. }
+        | Work::Stamp { path, .. } => Some(path.clone()),
+        Work::Places { cwd, .. } => Some(cwd.join("any")),
+        Work::Exists { paths } => paths.first().cloned(),
+        _ => None,
+    }
 }
 
-/// Does the work with a file that is whole; if it does not become so in time, with what there is. Nothing
-/// comes of a panic.
-pub async fn run_on_whole(shared: Arc<Shared>, work: Work) -> Option<Outcome> {
-    let deadline = Instant::now() + PATIENCE;
+/// Does work that depends on the disk of this path. Nothing comes of a panic.
+pub async fn run_on_disk(shared: Arc<Shared>, path: PathBuf, work: Work) -> Option<Outcome> {
+    let waits = matches!(work, Work::Examine { half: HalfWritten::Wait, .. } | Work::Look { .. });
+    if waits && let Some(outcome) = once_whole(&shared, &path, &work).await {
+        return Some(outcome);
+    }
+    let work = match work {
+        Work::Examine { path, encoding, known, half: HalfWritten::Wait } => {
+            Work::Examine { path, encoding, known, half: HalfWritten::Take }
+        }
+        work => work,
+    };
+    let is_look = matches!(work, Work::Look { .. });
+    let theirs = shared.clone();
+    answered(is_look, shared.disks.run(&path, move || run(work, &theirs.watch))).await
+}
+
+/// Does the work when the file is whole, unless that takes too long.
+async fn once_whole(shared: &Arc<Shared>, path: &Path, work: &Work) -> Option<Outcome> {
+    let is_look = matches!(work, Work::Look { .. });
+    let deadline = Instant::now() + WRITER;
     loop {
         let news = shared.watch.news();
         tokio::pin!(news);
         news.as_mut().enable();
         let (trying, theirs) = (work.clone(), shared.clone());
-        let tried = spawn_blocking(move || match trying {
+        let tried = shared.disks.run(path, move || match trying {
             Work::Examine { path, encoding, known, .. } => {
                 let half = HalfWritten::Tell;
-                Some(run(Work::Examine { path, encoding, known, half }, &theirs.watch))
+                run(Work::Examine { path, encoding, known, half }, &theirs.watch)
             }
-            Work::Look { path, .. } if !theirs.watch.is_at_rest(&path) => None,
-            work => Some(run(work, &theirs.watch)),
+            Work::Look { path, .. } if !theirs.watch.is_at_rest(&path) => Outcome::Examined(OnDisk::HalfWritten),
+            work => run(work, &theirs.watch),
         });
-        match tried.await.ok()? {
-            None | Some(Outcome::Examined(OnDisk::HalfWritten)) => {}
-            Some(outcome) => return Some(outcome),
+        match answered(is_look, tried).await? {
+            Outcome::Examined(OnDisk::HalfWritten) => {}
+            outcome => return Some(outcome),
         }
-        if timeout_at(deadline, news).await.is_err() {
-            break;
-        }
+        timeout_at(deadline, news).await.ok()?;
     }
-    let work = match work {
-        Work::Examine { path, encoding, known, .. } => {
-            Work::Examine { path, encoding, known, half: HalfWritten::Take }
-        }
-        work => work,
-    };
-    spawn_blocking(move || run(work, &shared.watch)).await.ok()
+}
+
+/// What comes of work on a disk. Who goes to a place wants to know soon that it cannot be looked at.
+async fn answered(is_look: bool, work: impl Future<Output = Option<Outcome>>) -> Option<Outcome> {
+    match is_look {
+        true => timeout(PATIENCE, work).await.unwrap_or(Some(Outcome::Looked(Look::Silent))),
+        false => work.await,
+    }
 }
 
 /// Does the work. It may take long; call it where waiting is allowed.
@@ -73,7 +99,10 @@ pub fn run(work: Work, watch: &Watch) -> Outcome {
             Outcome::Reviewed(file)
         }
         Work::Review { file: None, written } => Outcome::Reviewed(Box::new(written.review())),
-        Work::Look { path, diffs, near } => Outcome::Looked(look::at(&path, &diffs, near)),
+        Work::Look { path, roots, diffs, near } => Outcome::Looked(match look::is_outside(&path, &roots) {
+            true => Look::Outside,
+            false => look::at(&path, &diffs, near),
+        }),
         Work::Places { output, cwd } => {
             let mut plain = Output::new(usize::MAX);
             plain.feed(&output);
@@ -108,7 +137,7 @@ pub fn run(work: Work, watch: &Watch) -> Outcome {
             })
         }
         Work::Stamp { path, read } => {
-            let stamp = path.metadata().ok().map(|metadata| examine::stamp(&metadata));
+            let stamp = state(&path);
             let stamp = stamp.filter(|stamp| read.is_none_or(|read| examine::is_older(*stamp, read)));
             if let Some(stamp) = stamp {
                 watch.held(&path, stamp);
@@ -116,12 +145,21 @@ pub fn run(work: Work, watch: &Watch) -> Outcome {
             Outcome::Stamped(stamp)
         }
         Work::Mention(files) => Outcome::Mention(mention::unsaved(&files)),
-        Work::Reconcile(sides) => Outcome::Reconciled(Box::new(sides.reconcile())),
+        Work::Reconcile { path, sides } => {
+            let reconciled = Box::new(sides.reconcile());
+            Outcome::Reconciled(reconciled, state(&path))
+        }
         Work::Gather { wants, images } => {
             Outcome::Gathered(wants.into_iter().map(|want| gather::gather(want, images)).collect())
         }
+        // The hub knows which disks answer.
+        Work::Reach { .. } => Outcome::Reached(BTreeSet::new()),
         Work::Exists { paths } => Outcome::Exists(paths.iter().map(|path| path.exists()).collect()),
         Work::Fingerprint { root } => Outcome::Fingerprint(fingerprint::of(&root).ok()),
         Work::Paste { folder } => Outcome::Pasted(gather::paste(&folder)),
     }
+}
+
+fn state(path: &Path) -> Option<Stamp> {
+    path.metadata().ok().map(|metadata| examine::stamp(&metadata))
 }

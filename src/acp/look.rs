@@ -3,8 +3,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::files::real;
 use crate::core::diff::{self, PlacedState};
 use crate::core::locations::{Lines, Look};
 use crate::core::message::FileDiff;
@@ -14,6 +15,12 @@ const BIG: u64 = 10 << 20;
 
 /// What tells a text from anything else stands at its begin.
 const HEAD: u64 = 8 << 10;
+
+/// Whether a path leads out of all these folders, as far as both are there.
+pub fn is_outside(path: &Path, roots: &[PathBuf]) -> bool {
+    let resolved = real(path);
+    !roots.is_empty() && !roots.iter().any(|root| resolved.starts_with(real(root)))
+}
 
 /// What there is at `path`, and where in it these diffs stand, as near as can be to a line.
 pub fn at(path: &Path, diffs: &[FileDiff], near: Option<u32>) -> Look {

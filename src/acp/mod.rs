@@ -5,6 +5,7 @@ mod asks;
 mod checkpoints;
 mod connection;
 pub mod disk;
+mod disks;
 mod escaped;
 mod files;
 pub mod find;
@@ -18,7 +19,9 @@ mod hub;
 mod images;
 mod jobs;
 mod keeper;
+mod links;
 mod look;
+mod names;
 mod outbox;
 mod outside;
 mod process;
@@ -124,7 +127,7 @@ pub fn start(mailbox: Arc<Mailbox>, settings: Settings) -> Background {
 fn work(mailbox: Arc<Mailbox>, settings: Settings, orders: mpsc::UnboundedReceiver<Order>) {
     // Without a runtime the orders' other end closes, and each is answered as from a background that is gone.
     let Ok(runtime) = runtime::Builder::new_current_thread().enable_time().build() else { return };
-    runtime.block_on(Hub::new(mailbox, settings).run(orders));
+    runtime.block_on(async { Hub::new(mailbox, settings).run(orders).await });
     // A read of a dead network drive must not hold up Neovim's end.
     runtime.shutdown_background();
 }

@@ -22,6 +22,7 @@ use self::fingerprint::Fingerprint;
 pub use self::fingerprint::hash;
 use self::seen::{Edit, Seen};
 use self::stir::Suspect;
+use super::disks::{Disks, PATIENCE};
 use super::files::real;
 use super::wire_log::WireLog;
 use crate::core::half_written::Input;
@@ -43,6 +44,7 @@ pub struct Watch {
     mailbox: Arc<Mailbox>,
     log: WireLog,
     seen: Arc<Seen>,
+    disks: Disks,
     tell: OnceLock<Option<Sender<Message>>>,
 }
 
@@ -81,8 +83,8 @@ enum Message {
 }
 
 impl Watch {
-    pub fn new(mailbox: Arc<Mailbox>, log: WireLog) -> Self {
-        Self { mailbox, log, seen: Arc::default(), tell: OnceLock::new() }
+    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks) -> Self {
+        Self { mailbox, log, disks, seen: Arc::default(), tell: OnceLock::new() }
     }
 
     /// As [`Self::touched`], of a file whose links are still to be resolved.
@@ -167,8 +169,8 @@ impl Watch {
     fn begin(&self) {
         self.tell.get_or_init(|| {
             let (tell, told) = mpsc::channel();
-            let (mailbox, log) = (self.mailbox.clone(), self.log.clone());
-            let watcher = Watcher::new(mailbox, log, self.seen.clone(), tell.clone());
+            let (mailbox, log, disks) = (self.mailbox.clone(), self.log.clone(), self.disks.clone());
+            let watcher = Watcher::new(mailbox, log, disks, self.seen.clone(), tell.clone());
             let started = thread::Builder::new().name("acp-watch".into()).spawn(move || watcher.run(&told));
             if let Err(error) = &started {
                 self.log.note(&format!("changes of files by others are not noticed: no thread: {error}"));
@@ -218,6 +220,7 @@ impl Drop for Writing<'_> {
 struct Watcher {
     mailbox: Arc<Mailbox>,
     log: WireLog,
+    disks: Disks,
     tell: Sender<Message>,
     /// What the files are known to hold.
     seen: Arc<Seen>,
@@ -245,10 +248,17 @@ struct Watched {
 }
 
 impl Watcher {
-    fn new(mailbox: Arc<Mailbox>, log: WireLog, seen: Arc<Seen>, tell: Sender<Message>) -> Self {
+    fn new(
+        mailbox: Arc<Mailbox>,
+        log: WireLog,
+        disks: Disks,
+        seen: Arc<Seen>,
+        tell: Sender<Message>,
+    ) -> Self {
         Self {
             mailbox,
             log,
+            disks,
             tell,
             seen,
             system: None,
@@ -275,7 +285,25 @@ impl Watcher {
         }
     }
 
+    /// Whether the file's disk answers. One that doesn't would hold up the watching of all others; its files
+    /// are watched once a session has to do with them again.
+    fn answers(&self, path: &Path) -> bool {
+        let file = path.to_owned();
+        self.disks.soon(path, PATIENCE, move || drop(std::fs::metadata(file))).is_some()
+    }
+
     fn take(&mut self, message: Message) {
+        match &message {
+            Message::Touched { path, .. }
+            | Message::Named { path, .. }
+            | Message::Left { path, .. }
+            | Message::Wrote { path, content: Some(_) }
+                if !self.answers(path) =>
+            {
+                return;
+            }
+            _ => {}
+        }
         match message {
             Message::Touched { session, path, content } => self.touched(session, path, content),
             Message::Named { session, path, edit } => self.named(session, path, edit),
@@ -479,7 +507,7 @@ impl Watcher {
     }
 
     fn suspect(&mut self, path: &Path, suspect: Suspect) {
-        if suspect.folder {
+        if suspect.folder && self.answers(path) {
             // What is watched may be another folder than the one that has the name now.
             self.disarm(path);
             self.arm(path);
@@ -491,8 +519,8 @@ impl Watcher {
     }
 
     fn look_at(&mut self, path: &Path) {
-        if self.writing.contains_key(path) {
-            // It is looked at when that is done.
+        if self.writing.contains_key(path) || !self.answers(path) {
+            // It is looked at when that is done, or when a session has to do with it again.
             return self.seen.put_off(path);
         }
         let (fingerprint, bytes) = self.seen.look(path);

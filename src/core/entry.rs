@@ -134,6 +134,8 @@ pub enum Subject {
     Outside {
         access: Access,
         folders: Vec<PathBuf>,
+        /// It is in one of them, and has other names elsewhere.
+        linked: bool,
     },
 }
 

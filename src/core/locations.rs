@@ -99,6 +99,16 @@ impl Visit {
         self.lines.map(|lines| lines.first)
     }
 
+    /// Whether an editor might take the path for something else than a file's name (`:help BufReadCmd`): the
+    /// address of a file elsewhere, a program to run, a file in an archive.
+    pub fn wakes_others(&self) -> bool {
+        let path = self.path.to_string_lossy();
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        path.contains("://")
+            || self.path.iter().any(|part| is_scheme(&part.to_string_lossy()))
+            || is_scheme(&name)
+    }
+
     /// The path as one knows it in `root`, with the line.
     pub fn label(&self, root: &Path) -> String {
         let path = self.path.strip_prefix(root).ok().filter(|rest| *rest != Path::new(""));
@@ -212,6 +222,15 @@ fn says_no_more(last: &Visit, visit: &Visit) -> bool {
         && (last.verb.changes() || !visit.verb.changes())
 }
 
+/// Whether a part of a path begins as an address does, such as `zipfile:` or `term:`. Drives have one letter.
+fn is_scheme(part: &str) -> bool {
+    part.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.len() > 1
+            && scheme.starts_with(|char: char| char.is_ascii_alphabetic())
+            && scheme.chars().all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char))
+    })
+}
+
 /// A path as an agent wrote it, as an absolute one: relative ones are meant from `root`, and some write
 /// the address of the file.
 pub fn absolute(path: &Path, root: &Path) -> PathBuf {
@@ -232,9 +251,20 @@ pub enum Look {
     Binary,
     /// No file at all, such as a pipe, or one that cannot be read.
     Closed,
+    /// Its disk does not answer.
+    Silent,
+    /// Not in the project.
+    Outside,
+    /// Another plugin would take its name for something else.
+    Strange,
 }
 
 impl Look {
+    /// There is a file, whatever is in it.
+    pub fn finds_file(&self) -> bool {
+        matches!(self, Self::File(_) | Self::Big(_) | Self::Binary)
+    }
+
     /// Why it is not opened.
     pub fn refusal(&self) -> Option<String> {
         Some(match self {
@@ -244,6 +274,9 @@ impl Look {
             Self::Big(bytes) => format!("{} MB, not opened", bytes >> 20),
             Self::Binary => "binary, not opened".to_owned(),
             Self::Closed => "cannot be read".to_owned(),
+            Self::Outside => "outside the project, not opened".to_owned(),
+            Self::Strange => "not a file's name, not opened".to_owned(),
+            Self::Silent => "its disk does not answer".to_owned(),
         })
     }
 }

@@ -114,6 +114,9 @@ pub enum Command {
     FileLoaded { path: PathBuf },
     /// No buffer holds the file any more: the background serves it from the disk.
     FileUnloaded { path: PathBuf },
+    /// What these paths are called with their links resolved. Answered by `Resolved`, as far as the disk
+    /// answers.
+    Resolve { paths: Vec<PathBuf> },
     /// A session has to do with this file (an absolute path): when others change it, `FileChanged`
     /// says so. Those that it reads and writes through the client are watched without this.
     Watch { session: SessionKey, path: PathBuf },
@@ -282,6 +285,11 @@ pub enum Event {
         /// Of a write: the text after, unless it is too much to be passed around.
         after: Option<Text>,
     },
+    /// What paths are called with their links resolved, as far as they exist. Those of an update come before
+    /// it, unless the disk takes too long.
+    Resolved {
+        names: Vec<(PathBuf, PathBuf)>,
+    },
     /// The content of a file that a session has to do with is another one on the disk (the path's links
     /// are resolved). It was not written by this background; the editor itself may have saved it.
     FileChanged {
@@ -398,6 +406,7 @@ impl Command {
             | Self::Find { .. }
             | Self::KeepImages { .. }
             | Self::Keep(_)
+            | Self::Resolve { .. }
             | Self::Disconnect { .. }
             | Self::Shutdown => None,
         }
@@ -430,6 +439,7 @@ impl Event {
             | Self::Listed { .. }
             | Self::LoggedIn { .. }
             | Self::LoggedOut { .. }
+            | Self::Resolved { .. }
             | Self::FileChanged { .. }
             | Self::Allowed { .. }
             | Self::Advised { .. }

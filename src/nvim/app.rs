@@ -19,6 +19,7 @@ mod guarding;
 mod landing;
 pub mod locations;
 mod mentions;
+mod names;
 mod prompts;
 mod queue;
 mod record;
@@ -48,7 +49,7 @@ use crate::config::{Config, Log};
 use crate::core::changeset::{FileReview, OriginId};
 use crate::core::entry::{Body, EntryId, Greeting};
 use crate::core::lifecycle;
-use crate::core::locations::{History, Visit};
+use crate::core::locations::{History, Look, Visit};
 use crate::core::message::{AgentId, Command, FileDiff, JobId, Launch, SessionKey, StoredSession};
 use crate::core::record::Kept;
 use crate::core::session::{Moment, Phase, Session};
@@ -141,6 +142,10 @@ struct Numbers {
     job: u64,
 }
 
+pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
+
+pub type AfterReach = Box<dyn FnOnce(&mut App, BTreeSet<PathBuf>) -> Result<()>>;
+
 /// What a computation in the background is for.
 pub enum Job {
     File(Box<FileJob>),
@@ -200,6 +205,10 @@ pub enum Job {
         visit: Visit,
         number: u64,
     },
+    /// What to do once it is known what there is at a path.
+    LookFirst(AfterLook),
+    /// What to do once it is known which folders are on disks that answer.
+    ReachFirst(AfterReach),
     /// The places that a command names.
     Places {
         title: String,

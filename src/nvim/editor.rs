@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
 
 use crate::core::visible::{is_plain, visible, visible_line};
+use crate::platform::files::path_of_bytes;
 
 /// A buffer's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -163,6 +164,13 @@ impl Editor {
     pub fn buf_name(&self, buf: Buf) -> String {
         self.api::<mlua::LuaString>("nvim_buf_get_name", buf)
             .map(|name| name.to_string_lossy())
+            .unwrap_or_default()
+    }
+
+    /// The same as a path, also where it is no text.
+    pub fn buf_path(&self, buf: Buf) -> PathBuf {
+        self.api::<mlua::LuaString>("nvim_buf_get_name", buf)
+            .map(|name| path_of_bytes(&name.as_bytes()))
             .unwrap_or_default()
     }
 

@@ -6,7 +6,7 @@ pub mod applying;
 pub mod reading;
 pub mod texts;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use mlua::{Result, Value};
@@ -30,6 +30,7 @@ pub struct Files {
     /// The states of files that agents have read on the disk, by themselves.
     looked: HashMap<(SessionKey, PathBuf), Look>,
     queues: HashMap<PathBuf, Queue>,
+    to_rename: BTreeSet<Buf>,
     pub texts: Texts,
 }
 
@@ -95,6 +96,8 @@ pub struct FileJob {
     /// It has overtaken those that wait.
     pub aside: bool,
     pub disk: OnDisk,
+    /// The file's state when the sides were reconciled; none while there was no such file.
+    pub now: Option<Stamp>,
     pub ours: Snapshot,
     /// The last text of the buffer without unsaved edits, if it was seen in this state.
     pub clean: Option<Text>,
@@ -149,6 +152,7 @@ impl FileJob {
             task,
             aside: false,
             disk: OnDisk::Same,
+            now: None,
             ours: Snapshot { tick: 0, text: Text::default() },
             clean: None,
             tries: 0,
@@ -176,12 +180,41 @@ impl Files {
     /// What a buffer's file is called everywhere here: absolute, links resolved; `None` for buffers
     /// that are no files.
     pub fn path_of(editor: &Editor, buf: Buf) -> Option<PathBuf> {
+        Self::name_as_written(editor, buf).map(|name| canonical(&name))
+    }
+
+    /// The same with its links.
+    pub fn name_as_written(editor: &Editor, buf: Buf) -> Option<PathBuf> {
         let kind: String = editor.buf_option(buf, "buftype").ok()?;
-        let name = editor.buf_name(buf);
-        if !(kind.is_empty() || kind == "acwrite") || name.is_empty() || name.contains("://") {
+        let name = editor.buf_path(buf);
+        // What is no path belongs to another plugin, which knows what it means.
+        let is_file = name.is_absolute() && !name.to_string_lossy().contains("://");
+        (is_file && (kind.is_empty() || kind == "acwrite")).then_some(name)
+    }
+
+    /// The file of a buffer is called something else than was thought; gives what it was called so far.
+    /// Nothing is done while it is at work under that name: what ends its queue has it done.
+    pub fn rename(&mut self, buf: Buf, path: &Path) -> Option<PathBuf> {
+        let old = self.name_of(buf).filter(|old| *old != path)?.to_owned();
+        if self.queues.contains_key(&old) {
+            self.to_rename.insert(buf);
             return None;
         }
-        Some(canonical(Path::new(&name)))
+        let held = self.loaded.remove(&old)?;
+        self.loaded.insert(path.to_owned(), held);
+        for (session, _) in self.seen.keys().filter(|(_, seen)| *seen == old).cloned().collect::<Vec<_>>() {
+            if let Some(text) = self.seen.remove(&(session, old.clone())) {
+                self.seen.entry((session, path.to_owned())).or_insert(text);
+            }
+        }
+        Some(old)
+    }
+
+    /// A buffer that has waited for its queue's end to be renamed.
+    pub fn take_renamed(&mut self, path: &Path) -> Option<Buf> {
+        let buf = self.to_rename.iter().copied().find(|buf| self.name_of(*buf) == Some(path))?;
+        self.to_rename.remove(&buf);
+        Some(buf)
     }
 
     /// A buffer was read or named.
@@ -414,7 +447,7 @@ fn check_room(editor: &Editor, buf: Buf, name: &Path) -> std::result::Result<(),
 }
 
 /// What a buffer's file would hold if it were saved now; `Absent` where neither holds anything.
-pub fn held(editor: &Editor, buf: Buf, path: &Path) -> checkpoint::Held {
+pub fn held(editor: &Editor, buf: Buf, is_there: bool) -> checkpoint::Held {
     let whole = || -> Result<Option<String>> {
         let Some(mut text) = editor.text(buf)? else { return Ok(None) };
         let is_empty = text.is_empty() && editor.line_count(buf)? == 1;
@@ -424,8 +457,7 @@ pub fn held(editor: &Editor, buf: Buf, path: &Path) -> checkpoint::Held {
         Ok(Some(text))
     };
     match whole() {
-        // An empty buffer is rare, and what it stands for is needed now, before the agent's write.
-        Ok(Some(text)) if text.is_empty() && !path.exists() => checkpoint::Held::Absent,
+        Ok(Some(text)) if text.is_empty() && !is_there => checkpoint::Held::Absent,
         Ok(Some(text)) => as_held(editor, buf, &text.into()),
         Ok(None) | Err(_) => checkpoint::Held::Unknown,
     }

@@ -6,6 +6,7 @@ mod marks;
 mod open;
 mod window;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub struct Follow {
     pub look: u64,
     /// The files that are not opened, of those that were looked at last.
     pub refused: Option<(PathBuf, String)>,
+    /// The turn in which it was said of each session that a file outside was not opened.
+    pub told_outside: HashMap<SessionKey, u32>,
     /// Whether the user's steps are watched.
     pub watching: bool,
     marks: Marks,
@@ -261,6 +264,7 @@ impl Follow {
     /// The session is gone.
     pub fn forget(&mut self, editor: &Editor, session: SessionKey) -> Result<()> {
         self.pace.drop_session(session);
+        self.told_outside.remove(&session);
         self.marks.remove(editor, session)
     }
 

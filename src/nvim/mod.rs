@@ -281,6 +281,9 @@ fn settle() {
             if app.asking.retry {
                 app.ask_next();
             }
+            if let Err(error) = app.ask_names() {
+                return Some(Next::Done(Err(error)));
+            }
             app.effects.pop_front().map(Next::Effect)
         });
         match next {

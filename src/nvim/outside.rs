@@ -40,11 +40,11 @@ impl App {
         key: SessionKey,
         ask: AskId,
         (path, target): (PathBuf, PathBuf),
-        access: Access,
+        (access, linked): (Access, bool),
         now: Moment,
     ) -> Result<()> {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
-        let commands = session.asked_outside(ask, &path, &target, access, now);
+        let commands = session.asked_outside(ask, &path, &target, (access, linked), now);
         let waits = commands.is_empty();
         let name = session.name();
         self.send_all(commands)?;
@@ -60,11 +60,12 @@ impl App {
     pub fn outside_prompt(session: &Session, ask: AskId) -> Option<String> {
         match &session.entry(session.open_ask(ask)?.entry)?.body {
             Body::Elicitation(asked) => match &asked.subject {
-                Subject::Outside { access, .. } => Some(format!(
-                    "{} asks to {} {}, outside of its folders",
+                Subject::Outside { access, linked, .. } => Some(format!(
+                    "{} asks to {} {}, {}outside of its folders",
                     asked.asker,
                     verb(*access),
-                    plain(&asked.message)
+                    plain(&asked.message),
+                    if *linked { "which has other names " } else { "" },
                 )),
                 Subject::Form(_) | Subject::Page(_) => None,
             },

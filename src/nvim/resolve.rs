@@ -1,63 +1,87 @@
-//! The disk as the editor's thread may ask for it: how a path reads with its links resolved, remembered for
-//! a moment, and whether a file is there that the user has just asked for. All else that is about the disk is
-//! the background's.
+//! What paths are called with their links resolved, as the background has told. The disk is never asked
+//! here: a path that nothing is known of yet goes by the name it has, and the background is asked.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::platform::paths::canonicalize;
-
-/// How long a resolved path counts. The updates of one call name the same few files again and again, and each
-/// look at a disk over the network may take milliseconds.
+/// How long a name counts before it is asked for again. It goes on counting until the answer is there.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// More than so many are forgotten.
-const MOST: usize = 1024;
+const MOST: usize = 16384;
 
 thread_local! {
-    static RESOLVED: RefCell<Resolved> = RefCell::default();
+    static NAMES: RefCell<Names> = RefCell::default();
 }
 
 #[derive(Default)]
-struct Resolved(HashMap<PathBuf, (PathBuf, Instant)>);
+struct Names {
+    known: HashMap<PathBuf, Known>,
+    /// To be asked for.
+    wanted: HashSet<PathBuf>,
+}
 
-impl Resolved {
-    fn get(&mut self, path: &Path, now: Instant, look: impl FnOnce(&Path) -> PathBuf) -> PathBuf {
-        if let Some((resolved, at)) = self.0.get(path)
-            && now.saturating_duration_since(*at) < FRESH
-        {
-            return resolved.clone();
+struct Known {
+    /// None before the first answer.
+    name: Option<PathBuf>,
+    asked: Instant,
+}
+
+impl Names {
+    fn get(&mut self, path: &Path, now: Instant) -> PathBuf {
+        let known = self.known.get_mut(path);
+        let name = known.as_ref().and_then(|known| known.name.clone());
+        match known {
+            Some(known) if now.saturating_duration_since(known.asked) < FRESH => {}
+            Some(known) => {
+                known.asked = now;
+                self.wanted.insert(path.to_owned());
+            }
+            None => {
+                self.make_room();
+                self.known.insert(path.to_owned(), Known { name: None, asked: now });
+                self.wanted.insert(path.to_owned());
+            }
         }
-        let resolved = look(path);
-        if self.0.len() >= MOST {
-            self.0.clear();
+        name.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// Gives the paths that are called something else than was thought.
+    fn learn(&mut self, names: Vec<(PathBuf, PathBuf)>, now: Instant) -> Vec<PathBuf> {
+        let mut news = Vec::new();
+        for (path, name) in names {
+            let before = self.known.get(&path).and_then(|known| known.name.as_ref()).unwrap_or(&path);
+            if *before != name {
+                news.push(path.clone());
+            }
+            self.make_room();
+            self.known.insert(path, Known { name: Some(name), asked: now });
         }
-        self.0.insert(path.to_owned(), (resolved.clone(), now));
-        resolved
+        news
+    }
+
+    fn make_room(&mut self) {
+        if self.known.len() >= MOST {
+            self.known.clear();
+        }
     }
 }
 
-/// Links resolved as far as the path exists. On this thread, since who asks goes on with the answer: which
-/// buffer holds a file, which call is about it.
+/// Links resolved as far as the path exists, or the path as it is until that is known.
 pub fn canonical(path: &Path) -> PathBuf {
-    RESOLVED.with_borrow_mut(|resolved| resolved.get(path, Instant::now(), look))
+    NAMES.with_borrow_mut(|names| names.get(path, Instant::now()))
 }
 
-/// Whether a file is there. Only for what a key or a command of the user's is about, who waits for it.
-pub fn is_file(path: &Path) -> bool {
-    path.is_file()
+/// The background has resolved these. Gives the paths that are called something else than was thought.
+pub fn learn(names: Vec<(PathBuf, PathBuf)>) -> Vec<PathBuf> {
+    NAMES.with_borrow_mut(|known| known.learn(names, Instant::now()))
 }
 
-fn look(path: &Path) -> PathBuf {
-    if let Ok(path) = canonicalize(path) {
-        return path;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => look(parent).join(name),
-        _ => path.to_owned(),
-    }
+/// What the background is to be asked.
+pub fn take_wanted() -> Vec<PathBuf> {
+    NAMES.with_borrow_mut(|names| names.wanted.drain().collect())
 }
 
 #[cfg(test)]
@@ -65,28 +89,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_looked_at_once_in_a_moment() {
-        let mut resolved = Resolved::default();
-        let looks = std::cell::Cell::new(0);
-        let look = |path: &Path| {
-            looks.set(looks.get() + 1);
-            Path::new("/real").join(path.file_name().expect("a name"))
-        };
+    fn a_path_goes_by_its_own_name_until_the_answer_is_there() {
+        let mut names = Names::default();
+        let (link, real) = (Path::new("/link/a"), Path::new("/real/a"));
         let begin = Instant::now();
-        for _ in 0..100 {
-            assert_eq!(resolved.get(Path::new("/link/a"), begin, look), Path::new("/real/a"));
-        }
-        assert_eq!(looks.get(), 1);
-        resolved.get(Path::new("/link/b"), begin, look);
-        assert_eq!(looks.get(), 2);
-        resolved.get(Path::new("/link/a"), begin + FRESH, look);
-        assert_eq!(looks.get(), 3);
+        assert_eq!(names.get(link, begin), link);
+        assert_eq!(names.get(link, begin), link);
+        assert_eq!(names.wanted.drain().collect::<Vec<_>>(), [link]);
+        assert_eq!(names.learn(vec![(link.into(), real.into())], begin), [link]);
+        assert_eq!(names.get(link, begin), real);
+        assert!(names.wanted.is_empty());
     }
 
     #[test]
-    fn what_is_not_there_is_resolved_as_far_as_it_is() {
-        let gone = Path::new("/no such folder/a/b");
-        assert_eq!(look(gone), gone);
-        assert_eq!(look(Path::new("relative, and not there")), Path::new("relative, and not there"));
+    fn an_old_answer_counts_while_it_is_asked_for_again() {
+        let mut names = Names::default();
+        let (link, real) = (Path::new("/link/a"), Path::new("/real/a"));
+        let begin = Instant::now();
+        names.learn(vec![(link.into(), real.into())], begin);
+        assert_eq!(names.get(link, begin + FRESH), real);
+        assert_eq!(names.get(link, begin + FRESH), real);
+        assert_eq!(names.wanted.drain().collect::<Vec<_>>(), [link]);
+        assert!(names.learn(vec![(link.into(), real.into())], begin + FRESH).is_empty(), "no news");
+        assert_eq!(names.learn(vec![(link.into(), "/else".into())], begin + FRESH), [link]);
+    }
+
+    #[test]
+    fn a_path_without_links_is_no_news() {
+        let mut names = Names::default();
+        assert!(names.learn(vec![("/a".into(), "/a".into())], Instant::now()).is_empty());
     }
 }

@@ -46,7 +46,7 @@ fn say(test: &mut Test, choice: &str) -> (PathBuf, PathBuf, Access) {
     let (ask, question) = test.question();
     test.answer(ask, Answer::Selected(choice.into()));
     match question {
-        Question::Outside { path, target, access } => (path, target, access),
+        Question::Outside { path, target, access, .. } => (path, target, access),
         other => panic!("an unexpected question: {other:?}"),
     }
 }

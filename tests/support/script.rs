@@ -106,7 +106,25 @@ impl Scripted {
         Self::sized(files, steps, 100, 30)
     }
 
-    pub fn sized(files: &[(&str, &str)], mut steps: Vec<Value>, columns: u16, rows: u16) -> Self {
+    pub fn sized(files: &[(&str, &str)], steps: Vec<Value>, columns: u16, rows: u16) -> Self {
+        Self::begin(files, steps, (columns, rows), |_| Vec::new())
+    }
+
+    /// The same with an environment that depends on where the project is.
+    pub fn with_env(
+        files: &[(&str, &str)],
+        steps: Vec<Value>,
+        env: impl FnOnce(&TempProject) -> Vec<(String, String)>,
+    ) -> Self {
+        Self::begin(files, steps, (100, 30), env)
+    }
+
+    fn begin(
+        files: &[(&str, &str)],
+        mut steps: Vec<Value>,
+        (columns, rows): (u16, u16),
+        env: impl FnOnce(&TempProject) -> Vec<(String, String)>,
+    ) -> Self {
         steps.push(json!({ "wait_eof": true }));
         let project = TempProject::new(files);
         let text = Value::Array(steps).to_string().replace("$PROJECT", &project.path().to_string_lossy());
@@ -115,6 +133,7 @@ impl Scripted {
             columns,
             rows,
             cwd: Some(project.path().to_owned()),
+            env: env(&project),
             ..Options::default()
         });
         let mut chat = Self { project, nvim };

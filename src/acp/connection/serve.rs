@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 use super::wishes::Call;
 use super::{Connection, State};
 use crate::acp::asks::{During, Over};
-use crate::acp::files::{FileRequest, FileWork, ForEditor, Passed};
+use crate::acp::disks::Disks;
+use crate::acp::files::{Due, FileRequest, FileWork, ForEditor, Passed};
 use crate::acp::from_acp::{self, AgentRequest, Scope};
 use crate::acp::quirks::{self, Special};
 use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, Reply, RequestId, RpcError};
@@ -18,22 +19,58 @@ use crate::core::message::{
     Event, Exit, PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch,
 };
 
-/// Requests that wait for a command's end.
+/// Requests that wait for a command's end, or for the disk that one is to run on.
 pub struct Waits {
     open: BTreeMap<u64, Reply>,
+    starting: BTreeMap<u64, Starting>,
     count: u64,
-    tell: mpsc::UnboundedSender<(u64, Exit)>,
-    over: mpsc::UnboundedReceiver<(u64, Exit)>,
+    tell: mpsc::UnboundedSender<(u64, Wait)>,
+    over: mpsc::UnboundedReceiver<(u64, Wait)>,
+}
+
+/// What a request has waited for.
+pub enum Wait {
+    Ended(Exit),
+    Answers,
+}
+
+/// A command that is to be started.
+pub struct Starting {
+    session: SessionKey,
+    reply: Reply,
+    spec: TerminalSpec,
 }
 
 impl Default for Waits {
     fn default() -> Self {
         let (tell, over) = mpsc::unbounded_channel();
-        Self { open: BTreeMap::new(), count: 0, tell, over }
+        Self { open: BTreeMap::new(), starting: BTreeMap::new(), count: 0, tell, over }
     }
 }
 
 impl Waits {
+    /// Has a command started once the disk of its folder answers.
+    fn answering(&mut self, disks: &Disks, starting: Starting) {
+        self.count += 1;
+        let (wait, tell, disks) = (self.count, self.tell.clone(), disks.clone());
+        let folder = starting.spec.cwd.clone();
+        self.starting.insert(wait, starting);
+        tokio::spawn(async move {
+            // What is wrong with the folder is told when the command is started.
+            let looked = disks.run(&folder.join("any"), move || drop(folder.metadata())).await;
+            if looked.is_some() {
+                // Nobody listens any more when the agent is gone.
+                let _ = tell.send((wait, Wait::Answers));
+            }
+        });
+    }
+
+    /// The turn is cancelled or over.
+    pub fn forget(&mut self, session: SessionKey) {
+        // A reply that is dropped says that the request was cancelled.
+        self.starting.retain(|_, starting| starting.session != session);
+    }
+
     fn add(&mut self, reply: Reply, end: impl Future<Output = Exit> + Send + 'static) {
         self.count += 1;
         let (wait, tell) = (self.count, self.tell.clone());
@@ -41,12 +78,12 @@ impl Waits {
         tokio::spawn(async move {
             let exit = end.await;
             // Nobody listens any more when the agent is gone.
-            let _ = tell.send((wait, exit));
+            let _ = tell.send((wait, Wait::Ended(exit)));
         });
     }
 
     /// The next wait that is over, one that nobody waits for any more included.
-    pub async fn next(&mut self) -> (u64, Exit) {
+    pub async fn next(&mut self) -> (u64, Wait) {
         match self.over.recv().await {
             Some(over) => over,
             // There is always a sender, which is ours.
@@ -54,19 +91,27 @@ impl Waits {
         }
     }
 
-    pub fn answer(&mut self, (wait, exit): (u64, Exit)) {
-        if let Some(reply) = self.open.remove(&wait) {
-            reply.ok(to_acp::terminal_exited(exit));
+    /// Answers the request, or gives the command that can be started now.
+    pub fn answer(&mut self, (wait, over): (u64, Wait)) -> Option<Starting> {
+        match over {
+            Wait::Ended(exit) => {
+                let reply = self.open.remove(&wait)?;
+                reply.ok(to_acp::terminal_exited(exit));
+                None
+            }
+            Wait::Answers => self.starting.remove(&wait),
         }
     }
 
     fn take_back(&mut self, request: &RequestId) {
         // A reply that is dropped says that the request was cancelled.
         self.open.retain(|_, reply| reply.id() != request);
+        self.starting.retain(|_, starting| starting.reply.id() != request);
     }
 
     pub fn end(&mut self) {
         self.open.clear();
+        self.starting.clear();
     }
 }
 
@@ -169,15 +214,7 @@ impl Connection {
                 let Some(known) = self.sessions.get_mut(session) else { return };
                 let cwd = cwd.unwrap_or_else(|| known.place.cwd.clone());
                 let spec = TerminalSpec { command, args, env, cwd, output_limit };
-                match self.shared.terminals.create(session, spec) {
-                    Ok(terminal) => {
-                        reply.ok(to_acp::terminal_created(&terminal.0));
-                        if let Some(turn) = &mut known.turn {
-                            turn.terminals.push(terminal);
-                        }
-                    }
-                    Err(error) => reply.fail(&not_run(&error)),
-                }
+                self.waits.answering(&self.shared.disks, Starting { session, reply, spec });
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
                 match self.shared.terminals.output(session, &terminal) {
@@ -256,7 +293,7 @@ impl Connection {
 
     fn file(&mut self, session: SessionKey, work: FileWork, reply: Reply) {
         let Some(known) = self.sessions.get_mut(session) else { return };
-        let request = FileRequest { session, place: known.place.clone(), reply, work };
+        let request = FileRequest { session, place: known.place.clone(), reply: Due::new(reply), work };
         self.files.serve(request);
     }
 
@@ -280,6 +317,21 @@ impl Connection {
                 let ask = self.asks.open_outside(during, held, reply);
                 self.post(Event::Asked { session, ask, question });
             }
+        }
+    }
+
+    /// Starts a command, whose folder's disk answers.
+    pub(super) fn start_command(&mut self, starting: Starting) {
+        let Starting { session, reply, spec } = starting;
+        let Some(known) = self.sessions.get_mut(session) else { return };
+        match self.shared.terminals.create(session, spec) {
+            Ok(terminal) => {
+                reply.ok(to_acp::terminal_created(&terminal.0));
+                if let Some(turn) = &mut known.turn {
+                    turn.terminals.push(terminal);
+                }
+            }
+            Err(error) => reply.fail(&not_run(&error)),
         }
     }
 

@@ -124,6 +124,7 @@ impl Connection {
             Command::Connect { .. }
             | Command::Disconnect { .. }
             | Command::EndLeft { .. }
+            | Command::Resolve { .. }
             | Command::Kill { .. }
             | Command::Type { .. }
             | Command::Resize { .. }

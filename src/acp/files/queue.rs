@@ -1,7 +1,7 @@
 //! One agent's reads and writes, one after the other: a read must see the write before it. Those
-//! outside of the session's folders wait for the user's word, one question for a session at a time,
-//! while all others go on; those of one path keep their order. Everything that waits is answered when
-//! what it belongs to is over.
+//! outside of the session's folders wait for the user's word, one question for a session at a time, and
+//! those whose disk takes long stand aside, while all others go on; those of one path keep their order.
+//! Everything that waits is answered when what it belongs to is over.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -9,19 +9,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use super::{FileRequest, FileWork, ForEditor};
-use crate::acp::disk::Located;
+use super::{Due, FileRequest, FileWork, ForEditor, Target};
 use crate::acp::hub::Shared;
 use crate::acp::rpc::{Reply, RequestId};
 use crate::core::message::{AgentId, Event, Place, Question, SessionKey, Severity};
 use crate::core::outside::{self, Choice, Decision};
 use crate::platform::paths::canonicalize;
 
-/// How long the end of an agent waits for the read or write that is under way.
+/// How long the end of an agent waits for the reads and writes that are under way.
 const LAST: Duration = Duration::from_millis(300);
+
+/// After this long a read or write stands aside for those that come after it.
+const ASIDE: Duration = Duration::from_millis(100);
 
 /// The connection's side of the queue.
 pub struct Files {
@@ -43,7 +45,7 @@ enum Errand {
     /// The user has answered.
     Decided {
         request: FileRequest,
-        resolved: PathBuf,
+        file: File,
         choice: Choice,
     },
     /// A question is over without the user's word; its request has been answered.
@@ -51,21 +53,26 @@ enum Errand {
     /// What waits in the session is not wanted any more.
     Cancelled(SessionKey),
     TakenBack(RequestId),
+    /// What took long is done, or waits for the user.
+    Answered {
+        aside: Aside,
+        waiting: Option<Waiting>,
+    },
 }
 
 /// A request that the user is asked about, apart from its reply, which waits with the question.
 pub struct Held {
     pub session: SessionKey,
-    inside: Option<(Arc<Place>, FileWork, PathBuf)>,
+    inside: Option<(Arc<Place>, FileWork, File)>,
     errands: mpsc::UnboundedSender<Errand>,
 }
 
 impl Held {
     pub fn decide(mut self, reply: Reply, choice: Choice) {
-        if let Some((place, work, resolved)) = self.inside.take() {
-            let request = FileRequest { session: self.session, place, reply, work };
+        if let Some((place, work, file)) = self.inside.take() {
+            let request = FileRequest { session: self.session, place, reply: Due::new(reply), work };
             // A queue that is gone drops the request, which answers it.
-            let _ = self.errands.send(Errand::Decided { request, resolved, choice });
+            let _ = self.errands.send(Errand::Decided { request, file, choice });
         }
     }
 }
@@ -90,6 +97,9 @@ impl Files {
             errands: errands.downgrade(),
             waiting: VecDeque::new(),
             asking: HashMap::new(),
+            slow: JoinSet::new(),
+            aside: Vec::new(),
+            behind: VecDeque::new(),
         };
         tokio::spawn(line.run(queue, ended));
         Self { errands, end: Some(end) }
@@ -131,11 +141,35 @@ struct Line {
     waiting: VecDeque<Waiting>,
     /// What each session's user is asked about.
     asking: HashMap<SessionKey, PathBuf>,
+    /// What takes long; each ends with what it is about.
+    slow: JoinSet<(Aside, Option<Waiting>)>,
+    aside: Vec<Aside>,
+    /// What is about the same paths.
+    behind: VecDeque<FileRequest>,
+}
+
+/// A read or write that takes long.
+#[derive(Clone)]
+struct Aside {
+    session: SessionKey,
+    /// As the agent wrote it.
+    path: PathBuf,
+    reply: Due,
 }
 
 struct Waiting {
     request: FileRequest,
+    file: File,
+}
+
+/// A file that the user is asked about.
+#[derive(Clone)]
+struct File {
     resolved: PathBuf,
+    /// What an answer that counts for more counts for.
+    scope: PathBuf,
+    /// It is in a folder of the session's, and has another name outside.
+    linked: bool,
 }
 
 impl Line {
@@ -148,10 +182,17 @@ impl Line {
             let errand = tokio::select! {
                 biased;
                 done = &mut ended => break done,
-                errand = queue.recv() => errand,
+                Some(slow) = self.slow.join_next() => {
+                    // A panic drops the reply, which answers the agent.
+                    let Ok((aside, waiting)) = slow else { continue };
+                    Errand::Answered { aside, waiting }
+                }
+                errand = queue.recv() => match errand {
+                    Some(errand) => errand,
+                    // Nobody is there any more who could ask for anything.
+                    None => return,
+                }
             };
-            // Nobody is there any more who could ask for anything.
-            let Some(errand) = errand else { return };
             let act = self.act(errand);
             tokio::pin!(act);
             tokio::select! {
@@ -166,60 +207,123 @@ impl Line {
         };
         clear(&mut queue);
         self.waiting.clear();
+        self.behind.clear();
+        // The same.
+        let soon = async { while self.slow.join_next().await.is_some() {} };
+        let _ = timeout(if self.aside.is_empty() { LAST } else { ASIDE / 2 }, soon).await;
+        self.aside.drain(..).for_each(|aside| drop(aside.reply.take()));
         drop(done);
     }
 
     async fn act(&mut self, errand: Errand) {
         match errand {
             Errand::Serve(request) => self.take(request).await,
-            Errand::Decided { request, resolved, choice } => self.decided(request, resolved, choice).await,
+            Errand::Decided { request, file, choice } => self.decided(request, file, choice).await,
             Errand::Dropped(session) => {
                 self.asking.remove(&session);
                 self.go_on(0).await;
             }
-            Errand::Cancelled(session) => self.waiting.retain(|waiting| waiting.request.session != session),
-            Errand::TakenBack(id) => self.waiting.retain(|waiting| *waiting.request.reply.id() != id),
+            Errand::Cancelled(session) => {
+                self.waiting.retain(|waiting| waiting.request.session != session);
+                self.behind.retain(|request| request.session != session);
+                self.give_up(|aside| aside.session == session);
+            }
+            Errand::TakenBack(id) => {
+                self.waiting.retain(|waiting| !waiting.request.reply.is(&id));
+                self.behind.retain(|request| !request.reply.is(&id));
+                self.give_up(|aside| aside.reply.is(&id));
+            }
+            Errand::Answered { aside, waiting } => {
+                self.aside.retain(|other| other.path != aside.path);
+                let next = self.behind.iter().position(|request| request.work.path() == aside.path);
+                if let Some(waiting) = waiting {
+                    self.waiting.push_back(waiting);
+                    self.go_on(self.waiting.len() - 1).await;
+                }
+                if let Some(next) = next.and_then(|next| self.behind.remove(next)) {
+                    self.take(next).await;
+                }
+            }
         }
     }
 
+    /// Nobody waits for these any more. What the disk does to them when it answers again is not waited for,
+    /// but goes on counting as under way.
+    fn give_up(&self, which: impl Fn(&Aside) -> bool) {
+        // A reply that is dropped says that the request was cancelled.
+        self.aside.iter().filter(|aside| which(aside)).for_each(|aside| drop(aside.reply.take()));
+    }
+
     async fn take(&mut self, request: FileRequest) {
+        if self.aside.iter().any(|aside| aside.path == request.work.path()) {
+            return self.behind.push_back(request);
+        }
         let (shared, editor) = (self.shared.clone(), self.editor.clone());
+        let aside = Aside::of(&request);
         // A panic drops the reply, which answers the agent.
-        let outside = spawn_blocking(move || match request.roots().locate(request.work.path()) {
-            Ok(Located::Inside(resolved)) => {
+        let done = self.work(aside, move || match request.locate(&shared.disks) {
+            Ok(Target::Inside(resolved)) => {
                 request.serve(&shared, resolved, &editor);
                 None
             }
-            Ok(Located::Outside(resolved)) => Some(Waiting { request, resolved }),
+            Ok(Target::Outside(resolved)) => {
+                let scope = scope(&resolved);
+                Some(Waiting { request, file: File { resolved, scope, linked: false } })
+            }
+            Ok(Target::Linked { path: resolved, folder: scope }) => {
+                Some(Waiting { request, file: File { resolved, scope, linked: true } })
+            }
             Err(error) => {
                 request.refuse(&error);
                 None
             }
         });
-        if let Ok(Some(waiting)) = outside.await {
+        if let Some(waiting) = done.await {
             self.waiting.push_back(waiting);
             self.go_on(self.waiting.len() - 1).await;
         }
     }
 
-    async fn serve(&self, request: FileRequest, resolved: PathBuf) {
+    async fn serve(&mut self, request: FileRequest, resolved: PathBuf) {
         let (shared, editor) = (self.shared.clone(), self.editor.clone());
-        // A panic drops the reply, which answers the agent.
-        let _ = spawn_blocking(move || request.serve(&shared, resolved, &editor)).await;
+        let aside = Aside::of(&request);
+        let serve = move || {
+            request.serve(&shared, resolved, &editor);
+            None
+        };
+        self.work(aside, serve).await;
     }
 
-    async fn decided(&mut self, request: FileRequest, resolved: PathBuf, choice: Choice) {
+    /// Works on a request. When that takes long it stands aside, and what comes of it is heard of later.
+    async fn work(
+        &mut self,
+        aside: Aside,
+        work: impl FnOnce() -> Option<Waiting> + Send + 'static,
+    ) -> Option<Waiting> {
+        let (disks, path) = (self.shared.disks.clone(), aside.path.clone());
+        let mut working = tokio::spawn(async move { disks.run(&path, work).await.flatten() });
+        match timeout(ASIDE, &mut working).await {
+            Ok(done) => done.ok().flatten(),
+            Err(_) => {
+                self.aside.push(aside.clone());
+                self.slow.spawn(async move { (aside, working.await.ok().flatten()) });
+                None
+            }
+        }
+    }
+
+    async fn decided(&mut self, request: FileRequest, file: File, choice: Choice) {
         let (session, access) = (request.session, request.work.access());
         self.asking.remove(&session);
-        let (shared, target) = (self.shared.clone(), target(&resolved));
+        let (shared, target) = (self.shared.clone(), file.scope);
         let said = spawn_blocking(move || shared.outside.say(session, access, target, choice)).await;
         if let Ok(Some(trouble)) = said {
             self.note(session, Severity::Warning, trouble);
         }
         if choice.allows() {
-            self.serve(request, resolved).await;
+            self.serve(request, file.resolved).await;
         } else {
-            let error = request.roots().not_allowed();
+            let error = request.not_allowed();
             request.refuse(&error);
         }
         self.go_on(0).await;
@@ -229,10 +333,10 @@ impl Line {
     async fn go_on(&mut self, first: usize) {
         let mut at = first;
         while at < self.waiting.len() {
-            let Waiting { request, resolved } = &self.waiting[at];
+            let Waiting { request, file: File { resolved, .. } } = &self.waiting[at];
             let (session, access) = (request.session, request.work.access());
             // What was asked for before it may change what it is about.
-            let behind = self.waiting.range(..at).any(|before| before.resolved == *resolved)
+            let behind = self.waiting.range(..at).any(|before| before.file.resolved == *resolved)
                 || self.asking.values().any(|asked| asked == resolved);
             if behind {
                 at += 1;
@@ -249,33 +353,37 @@ impl Line {
                 at += 1;
                 continue;
             }
-            let Some(Waiting { request, resolved }) = self.waiting.remove(at) else { return };
+            let Some(Waiting { request, file }) = self.waiting.remove(at) else { return };
             match decision {
-                Decision::Allowed => self.serve(request, resolved).await,
-                Decision::Ask => self.ask(request, resolved),
-                Decision::Refused | Decision::RefusedBefore => self.refuse(request, decision).await,
+                Decision::Allowed => self.serve(request, file.resolved).await,
+                Decision::Ask => self.ask(request, file),
+                Decision::Refused | Decision::RefusedBefore => {
+                    self.refuse(request, file.linked, decision).await
+                }
             }
         }
     }
 
-    fn ask(&mut self, request: FileRequest, resolved: PathBuf) {
+    fn ask(&mut self, request: FileRequest, file: File) {
         // Nobody is there any more who could answer.
         let Some(errands) = self.errands.upgrade() else { return };
         let FileRequest { session, place, reply, work } = request;
-        self.asking.insert(session, resolved.clone());
-        let (access, target) = (work.access(), target(&resolved));
-        let question = Question::Outside { path: resolved.clone(), target, access };
-        let held = Held { session, inside: Some((place, work, resolved)), errands };
+        let Some(reply) = reply.take() else { return };
+        self.asking.insert(session, file.resolved.clone());
+        let File { resolved: path, scope: target, linked } = file.clone();
+        let question = Question::Outside { path, target, access: work.access(), linked };
+        let held = Held { session, inside: Some((place, work, file)), errands };
         // The same; then what is held says that it is over.
         let _ = self.editor.send(Passed::Outside { reply, question, held });
     }
 
     /// Says so in the chat before the agent gets to know it, which may end its turn.
-    async fn refuse(&self, request: FileRequest, decision: Decision) {
+    async fn refuse(&self, request: FileRequest, linked: bool, decision: Decision) {
         let refused = spawn_blocking(move || {
             let (severity, error) = match decision {
-                Decision::RefusedBefore => (Severity::Info, request.roots().not_allowed()),
-                _ => (Severity::Warning, request.roots().outside()),
+                Decision::RefusedBefore => (Severity::Info, request.not_allowed()),
+                _ if linked => (Severity::Warning, request.linked()),
+                _ => (Severity::Warning, request.outside()),
             };
             let error = request.refusal(&error);
             (request, severity, error)
@@ -299,7 +407,14 @@ fn clear(queue: &mut mpsc::UnboundedReceiver<Errand>) {
     while queue.try_recv().is_ok() {}
 }
 
-fn target(resolved: &Path) -> PathBuf {
+impl Aside {
+    fn of(request: &FileRequest) -> Self {
+        let FileRequest { session, reply, work, .. } = request;
+        Self { session: *session, path: work.path().to_owned(), reply: reply.clone() }
+    }
+}
+
+fn scope(resolved: &Path) -> PathBuf {
     let home = std::env::home_dir().map(|home| canonicalize(&home).unwrap_or(home));
     outside::target(resolved, home.as_deref())
 }

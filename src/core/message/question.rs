@@ -28,12 +28,14 @@ pub enum Question {
         path: PathBuf,
         content: Text,
     },
-    /// A read or write outside of the session's folders. `path` is without links; an answer that counts
+    /// A read or write outside of the session's folders, or of what has a name there, too. `path` is without links; an answer that counts
     /// for more than this once counts for `target`. Answered by a `core::outside::Choice`.
     Outside {
         path: PathBuf,
         target: PathBuf,
         access: Access,
+        /// It is in a folder of the session's, but has other names elsewhere.
+        linked: bool,
     },
     /// `elicitation/create`.
     Form {

@@ -1,6 +1,7 @@
 //! What is computed in the background, and what comes of it. The computing itself is pure functions of the
 //! core.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -30,11 +31,14 @@ pub enum Work {
     Gather { wants: Vec<Want>, images: bool },
     /// Which of these paths are there.
     Exists { paths: Vec<PathBuf> },
+    /// The folders of these paths whose disks answer.
+    Reach { paths: Vec<PathBuf> },
     /// The places in files that a command names in its raw output (`core::places`).
     Places { output: Vec<u8>, cwd: PathBuf },
     /// What there is at a path, and which lines of it these diffs touch: those of the hunk that is nearest
     /// to a line, if there is one, else the first.
-    Look { path: PathBuf, diffs: Vec<FileDiff>, near: Option<u32> },
+    /// Nothing is told of what is outside of the roots, if there are any.
+    Look { path: PathBuf, roots: Vec<PathBuf>, diffs: Vec<FileDiff>, near: Option<u32> },
     /// Which sources lie in the plugin's folder (`fingerprint`).
     Fingerprint { root: PathBuf },
     /// The clipboard's image, written to a new file in the folder.
@@ -47,8 +51,9 @@ pub enum Work {
     Stamp { path: PathBuf, read: Option<(i64, i64)> },
     /// What an agent is told of unsaved edits (`core::mention`).
     Mention(Vec<UnsavedText>),
-    /// What becomes of a buffer whose file another side has written (`core::reconcile`).
-    Reconcile(Box<Sides>),
+    /// What becomes of a buffer whose file another side has written (`core::reconcile`), and in what state
+    /// the file is after that.
+    Reconcile { path: PathBuf, sides: Box<Sides> },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,13 +66,14 @@ pub enum Outcome {
     Examined(OnDisk),
     Stamped(Option<Stamp>),
     Mention(String),
-    Reconciled(Box<Reconciled>),
+    Reconciled(Box<Reconciled>, Option<Stamp>),
     Reviewed(Box<FileReview>),
     /// Else why not, fit for "couldn't undo ..: ".
     PutBack(Result<(), String>),
     /// In the order of the wants.
     Gathered(Vec<Gathered>),
     Exists(Vec<bool>),
+    Reached(BTreeSet<PathBuf>),
     /// Nothing where there are no sources, as in a package.
     Fingerprint(Option<String>),
     /// The file, or why there is none (fit for "couldn't paste an image: …").

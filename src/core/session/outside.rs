@@ -15,7 +15,7 @@ impl Session {
         ask: AskId,
         path: &Path,
         target: &Path,
-        access: Access,
+        (access, linked): (Access, bool),
         now: Moment,
     ) -> Vec<Command> {
         if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
@@ -25,7 +25,7 @@ impl Session {
         let elicitation = Elicitation {
             asker: self.name(),
             message: path.display().to_string(),
-            subject: Subject::Outside { access, folders },
+            subject: Subject::Outside { access, folders, linked },
             verdict: Verdict::Open,
             choices: Vec::new(),
         };
@@ -52,7 +52,8 @@ mod tests {
         session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
-        let asked = session.asked_outside(ASK, Path::new("/x/a"), Path::new("/x"), Access::Read, Moment(1));
+        let asked =
+            session.asked_outside(ASK, Path::new("/x/a"), Path::new("/x"), (Access::Read, false), Moment(1));
         assert_eq!(asked, []);
         session
     }
@@ -82,7 +83,13 @@ mod tests {
         let commands = session.cancel(Moment(2));
         assert!(commands.contains(&Command::Answer { ask: ASK, answer: Answer::Cancelled }));
         assert_eq!(verdict(&session), Verdict::Cancelled);
-        let late = session.asked_outside(AskId(8), Path::new("/y"), Path::new("/y"), Access::Read, Moment(3));
+        let late = session.asked_outside(
+            AskId(8),
+            Path::new("/y"),
+            Path::new("/y"),
+            (Access::Read, false),
+            Moment(3),
+        );
         assert_eq!(late, [Command::Answer { ask: AskId(8), answer: Answer::Cancelled }]);
         let mut session = asked();
         assert!(session.withdrawn(ASK, Moment(2)));

@@ -22,10 +22,11 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 }
             }
             Subject::Page(address) => draw_page(drawing, address),
-            Subject::Outside { folders, .. } => {
+            Subject::Outside { folders, linked, .. } => {
                 let folders: Vec<String> =
                     folders.iter().map(|folder| folder.display().to_string()).collect();
-                let text = format!("outside of the session's folders ({})", folders.join(", "));
+                let what = if *linked { "has other names (hard links) " } else { "" };
+                let text = format!("{what}outside of the session's folders ({})", folders.join(", "));
                 drawing.indented(&text, "    ", Some("AcpMeta"));
             }
         }

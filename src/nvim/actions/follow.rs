@@ -1,17 +1,18 @@
 //! Following on and off, and the lists of places that agents have been at.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use mlua::{Result, Table, Value};
 
 use super::{NO_SESSION, fail};
 use crate::core::locations::Visit;
-use crate::core::message::SessionKey;
+use crate::core::message::{Command, SessionKey, Work};
 use crate::core::visible::{visible, visible_line};
-use crate::nvim::app::App;
+use crate::nvim::app::{App, Job};
 use crate::nvim::editor::{Level, Win};
 use crate::nvim::follow;
-use crate::nvim::resolve::is_file;
+use crate::platform::files::bytes_of_path;
 
 /// Where a list of places goes.
 #[derive(Clone, Copy, PartialEq)]
@@ -108,7 +109,18 @@ impl App {
         }
         match list {
             List::Picker => self.pick_location(key, visits),
-            List::Quickfix | List::Location => self.fill_list(key, &visits, whole, list),
+            List::Quickfix | List::Location => {
+                // A list looks for its files on the disk.
+                let paths = visits.iter().map(|visit| visit.path.clone()).collect();
+                let win = self.editor.current_win()?;
+                let job = self.next_job(Job::ReachFirst(Box::new(move |app, answering| {
+                    let here = app.editor.current_win()?;
+                    app.fill_list(key, &visits, whole, list, &answering)?;
+                    // Who has gone elsewhere meanwhile stays there.
+                    if here == win { Ok(()) } else { app.editor.set_current_win(here) }
+                })));
+                self.send(Command::Compute { job, work: Work::Reach { paths } })
+            }
         }
     }
 
@@ -126,17 +138,37 @@ impl App {
         })
     }
 
-    fn fill_list(&mut self, key: SessionKey, visits: &[Visit], whole: bool, list: List) -> Result<()> {
+    fn fill_list(
+        &mut self,
+        key: SessionKey,
+        visits: &[Visit],
+        whole: bool,
+        list: List,
+        answering: &BTreeSet<PathBuf>,
+    ) -> Result<()> {
         let editor = self.editor.clone();
         let items = editor.lua.create_table()?;
+        let root = self.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
         for visit in visits {
-            let item = editor.table([
-                ("filename", editor.string(visit.path.to_string_lossy().as_bytes())?),
-                ("module", editor.name_in_list(&visit.path)?),
-                ("lnum", Value::Integer(visit.line().unwrap_or(0).into())),
-                ("text", editor.string(visible(&self.what_was_done(key, visit)?).replace('\n', " "))?),
-                ("valid", Value::Integer(1)),
-            ])?;
+            let text = visible(&self.what_was_done(key, visit)?).replace('\n', " ");
+            let why = match visit.path.parent() {
+                _ if visit.wakes_others() => Some("not a file's name"),
+                Some(folder) if !answering.contains(folder) => Some("its disk does not answer"),
+                _ => None,
+            };
+            let item = match why {
+                None => editor.table([
+                    ("filename", editor.string(bytes_of_path(&visit.path))?),
+                    ("module", editor.name_in_list(&visit.path)?),
+                    ("lnum", Value::Integer(visit.line().unwrap_or(0).into())),
+                    ("text", editor.string(text)?),
+                    ("valid", Value::Integer(1)),
+                ])?,
+                Some(why) => {
+                    let text = format!("{} ({why})  {text}", visible_line(&visit.label(&root)));
+                    editor.table([("text", editor.string(text)?), ("valid", Value::Integer(0))])?
+                }
+            };
             items.push(item)?;
         }
         let name = self.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
@@ -171,9 +203,11 @@ impl App {
 
     /// Goes to a place in a window for code.
     fn go_to_place(&mut self, path: &Path, line: Option<u32>) -> Result<()> {
-        if !is_file(path) {
-            return fail(format!("{} is no file that can be opened", path.display()));
-        }
+        let file = path.to_owned();
+        self.visit_file(path, move |app| app.show_file(&file, line))
+    }
+
+    fn show_file(&mut self, path: &Path, line: Option<u32>) -> Result<()> {
         let Some(win) = follow::code_window(&self.editor)? else { return Ok(()) };
         let buf = follow::load(&self.editor, path)?;
         self.editor.set_current_win(win)?;

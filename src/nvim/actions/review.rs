@@ -12,10 +12,10 @@ use crate::core::changes::TextEdit;
 use crate::core::changeset::FileReview;
 use crate::core::diff::{Hunk, counts};
 use crate::core::entry::EntryId;
+use crate::core::locations::Look;
 use crate::core::message::{Command, Content, SessionKey};
 use crate::nvim::app::{App, Job};
-use crate::nvim::editor::{Buf, Level};
-use crate::nvim::resolve::is_file;
+use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::review::Reviews;
 use crate::nvim::{files, follow};
 
@@ -344,22 +344,38 @@ impl App {
 
     /// Shows a row of a file in the current window, as a jump.
     pub fn go_to_row(&mut self, path: &Path, row: usize) -> Result<()> {
-        let mut win = self.editor.current_win()?;
-        self.editor.command("normal! m'")?;
-        if self.reviews.path_of(self.editor.win_buf(win)?) != Some(path) {
-            if !is_file(path) {
-                return fail(format!(
-                    "{} is gone; :Acp undo all brings it back",
-                    self.short_name(None, path)
-                ));
-            }
-            let Some(code) = follow::code_window(&self.editor)? else { return Ok(()) };
-            win = code;
-            let buf = follow::load(&self.editor, path)?;
-            self.editor.set_current_win(win)?;
-            self.editor.set_win_buf(win, buf)?;
-            self.buffer_loaded(buf)?;
+        let win = self.editor.current_win()?;
+        if self.reviews.path_of(self.editor.win_buf(win)?) == Some(path) {
+            self.editor.command("normal! m'")?;
+            return self.go_to_row_in(win, row);
         }
+        let named = path.to_owned();
+        self.look_first(path, move |app, look| {
+            match look {
+                look if look.finds_file() => {}
+                Look::Silent => {
+                    let name = app.short_name(None, &named);
+                    return fail(format!("couldn't open {name}: its disk does not answer"));
+                }
+                _ => {
+                    let name = app.short_name(None, &named);
+                    return fail(format!("{name} is gone; :Acp undo all brings it back"));
+                }
+            }
+            if app.editor.current_win()? != win {
+                return Ok(());
+            }
+            app.editor.command("normal! m'")?;
+            let Some(code) = follow::code_window(&app.editor)? else { return Ok(()) };
+            let buf = follow::load(&app.editor, &named)?;
+            app.editor.set_current_win(code)?;
+            app.editor.set_win_buf(code, buf)?;
+            app.buffer_loaded(buf)?;
+            app.go_to_row_in(code, row)
+        })
+    }
+
+    fn go_to_row_in(&mut self, win: Win, row: usize) -> Result<()> {
         let last = self.editor.line_count(self.editor.win_buf(win)?)?;
         self.editor.set_cursor(win, (row + 1).min(last), 0)?;
         self.editor.command("normal! zv")

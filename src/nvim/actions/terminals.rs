@@ -13,7 +13,6 @@ use crate::core::transcript::cut_middle;
 use crate::core::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::resolve::is_file;
 use crate::nvim::terminal::Key;
 
 type Act = fn(&mut App, &Key) -> Result<()>;
@@ -198,14 +197,20 @@ impl App {
         let lines = self.editor.lines(terminal.buf, line as i64 - 1, line as i64)?;
         let text = lines.first().map(String::as_str).unwrap_or_default();
         let found = places::at(text, column).map(|found| (cwd.join(found.path), found.line, found.column));
-        if let Some((path, line, column)) = found.filter(|(path, ..)| is_file(path)) {
-            let line = Some(line).filter(|_| with_line);
-            return self.visit_place(&Target { path, line, column, text: None });
-        }
         let named: String = self.editor.func("expand", "<cfile>")?;
-        if named.is_empty() {
-            return fail("there is no file name under the cursor");
-        }
-        self.visit_place(&Target { path: cwd.join(named), line: None, column: None, text: None })
+        let other = move |app: &mut App| {
+            if named.is_empty() {
+                return fail("there is no file name under the cursor");
+            }
+            app.visit_place(Target { path: cwd.join(named), line: None, column: None, text: None })
+        };
+        let Some((path, line, column)) = found else { return other(self) };
+        self.look_first(&path.clone(), move |app, look| match look {
+            look if look.finds_file() => {
+                let line = Some(line).filter(|_| with_line);
+                app.visit_place(Target { path, line, column, text: None })
+            }
+            _ => other(app),
+        })
     }
 }

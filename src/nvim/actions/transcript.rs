@@ -6,13 +6,13 @@ use mlua::{Result, Table};
 
 use super::fail;
 use crate::core::entry::{Body, Entry, EntryId};
+use crate::core::locations::Look;
 use crate::core::message::{Picture, PicturePlace, SessionKey, TerminalId};
 use crate::core::transcript::reading::{Reference, reference_at};
 use crate::nvim::app::App;
 use crate::nvim::chat::Fold;
 use crate::nvim::follow;
 use crate::nvim::keys::clicked_from;
-use crate::nvim::resolve::is_file;
 
 impl App {
     pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
@@ -75,14 +75,23 @@ impl App {
         let terminals = &self.terminals;
         let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
         let leads = chat.target_at(&self.editor, session, &tail, row)?.is_some()
-            || chat.picture_at(&self.editor, session, &tail, row)?.is_some()
-            || reference_at(text, column - 1)
-                .is_some_and(|named| is_file(&session.place.cwd.join(named.path)));
+            || chat.picture_at(&self.editor, session, &tail, row)?.is_some();
+        let named = reference_at(text, column - 1).map(|named| session.place.cwd.join(named.path));
         let folds = session.entry(entry).is_some_and(|entry| {
             matches!(entry.body, Body::Tool(_) | Body::Thought { .. } | Body::Compaction { .. })
         });
-        let head = row == chat.head_row(&self.editor, entry)?;
-        match (asks || leads, folds && head) {
+        let folds = folds && row == chat.head_row(&self.editor, entry)?;
+        match named {
+            Some(named) if !asks && !leads => self.look_first(&named, move |app, look| {
+                let leads = look.finds_file();
+                app.clicked(key, asks, leads, folds)
+            }),
+            _ => self.clicked(key, asks, leads, folds),
+        }
+    }
+
+    fn clicked(&mut self, key: SessionKey, asks: bool, leads: bool, folds: bool) -> Result<()> {
+        match (asks || leads, folds) {
             (true, false) => self.go_to(key),
             (true, true) if asks => self.go_to(key),
             (_, true) => self.toggle_fold(key),
@@ -136,7 +145,7 @@ impl App {
         if let Some(target) = chat.target_at(&self.editor, session, &tail, row)? {
             let place =
                 Place { path: cwd.join(target.path), line: target.line, column: None, text: target.text };
-            return self.visit_place(&place);
+            return self.visit_place(place);
         }
         if let Some(picture) = chat.picture_at(&self.editor, session, &tail, row)? {
             return self.open_picture(picture);
@@ -150,11 +159,22 @@ impl App {
                 let path = cwd.join(path.strip_prefix("~/").map_or(path.clone(), |rest| {
                     std::env::home_dir().unwrap_or_default().join(rest).to_string_lossy().into_owned()
                 }));
-                if is_file(&path) {
-                    return self.visit_place(&Place { path, line, column: None, text: None });
-                }
+                return self.look_first(&path.clone(), move |app, look| match look {
+                    look if look.finds_file() => {
+                        app.show_place(&Place { path, line, column: None, text: None })
+                    }
+                    _ => app.go_to_subject(key, entry),
+                });
             }
         }
+        self.go_to_subject(key, entry)
+    }
+
+    /// To the file or terminal that an entry is about.
+    fn go_to_subject(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let cwd = &session.place.cwd;
+        let call = session.entry(entry).and_then(Entry::tool);
         let Some(call) = call else { return fail("nothing under the cursor leads to a file") };
         let place = call.places().first().map(|place| Place {
             path: cwd.join(&place.path),
@@ -171,7 +191,7 @@ impl App {
             return self.enter_terminal(&terminal);
         }
         match place {
-            Some(place) => self.visit_place(&place),
+            Some(place) => self.visit_place(place),
             None => fail("this entry is about no file; K shows all there is to know of it"),
         }
     }
@@ -181,23 +201,32 @@ impl App {
         let what = match picture.place {
             PicturePlace::Nowhere(why) => return fail(format!("the image cannot be shown: {why}")),
             PicturePlace::Link(uri) => uri,
-            PicturePlace::File(path) if !is_file(&path) => {
-                return fail("the image is gone; only the newest ones of a session are kept");
+            PicturePlace::File(path) => {
+                return self.look_first(&path.clone(), move |app, look| match look {
+                    Look::Missing => fail("the image is gone; only the newest ones of a session are kept"),
+                    _ => {
+                        app.open_with_system(path.to_string_lossy().into_owned());
+                        Ok(())
+                    }
+                });
             }
-            PicturePlace::File(path) => path.to_string_lossy().into_owned(),
         };
-        self.attempt("couldn't open the image", move |editor| editor.open_outside(&what));
+        self.open_with_system(what);
         Ok(())
     }
 
-    /// Shows a place in a window for code, and goes there.
-    pub(super) fn visit_place(&mut self, place: &Place) -> Result<()> {
-        let path = &place.path;
-        if !is_file(path) {
-            return fail(format!("{} is no file that can be opened", path.display()));
-        }
+    fn open_with_system(&mut self, what: String) {
+        self.attempt("couldn't open the image", move |editor| editor.open_outside(&what));
+    }
+
+    /// Shows a place in a window for code, and goes there, if there is a file.
+    pub(super) fn visit_place(&mut self, place: Place) -> Result<()> {
+        self.visit_file(&place.path.clone(), move |app| app.show_place(&place))
+    }
+
+    fn show_place(&mut self, place: &Place) -> Result<()> {
         let Some(win) = follow::code_window(&self.editor)? else { return Ok(()) };
-        let buf = follow::load(&self.editor, path)?;
+        let buf = follow::load(&self.editor, &place.path)?;
         self.editor.set_current_win(win)?;
         self.editor.command("normal! m'")?;
         self.editor.set_win_buf(win, buf)?;

@@ -4,10 +4,10 @@ use mlua::{Result, Table, Value};
 
 use super::fail;
 use super::keys_page::page;
+use crate::core::locations::Look;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Win};
 use crate::nvim::follow;
-use crate::nvim::resolve::is_file;
 
 impl App {
     pub(super) fn open_log(&mut self) -> Result<()> {
@@ -16,13 +16,19 @@ impl App {
                 "messages are not written down; setup{ log = true } does that from the next agent on",
             );
         };
-        if !is_file(&log) {
-            return fail(format!("nothing was written to {} yet", log.display()));
-        }
-        // Another Neovim that shows it is no reason to ask (E325).
-        let buf = follow::load(&self.editor, &log)?;
-        self.editor.command(&format!("botright sbuffer {}", buf.0))?;
-        self.editor.command("setlocal nomodifiable autoread")
+        self.look_first(&log.clone(), move |app, look| match look {
+            Look::Missing => fail(format!("nothing was written to {} yet", log.display())),
+            look if look.finds_file() => {
+                // Another Neovim that shows it is no reason to ask (E325).
+                let buf = follow::load(&app.editor, &log)?;
+                app.editor.command(&format!("botright sbuffer {}", buf.0))?;
+                app.editor.command("setlocal nomodifiable autoread")
+            }
+            other => {
+                let why = other.refusal().unwrap_or_default();
+                fail(format!("couldn't open {}: {why}", log.display()))
+            }
+        })
     }
 
     pub(super) fn show_keys(&mut self) -> Result<()> {

@@ -269,7 +269,7 @@ impl App {
             let name = self.name_below(&restore, &path);
             let now = match buf {
                 Some((buf, tick)) if tick > 0 && self.editor.buf_is_loaded(buf) => {
-                    files::held(&self.editor, buf, &path)
+                    files::held(&self.editor, buf, disk != Held::Absent)
                 }
                 Some(_) => Held::Unknown,
                 None => disk.clone(),

@@ -30,29 +30,37 @@ impl App {
             by_file.entry(session.place.cwd.join(&diff.path)).or_default().push(diff.clone());
         }
         for (index, (path, diffs)) in by_file.into_iter().enumerate() {
-            let Some(buf) = self.diff_buf(&path, waiting && index == 0)? else { continue };
-            self.place_diffs(key, entry, buf, diffs)?;
+            let in_window = waiting && index == 0;
+            let shown = self.files.buf_of(&self.editor, &path);
+            match shown.filter(|buf| !in_window || !self.editor.wins_of(*buf).is_empty()) {
+                Some(buf) => self.place_diffs(key, entry, buf, diffs)?,
+                None if in_window => self.show_proposal(key, entry, &path, diffs)?,
+                None => {}
+            }
         }
         Ok(())
     }
 
-    /// The buffer of a changed file. While the user is asked about it, a window shows it.
-    fn diff_buf(&mut self, path: &Path, in_window: bool) -> Result<Option<Buf>> {
-        if let Some(buf) = self.files.buf_of(&self.editor, path)
-            && (!in_window || !self.editor.wins_of(buf).is_empty())
-        {
-            return Ok(Some(buf));
-        }
-        if !in_window {
-            return Ok(None);
-        }
-        let Some(win) = follow::code_window(&self.editor)? else { return Ok(None) };
-        let buf = follow::load(&self.editor, &canonical(path))?;
-        self.buffer_loaded(buf)?;
-        if win != self.editor.current_win()? || self.editor.mode().0 == "n" {
-            self.editor.set_win_buf(win, buf)?;
-        }
-        Ok(Some(buf))
+    /// Has a window show the file that the user is asked about.
+    fn show_proposal(
+        &mut self,
+        key: SessionKey,
+        entry: EntryId,
+        path: &Path,
+        diffs: Vec<FileDiff>,
+    ) -> Result<()> {
+        self.load_first(path, move |app, buf| {
+            let call = app.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
+            if call.is_none_or(|call| call.status != Status::Waiting) {
+                return Ok(());
+            }
+            let Some(win) = follow::code_window(&app.editor)? else { return Ok(()) };
+            app.buffer_loaded(buf)?;
+            if win != app.editor.current_win()? || app.editor.mode().0 == "n" {
+                app.editor.set_win_buf(win, buf)?;
+            }
+            app.place_diffs(key, entry, buf, diffs)
+        })
     }
 
     pub(super) fn place_diffs(

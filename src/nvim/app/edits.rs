@@ -141,7 +141,10 @@ impl App {
                 }
             }
         }
-        Ok(())
+        match self.files.take_renamed(path) {
+            Some(buf) => self.renamed(buf),
+            None => Ok(()),
+        }
     }
 
     /// The task is over; the next one for the file may begin.
@@ -215,7 +218,8 @@ impl App {
             (Some(Job::File(job)), Outcome::Examined(disk)) => {
                 self.stage(job, |app, job| app.examined(job, disk))
             }
-            (Some(Job::File(job)), Outcome::Reconciled(outcome)) => {
+            (Some(Job::File(mut job)), Outcome::Reconciled(outcome, now)) => {
+                job.now = now;
                 self.stage(job, |app, job| app.reconciled(job, *outcome))
             }
             (Some(Job::Mention(mention)), Outcome::Mention(text)) => self.mentioned(mention, text),
@@ -267,6 +271,8 @@ impl App {
             }
             (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
             (Some(Job::Look { visit, number }), Outcome::Looked(look)) => self.looked(visit, number, look),
+            (Some(Job::LookFirst(then)), Outcome::Looked(look)) => then(self, look),
+            (Some(Job::ReachFirst(then)), Outcome::Reached(folders)) => then(self, folders),
             (Some(Job::Places { title }), Outcome::Places(places)) => self.list_places(&title, &places),
             _ => Ok(()),
         }
@@ -484,7 +490,7 @@ impl App {
             }
             return self.end_task(&job);
         };
-        let work = Work::Reconcile(Box::new(sides));
+        let work = Work::Reconcile { path: job.path.clone(), sides: Box::new(sides) };
         let job = self.next_job(Job::File(job));
         self.send(Command::Compute { job, work })
     }
@@ -611,7 +617,7 @@ impl App {
             OnDisk::Text { stamp, .. } => Some(*stamp),
             _ => self.files.held(&job.path).and_then(|held| held.stamp),
         };
-        match (stamp_of(&job.path), &job.disk) {
+        match (job.now, &job.disk) {
             (now, OnDisk::Gone) => now.is_some(),
             (now, _) => known.is_some() && now.is_some() && now != known,
         }

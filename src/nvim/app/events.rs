@@ -141,6 +141,7 @@ impl App {
             Event::TerminalEnded { session, terminal, exit } => {
                 self.terminal_ended((session, terminal), exit)?;
             }
+            Event::Resolved { names } => self.resolved(names)?,
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
             Event::FileServed { session: key, path, resolved, access, created, before, after } => {
                 let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
@@ -263,8 +264,8 @@ impl App {
             Question::Write { path, content } => {
                 self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
             }
-            Question::Outside { path, target, access } => {
-                self.asked_outside(key, ask, (path, target), access, now)?;
+            Question::Outside { path, target, access, linked } => {
+                self.asked_outside(key, ask, (path, target), (access, linked), now)?;
             }
             Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
         }

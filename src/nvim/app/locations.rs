@@ -170,8 +170,13 @@ impl App {
             let here = |path: &Path| absolute(path, &session.place.cwd) == visit.path;
             Some(call.diffs().filter(|diff| here(&diff.path)).cloned().collect::<Vec<_>>())
         });
+        if visit.wakes_others() {
+            return self.looked(visit, number, Look::Strange);
+        }
+        let place = self.sessions.get(&visit.session).map(|session| session.place.clone());
+        let roots = place.map(|place| [vec![place.cwd], place.additional].concat()).unwrap_or_default();
         let (path, near) = (visit.path.clone(), visit.line());
-        let work = Work::Look { path, diffs: diffs.unwrap_or_default(), near };
+        let work = Work::Look { path, roots, diffs: diffs.unwrap_or_default(), near };
         let job = self.next_job(Job::Look { visit, number });
         self.send(Command::Compute { job, work })
     }
@@ -183,7 +188,11 @@ impl App {
         let touched = match look {
             Look::File(lines) => lines,
             other => {
-                self.follow.refused = other.refusal().map(|why| (visit.path, why));
+                let is_outside = other == Look::Outside;
+                self.follow.refused = other.refusal().map(|why| (visit.path.clone(), why));
+                if is_outside {
+                    self.tell_outside(&visit)?;
+                }
                 return self.update_bar(visit.session);
             }
         };
@@ -204,6 +213,20 @@ impl App {
             });
         }));
         Ok(())
+    }
+
+    /// Says, once in a turn, that a file was not opened, and how the user can.
+    fn tell_outside(&mut self, visit: &Visit) -> Result<()> {
+        let (key, turn) = (visit.session, self.places.turn(visit.session));
+        if self.follow.told_outside.insert(key, turn) == Some(turn) {
+            return Ok(());
+        }
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let label = visit.label(&session.place.cwd);
+        let text = format!(
+            "{label} is outside the session's folders and was not opened: <CR> in :Acp locations opens it"
+        );
+        self.note(Some(key), Severity::Info, text)
     }
 
     /// What is wrong with the user's function is said once, not at each place.

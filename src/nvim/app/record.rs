@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use mlua::Result;
 
 use super::App;
+use crate::core::locations::Look;
 use crate::core::message::{Command, Content, JobId, Launch, Reopen, SessionKey, Severity};
 use crate::core::record::{Fact, Kept, Line, Owner, Wish};
 use crate::nvim::editor::Level;
@@ -99,12 +100,19 @@ impl App {
             return self.show(key);
         }
         let (name, cwd) = (kept.owner.agent.clone(), kept.owner.cwd.clone());
-        // The user has just chosen it, and waits.
-        if !cwd.is_dir() {
-            let text = format!("couldn't take the session up: its folder {} is gone", cwd.display());
-            return Err(mlua::Error::runtime(text));
-        }
-        self.launch_agent(&name, cwd.clone(), move |app, launch| app.open_kept(kept, launch, cwd))
+        self.look_first(&cwd.clone(), move |app, look| {
+            let why = match look {
+                Look::Folder => {
+                    let folder = cwd.clone();
+                    return app
+                        .launch_agent(&name, folder, move |app, launch| app.open_kept(kept, launch, cwd));
+                }
+                Look::Silent => "is on a disk that does not answer",
+                _ => "is gone",
+            };
+            let text = format!("couldn't take the session up: its folder {} {why}", cwd.display());
+            Err(mlua::Error::runtime(text))
+        })
     }
 
     fn open_kept(&mut self, kept: Kept, launch: Launch, cwd: PathBuf) -> Result<()> {

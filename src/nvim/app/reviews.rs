@@ -15,6 +15,7 @@ use crate::config::{DiffStyle, Stay};
 use crate::core::changeset::{FileReview, OriginId, Written};
 use crate::core::checkpoint::Held;
 use crate::core::entry::{Body, EntryId};
+use crate::core::locations::Look;
 use crate::core::message::{Command, FileDiff, SessionKey, ToolKind, Work};
 use crate::core::review::Splice;
 use crate::core::text::{Text, one_line};
@@ -129,24 +130,38 @@ impl App {
         for path in paths {
             let Some(origin) = self.origin(key, Some(entry), &path) else { continue };
             let of_file = || diffs.iter().filter(|(of, _)| *of == path).map(|(_, diff)| diff.clone());
-            if let Some(before) = deleted(&path, &mut of_file()) {
-                // What a buffer still shows of it is the user's to write or to drop.
-                self.review_written(&path, None, Some(before), None, origin)?;
+            if let Some(before) = taken_away(&mut of_file()) {
+                let diffs = of_file().collect();
+                // What follows in the review rests on whether the file is gone.
+                self.look_first(&path.clone(), move |app, look| match look {
+                    // What a buffer still shows of it is the user's to write or to drop.
+                    Look::Missing => app.review_written(&path, None, Some(before), None, origin),
+                    _ => app.review_diffs(&path, origin, diffs),
+                })?;
                 continue;
             }
-            let known = self.reviews.files.contains_key(&path);
-            match self.files.buf_of(&self.editor, &path) {
-                Some(buf) if known => {
-                    self.hold(&path, buf)?;
-                    let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
-                    self.review_text(&path, buf, wrote)?;
-                }
-                Some(buf) => self.reconstruct(&path, buf, origin, of_file().collect())?,
-                None if known => {}
-                None => of_file().for_each(|diff| self.reviews.tell(path.clone(), origin, diff)),
-            }
+            let diffs = of_file().collect();
+            self.review_diffs(&path, origin, diffs)?;
         }
         Ok(())
+    }
+
+    /// Takes a file into the review that a call has changed.
+    fn review_diffs(&mut self, path: &Path, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
+        let known = self.reviews.files.contains_key(path);
+        match self.files.buf_of(&self.editor, path) {
+            Some(buf) if known => {
+                self.hold(path, buf)?;
+                let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
+                self.review_text(path, buf, wrote)
+            }
+            Some(buf) => self.reconstruct(path, buf, origin, diffs),
+            None if known => Ok(()),
+            None => {
+                diffs.into_iter().for_each(|diff| self.reviews.tell(path.to_owned(), origin, diff));
+                Ok(())
+            }
+        }
     }
 
     /// Has it worked out what a file was before diffs that are in it already.
@@ -550,10 +565,9 @@ impl App {
     }
 }
 
-/// What a file held that a call says it has taken away, and that is gone.
-fn deleted(path: &Path, diffs: &mut dyn Iterator<Item = FileDiff>) -> Option<Text> {
+/// What a file held that a call says it has taken away.
+fn taken_away(diffs: &mut dyn Iterator<Item = FileDiff>) -> Option<Text> {
     let (diff, more) = (diffs.next()?, diffs.next());
     let old = diff.old_text.filter(|_| diff.new_text.is_empty() && more.is_none())?;
-    // Asked here, and only of calls that leave nothing: what follows in the review rests on it.
-    (!path.exists()).then(|| old.plain_lines())
+    Some(old.plain_lines())
 }

@@ -10,10 +10,11 @@ use super::App;
 use crate::config::DiffStyle;
 use crate::core::diff::{Placed, PlacedState};
 use crate::core::entry::EntryId;
+use crate::core::locations::Look;
 use crate::core::message::{FileDiff, SessionKey};
 use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Win};
-use crate::nvim::resolve::{canonical, is_file};
+use crate::nvim::resolve::canonical;
 use crate::nvim::review::split::{Beside, Split};
 use crate::nvim::{follow, later, run};
 
@@ -51,16 +52,43 @@ impl App {
 
     /// Shows a changed file beside what it was.
     pub fn split_changed(&mut self, path: &Path) -> Result<()> {
-        let path = path.to_owned();
-        self.when_reviewed(&path.clone(), move |app| app.open_changed(path))
+        self.split_changed_then(path, |_| Ok(()))
     }
 
-    fn open_changed(&mut self, path: PathBuf) -> Result<()> {
+    /// The same, and what follows once it is shown.
+    fn split_changed_then(
+        &mut self,
+        path: &Path,
+        then: impl FnOnce(&mut App) -> Result<()> + 'static,
+    ) -> Result<()> {
+        let path = path.to_owned();
+        self.when_reviewed(&path.clone(), move |app| app.open_changed(path, then))
+    }
+
+    fn open_changed(
+        &mut self,
+        path: PathBuf,
+        then: impl FnOnce(&mut App) -> Result<()> + 'static,
+    ) -> Result<()> {
+        if self.files.buf_of(&self.editor, &path).is_some() {
+            self.open_changed_file(path)?;
+            return then(self);
+        }
+        self.look_first(&path.clone(), move |app, look| match look {
+            look if look.finds_file() => {
+                app.open_changed_file(path)?;
+                then(app)
+            }
+            Look::Silent => {
+                fail(format!("couldn't open {}: its disk does not answer", app.short_name(None, &path)))
+            }
+            _ => fail(format!("{} is gone; :Acp undo all brings it back", app.short_name(None, &path))),
+        })
+    }
+
+    fn open_changed_file(&mut self, path: PathBuf) -> Result<()> {
         let reviewed = self.reviews.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
         let Some(file) = reviewed.filter(|file| !file.is_settled()) else { return fail(NOTHING) };
-        if !is_file(&path) && self.files.buf_of(&self.editor, &path).is_none() {
-            return fail(format!("{} is gone; :Acp undo all brings it back", self.short_name(None, &path)));
-        }
         let lines = file.base_lines().to_vec();
         let title = if file.was_there { "before" } else { "before: it was not there" };
         let name = self.name_in_project(&path);
@@ -105,18 +133,26 @@ impl App {
 
     /// To the next or previous of the files: of the call that is asked about, or of all that agents changed.
     fn step_split(&mut self, forward: bool) -> Result<()> {
+        self.step_split_then(forward, |_| Ok(()))
+    }
+
+    fn step_split_then(
+        &mut self,
+        forward: bool,
+        then: impl FnOnce(&mut App) -> Result<()> + 'static,
+    ) -> Result<()> {
         let shown = self.reviews.split.as_ref().map(|split| (split.path.clone(), split.beside.clone()));
         if let Some((path, Beside::Proposed(key, call))) = &shown {
             let (key, call) = (*key, *call);
             let paths = self.proposed_paths(key, call);
             let Some(next) = neighbour(&paths, Some(path), forward) else { return Ok(()) };
-            return self.propose_beside(key, call, &next);
+            return self.propose_beside(key, call, &next, then);
         }
         let paths: Vec<PathBuf> = self.reviews.open().map(|(path, ..)| path.to_owned()).collect();
         let buf = self.editor.current_buf()?;
         let here = shown.map(|(path, _)| path).or(self.reviews.path_of(buf).map(Path::to_owned));
         match neighbour(&paths, here.as_deref(), forward) {
-            Some(next) => self.split_changed(&next),
+            Some(next) => self.split_changed_then(&next, then),
             None => fail(NOTHING),
         }
     }
@@ -136,12 +172,13 @@ impl App {
         if count < 2 {
             return Ok(());
         }
-        self.step_split(forward)?;
-        // The user was within it and goes along.
-        let Some(split) = &self.reviews.split else { return Ok(()) };
-        self.editor.set_current_win(if on_scratch { split.other } else { split.win })?;
-        let keys = if forward { "gg]c" } else { "G[c" };
-        self.editor.command(&format!("silent! normal! {keys}"))
+        self.step_split_then(forward, move |app| {
+            // The user was within it and goes along.
+            let Some(split) = &app.reviews.split else { return Ok(()) };
+            app.editor.set_current_win(if on_scratch { split.other } else { split.win })?;
+            let keys = if forward { "gg]c" } else { "G[c" };
+            app.editor.command(&format!("silent! normal! {keys}"))
+        })
     }
 
     // What is proposed.
@@ -174,14 +211,23 @@ impl App {
     }
 
     /// Has another file of a call shown beside what it is to become.
-    fn propose_beside(&mut self, key: SessionKey, call: EntryId, path: &Path) -> Result<()> {
+    fn propose_beside(
+        &mut self,
+        key: SessionKey,
+        call: EntryId,
+        path: &Path,
+        then: impl FnOnce(&mut App) -> Result<()> + 'static,
+    ) -> Result<()> {
         let win = self.reviews.split.as_ref().map(|split| split.win);
         self.close_split()?;
-        let diffs = self.proposed_diffs(key, call, path);
-        let buf = follow::load(&self.editor, path)?;
-        self.buffer_loaded(buf)?;
-        self.window_for(buf, win)?;
-        self.place_diffs(key, call, buf, diffs)
+        let path = path.to_owned();
+        self.load_first(&path.clone(), move |app, buf| {
+            let diffs = app.proposed_diffs(key, call, &path);
+            app.buffer_loaded(buf)?;
+            app.window_for(buf, win)?;
+            app.place_diffs(key, call, buf, diffs)?;
+            then(app)
+        })
     }
 
     /// Shows what a call proposes for a buffer side by side, where the user wants that and it can be done.

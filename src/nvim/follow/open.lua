@@ -17,7 +17,11 @@ return {
     -- A swap file of another Neovim would ask and hold the editor (E325); 'A' keeps it quiet.
     local before = vim.o.shortmess
     vim.opt.shortmess:append("A")
+    -- The file is wanted, and not what another plugin makes of its name: a program run, another host asked.
+    local ignored = vim.o.eventignore
+    vim.opt.eventignore:append("BufReadCmd")
     local ok, err = pcall(vim.fn.bufload, buf)
+    vim.o.eventignore = ignored
     vim.o.shortmess = before
     if not ok then
       error(err, 0)

@@ -7,6 +7,7 @@ use std::path::Path;
 use mlua::{Function, Result, Table};
 
 use crate::nvim::editor::{Buf, Editor};
+use crate::platform::files::bytes_of_path;
 
 pub struct Opened {
     pub buf: Buf,
@@ -21,7 +22,7 @@ pub fn load(editor: &Editor, path: &Path) -> Result<Buf> {
 
 pub fn open(editor: &Editor, path: &Path) -> Result<Opened> {
     let load: Function = helpers(editor)?.get("load")?;
-    let (buf, swap) = load.call(path.to_string_lossy().into_owned())?;
+    let (buf, swap) = load.call(editor.string(bytes_of_path(path))?)?;
     Ok(Opened { buf, swap })
 }
 

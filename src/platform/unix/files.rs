@@ -1,12 +1,15 @@
 //! Files on Unix: who may read them, what tells one state of a file from another, and how a new file
 //! takes the place of an old one with nobody seeing a difference.
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::fs::{PermissionsExt as _, fchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::core::message::Stamp;
 
@@ -20,6 +23,26 @@ pub fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
+}
+
+/// A path as the editor has it: bytes, which need not be text.
+pub fn path_of_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+/// The same the other way.
+pub fn bytes_of_path(path: &Path) -> Cow<'_, [u8]> {
+    Cow::Borrowed(path.as_os_str().as_bytes())
+}
+
+/// Whether two names are those of one file.
+pub fn same_file(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// How many names a file has.
+pub fn links(metadata: &Metadata) -> u64 {
+    metadata.nlink()
 }
 
 /// Locks a file until it is closed, or says that another has done so.
@@ -190,7 +213,6 @@ pub fn close(file: File) -> io::Result<()> {
 /// would not have.
 #[cfg(target_os = "linux")]
 fn has_attributes(path: &Path) -> bool {
-    use std::os::unix::ffi::OsStrExt;
     let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return true };
     let mut names = [0_u8; 1024];
     // SAFETY: the string ends with a NUL, and the pointer and the length are those of the array.

@@ -2,13 +2,14 @@
 //! place of an old one and keeps its access control list. Who may read a file is told by its folder: the
 //! user's own folders are nobody else's.
 
+use std::borrow::Cow;
 use std::fs::{DirBuilder, File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::mem;
 use std::os::windows::ffi::OsStrExt as _;
 use std::os::windows::fs::MetadataExt as _;
 use std::os::windows::io::AsRawHandle as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use windows_sys::Win32::Foundation::{ERROR_CANT_RESOLVE_FILENAME, ERROR_FILENAME_EXCED_RANGE};
@@ -27,6 +28,29 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
 /// Options by which a file is created that is the user's.
 pub fn private() -> OpenOptions {
     OpenOptions::new()
+}
+
+/// A path as the editor has it, which is text here.
+pub fn path_of_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// The same the other way.
+pub fn bytes_of_path(path: &Path) -> Cow<'_, [u8]> {
+    match path.to_string_lossy() {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+/// Whether two names are those of one file: not known either.
+pub fn same_file(_: &Metadata, _: &Metadata) -> bool {
+    false
+}
+
+/// How many names a file has: to know it, it would have to be opened.
+pub fn links(_: &Metadata) -> u64 {
+    1
 }
 
 /// Locks a file until it is closed, or says that another has done so.
