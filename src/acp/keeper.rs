@@ -17,7 +17,6 @@ use std::process::Child;
 use crate::platform::group::Group;
 
 /// An agent that was started under a keeper.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are none"))]
 pub struct Kept {
     /// The keeper, which has the agent's pipes.
     pub child: Child,

@@ -106,7 +106,7 @@ impl Process {
         let (mut child, pid, group, kept) = match keeper::spawn(keeper, &command, &mark) {
             Ok(Kept { child, keepers, agent, group, keeper }) => {
                 // What comes after the keeper, should somebody end that.
-                guard.hold();
+                guard.mark_kept();
                 (child, agent, group, Some((Arc::new(keeper), keepers)))
             }
             Err(Unkept::Agent(error)) => return Err(explain(launch, error)),

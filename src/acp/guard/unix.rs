@@ -13,26 +13,31 @@ use crate::acp::wire_log::WireLog;
 use crate::platform::group::Group;
 
 /// Has what is known at its start as its arguments, since Neovim may end before it could say more. Reads
-/// `+ PGID`, `- PGID`, `= MARK`, and `~ PID:START`. At the end of its input, which is Neovim's end, agents have lost
-/// theirs: it waits a quarter of a second for them to clean up and leave, asks what is left to end, waits for
-/// half a second, and kills. That goes for the groups that are left, for whatever has a mark in its
-/// environment, and for single processes, each once; it kills until nothing is found, since something may start while it looks. It ignores what a
-/// closed terminal or a user's CTRL-C sends, since that is when it is needed.
+/// `+ PGID`, `- PGID`, `= MARK`, `! MARK` of what has a keeper, and `~ PID:START`. At the end of its input,
+/// which is Neovim's end, agents have lost theirs: it waits a quarter of a second for them to clean up and
+/// leave, asks what is left to end, waits for half a second, and kills. That goes for the groups that are
+/// left, for whatever has a mark in its environment, and for single processes, each once; what has a keeper
+/// is asked by that, and only killed here. It kills until nothing is found, since something may start while
+/// it looks. It ignores what a closed terminal or a user's CTRL-C sends, since that is when it is needed.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM QUIT
 groups=" $1 "
 marks=$2
 noted=$3
+kept=$4
 while read -r sign what; do
   case $sign in
     +) groups="$groups$what " ;;
     =) marks="$marks -e $what" ;;
+    '!') kept="$kept -e $what" ;;
     '~') noted="$noted $what" ;;
     -) case $groups in *" $what "*) groups="${groups%%" $what "*} ${groups#*" $what "}" ;; esac ;;
   esac
 done
 marked() {
-  [ -z "$marks" ] || grep -lsF $marks /proc/[0-9]*/environ
+  all=$marks
+  [ "$1" = TERM ] || all=$marks$kept
+  [ -z "$all" ] || grep -lsF $all /proc/[0-9]*/environ
 }
 look() {
   read -r stat <"/proc/$1/stat" || return
@@ -48,7 +53,7 @@ signal() {
     if kill -s "$1" -- "-$group"; then still="$still$group " found=yes; fi
   done 2>/dev/null
   groups=$still
-  for one in $(marked) $noted; do
+  for one in $(marked "$1") $noted; do
     process=${one#/proc/}
     process=${process%%[:/]*}
     look "$process" || continue
@@ -56,7 +61,7 @@ signal() {
     case $groups in *" ${group:-none} "*) continue ;; esac
     if kill -s "$1" "$process"; then found=yes; fi
   done 2>/dev/null
-  [ -n "$found" ] || exit 0
+  [ -n "$found" ] || [ "$1" = TERM ] || exit 0
 }
 pause() {
   sleep 0.05 2>/dev/null || sleep 1
@@ -89,6 +94,8 @@ struct State {
     starts: u32,
     groups: Vec<i32>,
     marks: Vec<String>,
+    /// Of what has a keeper, which does the most.
+    kept: Vec<String>,
     noted: Vec<Noted>,
 }
 
@@ -117,11 +124,13 @@ impl Guard {
         }
     }
 
-    /// Has the shell started, if it is not yet.
-    pub fn hold(&self) {
+    /// Some agents have a keeper, which may be killed: then what has their marks is killed in the end.
+    pub fn mark_kept(&self) {
+        let entry = self.agents.entry();
         let mut state = self.lock();
-        if state.shell.is_none() {
-            self.start_shell(&mut state);
+        if !state.kept.contains(&entry) {
+            state.kept.push(entry.clone());
+            self.tell(&mut state, &format!("! {entry}\n"));
         }
     }
 
@@ -213,10 +222,11 @@ fn written(noted: &Noted) -> String {
 
 fn spawn(known: &State) -> std::io::Result<(Child, ChildStdin)> {
     let groups: Vec<_> = known.groups.iter().map(i32::to_string).collect();
-    let marks: String = known.marks.iter().map(|mark| format!(" -e {mark}")).collect();
+    let written_all = |marks: &[String]| marks.iter().map(|mark| format!(" -e {mark}")).collect::<String>();
+    let (marks, kept) = (written_all(&known.marks), written_all(&known.kept));
     let noted: Vec<_> = known.noted.iter().map(written).collect();
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", SCRIPT, "sh", &groups.join(" "), &marks, &noted.join(" ")]);
+    command.args(["-c", SCRIPT, "sh", &groups.join(" "), &marks, &noted.join(" "), &kept]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // Whoever ends the agent or the terminal that Neovim itself runs in must not find the guard.
     escaped::unmark(&mut command);

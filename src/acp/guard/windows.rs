@@ -27,7 +27,7 @@ impl Guard {
 
     pub fn mark_agents(&self) {}
 
-    pub fn hold(&self) {}
+    pub fn mark_kept(&self) {}
 
     pub fn mark(&self, _: &Mark) {}
 

@@ -6,7 +6,6 @@ use std::process::{Command, ExitStatus};
 use super::{Kept, Unkept};
 use crate::acp::escaped::Mark;
 
-#[expect(dead_code, reason = "there is none")]
 pub struct Keeper;
 
 impl Keeper {
