@@ -145,6 +145,8 @@ return {
     end
     for i, group in ipairs(groups) do
       options.end_col, options.hl_group = spans[3 * i], group
+      -- Above the colours of Markdown.
+      options.priority = group == "AcpUnprintable" and 5000 or nil
       api.nvim_buf_set_extmark(buf, ns, spans[3 * i - 2], spans[3 * i - 1], options)
     end
     for i, row in ipairs(frames) do
