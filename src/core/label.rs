@@ -69,7 +69,10 @@ fn is_plain(name: &str, kind: &PermissionKind) -> bool {
     is_legible
         && match kind {
             PermissionKind::AllowOnce => begins(&ALLOWS) && !has(&REJECTS) && !lasts,
-            PermissionKind::AllowAlways => begins(&ALLOWS) && !has(&REJECTS) && lasts,
+            // "Always" alone allows.
+            PermissionKind::AllowAlways => {
+                (begins(&ALLOWS) || answers == ["always"]) && !has(&REJECTS) && lasts
+            }
             PermissionKind::RejectOnce => begins(&REJECTS) && !has(&ALLOWS) && !lasts,
             PermissionKind::RejectAlways => begins(&REJECTS) && !has(&ALLOWS) && lasts,
             PermissionKind::Other(_) => false,
@@ -99,6 +102,7 @@ mod tests {
             ("Allow once", AllowOnce),
             ("Allow this change", AllowOnce),
             ("Always Allow", AllowAlways),
+            ("Always", AllowAlways),
             ("Allow always", AllowAlways),
             ("Allow for this session", AllowAlways),
             ("Yes, allow all edits during this session", AllowAlways),
@@ -127,6 +131,7 @@ mod tests {
             ("Reject", AllowOnce, "allow once: Reject"),
             ("Allow", RejectOnce, "reject once: Allow"),
             ("Allow", AllowAlways, "allow always: Allow"),
+            ("Always", RejectAlways, "reject always: Always"),
             ("Always allow", AllowOnce, "allow once: Always allow"),
             ("Always allow", RejectAlways, "reject always: Always allow"),
             ("Yes, reject it, always", AllowAlways, "allow always: Yes, reject it, always"),

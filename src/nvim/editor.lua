@@ -92,15 +92,14 @@ end
 
 -- A mark that draws a bar in the margin of a row: the column before the text.
 local bars = {}
-local function bar(text, group)
+local function margin_bar(text, group)
   local name = text .. group
-  bars[name] = bars[name]
-    or { virt_text = { { text, group } }, virt_text_win_col = -1, hl_mode = "combine" }
+  bars[name] = bars[name] or { virt_text = { { text, group } }, virt_text_win_col = -1, hl_mode = "combine" }
   return bars[name]
 end
 
 return {
-  bar = bar,
+  bar = margin_bar,
 
   open_win = function(buf, enter, config)
     return quietly(api.nvim_open_win, buf, enter, config)
@@ -133,10 +132,12 @@ return {
     end
     for i, group in ipairs(groups) do
       options.end_col, options.hl_group = spans[3 * i], group
+      -- Above the colours of Markdown.
+      options.priority = group == "AcpUnprintable" and 5000 or nil
       api.nvim_buf_set_extmark(buf, ns, spans[3 * i - 2], spans[3 * i - 1], options)
     end
     for i, row in ipairs(frames) do
-      api.nvim_buf_set_extmark(buf, ns, row, 0, bar(text, colours[i]))
+      api.nvim_buf_set_extmark(buf, ns, row, 0, margin_bar(text, colours[i]))
     end
     return ids
   end,

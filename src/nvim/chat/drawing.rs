@@ -31,6 +31,9 @@ use crate::nvim::images;
 /// pieces that fit into a frame.
 const PIECE: usize = 16 << 10;
 
+/// Extmarks have 4096 of themselves.
+const ABOVE_MARKDOWN: i64 = 5000;
+
 /// Entries; a window shows fewer.
 const FAR_BEHIND: usize = 100;
 
@@ -480,6 +483,7 @@ impl Chat {
             let options = editor.table([
                 ("end_col", Value::Integer(end as i64)),
                 ("hl_group", editor.string(UNPRINTABLE)?),
+                ("priority", Value::Integer(ABOVE_MARKDOWN)),
             ])?;
             push(&list, row, column, options)?;
             (at, column) = (look.end, end);
@@ -567,6 +571,9 @@ impl Chat {
                 ("end_col", Value::Integer(mark.end as i64)),
                 ("hl_group", editor.string(mark.group)?),
             ])?;
+            if mark.group == UNPRINTABLE {
+                options.set("priority", ABOVE_MARKDOWN)?;
+            }
             push(&list, start + mark.row, mark.start, options)?;
         }
         for (row, text) in &drawing.right {
