@@ -88,9 +88,9 @@ fn habits() -> Vec<(&'static str, Vec<Step>)> {
     ]
 }
 
-fn call(status: &str) -> Value {
+fn call(name: &str) -> Value {
     update(json!({ "sessionUpdate": "tool_call", "toolCallId": "edit", "title": "Edit", "kind": "edit",
-        "status": status, "locations": [{ "path": "$PROJECT/a.txt" }] }))
+        "status": "in_progress", "locations": [{ "path": format!("$PROJECT/{name}") }] }))
 }
 
 fn called(status: &str) -> Value {
@@ -98,9 +98,9 @@ fn called(status: &str) -> Value {
 }
 
 /// An agent that speaks of its call before the first and after each of so many steps, each when it is told.
-fn agent(steps: usize) -> Vec<Value> {
+fn agent(name: &str, steps: usize) -> Vec<Value> {
     let mut all = opened();
-    all.extend([prompt(), call("in_progress"), says("Step 0.\n\n")]);
+    all.extend([prompt(), call(name), says("Step 0.\n\n")]);
     for step in 1..=steps {
         let again = if step == steps { called("completed") } else { called("in_progress") };
         all.extend([json!({ "cue": "$PROJECT/.agent/cue" }), again, says(&format!("Step {step}.\n\n"))]);
@@ -155,38 +155,80 @@ fn hunks(chat: &mut Scripted) -> Vec<String> {
     lines.map(|line| line.as_str().expect("a text").to_owned()).collect()
 }
 
+/// Runs a turn in which the file is written so, and the agent knows of the first `told` steps.
+fn check(habit: &str, name: &str, steps: &[Step], told: usize) {
+    let mut chat = Scripted::new(&[("a.txt", BEFORE)], agent(name, told));
+    std::os::unix::fs::symlink("a.txt", chat.project.file("link.txt")).expect("a link");
+    let mut cue = fifo(&chat);
+    chat.nvim.command(&format!("edit {name} | normal! 6G2l"));
+    let buf = chat.nvim.exec_lua("return vim.api.nvim_get_current_buf()", []).as_u64().expect("a number");
+    let win = chat.nvim.exec_lua("return vim.api.nvim_get_current_win()", []);
+    chat.nvim.exec_lua(KEEP_TEXTS, [buf.into()]);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Step 0.");
+    let mut writer = Writer { path: chat.project.file("a.txt"), open: None };
+    for (number, step) in steps[..told].iter().enumerate() {
+        step(&mut writer);
+        writeln!(cue, "go on").expect("the agent reads");
+        chat.wait_for(&format!("Step {}.", number + 1));
+    }
+    writeln!(cue, "go on").expect("the agent reads");
+    if told < steps.len() {
+        chat.wait_for("Done · ");
+        steps[told..].iter().for_each(|step| step(&mut writer));
+    }
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) + "\n" == AFTER, &format!("the new text ({habit})"));
+    let kept = texts(&mut chat);
+    assert!(kept.iter().all(|text| text == AFTER), "{habit}: {kept:#?}");
+    let cursor = chat.nvim.exec_lua("return vim.api.nvim_win_get_cursor(...)", [win]);
+    assert_eq!(cursor.to_string(), "[6, 2]", "{habit}");
+    chat.wait_for("Done · ");
+    let changes = hunks(&mut chat);
+    assert_eq!(changes.len(), 2, "{habit}: {changes:?}");
+    assert!(changes[0].starts_with("3-3") && changes[1].starts_with("9-9"), "{habit}: {changes:?}");
+    let undo = "local buf = ...
+                vim.api.nvim_buf_call(buf, function() vim.cmd('silent undo') end)
+                return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n') .. '\\n'";
+    assert_eq!(chat.nvim.exec_lua(undo, [buf.into()]).as_str(), Some(BEFORE), "{habit}");
+}
+
 #[test]
 fn nothing_but_a_whole_text_ever_gets_into_a_buffer() {
     for (habit, steps) in habits() {
-        let mut chat = Scripted::new(&[("a.txt", BEFORE)], agent(steps.len()));
-        let mut cue = fifo(&chat);
-        chat.nvim.command("edit a.txt | normal! 6G2l");
-        let buf = chat.nvim.exec_lua("return vim.api.nvim_get_current_buf()", []).as_u64().expect("a number");
-        let win = chat.nvim.exec_lua("return vim.api.nvim_get_current_win()", []);
-        chat.nvim.exec_lua(KEEP_TEXTS, [buf.into()]);
-        chat.chat();
-        chat.send("go");
-        chat.wait_for("Step 0.");
-        let mut writer = Writer { path: chat.project.file("a.txt"), open: None };
-        for (number, step) in steps.iter().enumerate() {
-            step(&mut writer);
-            writeln!(cue, "go on").expect("the agent reads");
-            chat.wait_for(&format!("Step {}.", number + 1));
-        }
-        writeln!(cue, "go on").expect("the agent reads");
-        chat.nvim
-            .wait_until(|nvim| nvim.buffer_text(buf) + "\n" == AFTER, &format!("the new text ({habit})"));
-        let kept = texts(&mut chat);
-        assert!(kept.iter().all(|text| text == AFTER), "{habit}: {kept:#?}");
-        let cursor = chat.nvim.exec_lua("return vim.api.nvim_win_get_cursor(...)", [win]);
-        assert_eq!(cursor.to_string(), "[6, 2]", "{habit}");
-        chat.wait_for("Done · ");
-        let changes = hunks(&mut chat);
-        assert_eq!(changes.len(), 2, "{habit}: {changes:?}");
-        assert!(changes[0].starts_with("3-3") && changes[1].starts_with("9-9"), "{habit}: {changes:?}");
-        let undo = "local buf = ...
-                    vim.api.nvim_buf_call(buf, function() vim.cmd('silent undo') end)
-                    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n') .. '\\n'";
-        assert_eq!(chat.nvim.exec_lua(undo, [buf.into()]).as_str(), Some(BEFORE), "{habit}");
+        check(habit, "a.txt", &steps, steps.len());
     }
+}
+
+#[test]
+fn an_agent_that_is_done_before_its_disk_is_waited_for() {
+    // Of what is closed in between nobody could know that it is not all.
+    for (habit, steps) in habits().into_iter().filter(|(habit, _)| !habit.starts_with("appends")) {
+        check(habit, "a.txt", &steps, 1);
+    }
+}
+
+#[test]
+fn a_link_is_as_good_as_its_file() {
+    let (habit, steps) = habits().swap_remove(0);
+    check(habit, "link.txt", &steps, steps.len());
+}
+
+#[test]
+fn a_file_that_is_really_emptied_is_shown_so_once_its_call_is_over() {
+    let mut chat = Scripted::new(&[("a.txt", BEFORE)], agent("a.txt", 2));
+    let mut cue = fifo(&chat);
+    chat.nvim.command("edit a.txt");
+    let buf = chat.nvim.exec_lua("return vim.api.nvim_get_current_buf()", []).as_u64().expect("a number");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Step 0.");
+    chat.project.write("a.txt", "");
+    writeln!(cue, "go on").expect("the agent reads");
+    chat.wait_for("Step 1.");
+    assert_eq!(chat.nvim.buffer_text(buf) + "\n", BEFORE);
+    writeln!(cue, "go on\ngo on").expect("the agent reads");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf).is_empty(), "the buffer to be empty");
+    let modified = chat.nvim.exec_lua("return vim.bo[...].modified", [buf.into()]);
+    assert_eq!(modified.as_bool(), Some(false), "it is what the disk holds");
 }

@@ -98,10 +98,18 @@ pub fn run(work: Work, watch: &Watch) -> Outcome {
         Work::Examine { path, encoding, known, half } => {
             let is_whole =
                 |read: Option<(&[u8], Stamp)>| watch.is_whole(&path, read) || half == HalfWritten::Take;
-            Outcome::Examined(examine::examine(&path, &encoding, known, is_whole))
+            let disk = examine::examine(&path, &encoding, known, is_whole);
+            let before = (disk == OnDisk::HalfWritten && half == HalfWritten::Before)
+                .then(|| watch.before(&path))
+                .flatten();
+            Outcome::Examined(match before {
+                Some((stamp, bytes)) => examine::decoded(bytes.to_vec(), stamp, &encoding),
+                None => disk,
+            })
         }
-        Work::Stamp { path } => {
+        Work::Stamp { path, read } => {
             let stamp = path.metadata().ok().map(|metadata| examine::stamp(&metadata));
+            let stamp = stamp.filter(|stamp| read.is_none_or(|read| examine::is_older(*stamp, read)));
             if let Some(stamp) = stamp {
                 watch.held(&path, stamp);
             }

@@ -120,6 +120,11 @@ impl Watch {
         is_whole || !self.is_alive()
     }
 
+    /// The last whole text of a file that is being written, if it is known, and its state then.
+    pub fn before(&self, path: &Path) -> Option<(Stamp, Arc<[u8]>)> {
+        self.seen.before(path)
+    }
+
     /// Whether there is a whole text.
     pub fn is_at_rest(&self, path: &Path) -> bool {
         let path = &real(path);

@@ -25,6 +25,9 @@ const CUT: Millis = 1000;
 /// A file that never comes to rest is taken as it is so often.
 const RESTLESS: Millis = 10_000;
 
+/// The same for one that is written again and again, and closed each time.
+const BUSY: Millis = 1000;
+
 /// What there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -112,7 +115,8 @@ impl Tracker {
             }
             Input::Closed => {
                 (self.writer, self.heard) = (Writer::Closed, self.heard.max(now));
-                self.due = Some(now + PAUSE);
+                let busy = *self.restless_since.get_or_insert(now) + BUSY;
+                self.due = Some(if self.in_call { now + PAUSE } else { (now + PAUSE).min(busy.max(now)) });
             }
             Input::Uncertain => {
                 self.heard = self.heard.max(now);
@@ -189,7 +193,8 @@ impl Tracker {
         };
         let candidate = Candidate { content, shape, stamp, since: since.max(self.heard) };
         self.candidate = Some(candidate);
-        let restless = *self.restless_since.get_or_insert(candidate.since) + RESTLESS;
+        let limit = if self.writer == Writer::Closed { BUSY } else { RESTLESS };
+        let restless = *self.restless_since.get_or_insert(candidate.since) + limit;
         let Some(mut whole) = self.whole_at(candidate) else { return false };
         if !self.in_call && candidate.content.is_some() && candidate.shape != Shape::Cut {
             whole = whole.min(restless);

@@ -168,3 +168,49 @@ fn with_its_last_session_a_file_is_not_watched_any_more() {
     fs::write(&path, "two").unwrap();
     assert_eq!(changes_until_told_in(&mut test, SessionKey(9)), []);
 }
+
+/// What the disk holds, as a buffer's task is told.
+fn examine(test: &mut Test, job: u64, path: &Path, half: HalfWritten) -> OnDisk {
+    let (path, encoding) = (path.to_owned(), "utf-8".to_owned());
+    let work = Work::Examine { path, encoding, known: None, half };
+    test.send(Command::Compute { job: JobId(job), work });
+    test.wait("Examined", |event| match event {
+        Event::Computed { job: JobId(of), outcome: Outcome::Examined(disk) } if *of == job => {
+            Some(disk.clone())
+        }
+        _ => None,
+    })
+}
+
+fn text(disk: &OnDisk) -> Option<&str> {
+    match disk {
+        OnDisk::Text { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_is_being_written_is_told_as_that_until_it_is_whole() {
+    let mut test = Test::new();
+    touched(&[])(&mut test);
+    let path = test.file("a.txt", "one\ntwo\n");
+    let older = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    fs::File::open(&path).unwrap().set_modified(older).unwrap();
+    let edits = |diffs| Command::Edits { session: SESSION, call: 1, path: path.clone(), diffs, held: None };
+    test.send(edits(Some(Vec::new())));
+    let disk = examine(&mut test, 1, &path, HalfWritten::Tell);
+    assert_eq!(text(&disk), Some("one\ntwo\n"), "nobody has written it for long");
+    fs::write(&path, "one\n").unwrap();
+    assert_eq!(examine(&mut test, 2, &path, HalfWritten::Tell), OnDisk::HalfWritten);
+    let disk = examine(&mut test, 3, &path, HalfWritten::Before);
+    assert_eq!(text(&disk), Some("one\ntwo\n"), "what edits began with that were made meanwhile");
+    let disk = examine(&mut test, 4, &path, HalfWritten::Wait);
+    assert_eq!(text(&disk), Some("one\n"), "an agent does not wait for its own call");
+    fs::remove_file(&path).unwrap();
+    assert_eq!(examine(&mut test, 5, &path, HalfWritten::Tell), OnDisk::HalfWritten);
+    fs::write(&path, "one\nTWO\n").unwrap();
+    test.send(edits(None));
+    assert_eq!(change(&mut test), (path.clone(), FileChange::Changed));
+    let disk = examine(&mut test, 6, &path, HalfWritten::Tell);
+    assert_eq!(text(&disk), Some("one\nTWO\n"));
+}

@@ -17,6 +17,9 @@ use crate::core::message::{FileDiff, SessionKey, Stamp};
 /// Of a larger file it is not told whether it is the beginning of what was there before.
 const LARGEST: u64 = 1 << 20;
 
+/// The clock begins here, so that there is a time at which an older file was written.
+const START: Millis = 24 * 60 * 60 * 1000;
+
 /// A call that edits a file, by its number in its session.
 type CallKey = (SessionKey, u64);
 
@@ -44,9 +47,13 @@ struct File {
     held: Option<Stamp>,
     /// The calls that edit it, and those that did last.
     calls: Vec<Call>,
-    /// The last whole text, while there are calls.
-    before: Option<(u64, Arc<[u8]>)>,
+    /// The last whole text, and the one that was seen last, while there are calls.
+    before: Option<Bytes>,
+    recent: Option<Bytes>,
 }
+
+/// A content, and what stands for it.
+type Bytes = (Fingerprint, Arc<[u8]>);
 
 struct Call {
     key: CallKey,
@@ -64,7 +71,7 @@ impl Seen {
     fn at(&self, time: Instant) -> Millis {
         // Older than everything is as good as the beginning.
         let since = time.saturating_duration_since(self.began);
-        Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+        START.saturating_add(Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX))
     }
 
     fn now(&self) -> Millis {
@@ -106,6 +113,10 @@ impl Seen {
         let now = self.now();
         if let Some(file) = lock(&self.files).get_mut(path) {
             file.held = Some(stamp);
+            if let Some((found, _)) = file.last.filter(|(found, _)| found.stamp == stamp) {
+                file.tracker.step(now, Input::Known(Some(found.content)));
+                file.remember();
+            }
             file.tracker.step(now, Input::Uncertain);
         }
     }
@@ -119,7 +130,7 @@ impl Seen {
     /// When the next file is to be looked at.
     pub fn due(&self) -> Option<Instant> {
         let due = lock(&self.files).values().filter_map(|file| file.tracker.due()).min()?;
-        Some(self.began + Duration::from_millis(due))
+        Some(self.began + Duration::from_millis(due.saturating_sub(START)))
     }
 
     pub fn all_due(&self) -> Vec<PathBuf> {
@@ -143,6 +154,13 @@ impl Seen {
     /// Whether there was no file when it was last whole.
     pub fn is_missing(&self, path: &Path) -> bool {
         lock(&self.files).get(path).is_some_and(|file| file.tracker.known() == Some(None))
+    }
+
+    /// The last whole text of a file that calls edit, and the state in which it was seen.
+    pub fn before(&self, path: &Path) -> Option<(Stamp, Arc<[u8]>)> {
+        let files = lock(&self.files);
+        let (found, bytes) = files.get(path)?.before()?;
+        Some((found.stamp, bytes.clone()))
     }
 
     /// Looks at the disk. The bytes are there where they are of use and were read.
@@ -220,22 +238,34 @@ impl File {
         }
         let news = self.tracker.step(now, Input::Looked(seen));
         if let (Some(found), Some(bytes), false) = (found, bytes, self.calls.is_empty())
-            && self.tracker.known() == Some(Some(found.content))
             && bytes.len() as u64 <= LARGEST
         {
-            self.before = Some((found.content, bytes.into()));
+            self.recent = Some((found, bytes.into()));
         }
+        self.remember();
         news
+    }
+
+    /// What was seen last may be whole now.
+    fn remember(&mut self) {
+        let known = self.tracker.known();
+        if let Some(whole) = self.recent.take_if(|(found, _)| known == Some(Some(found.content))) {
+            self.before = Some(whole);
+        }
     }
 
     fn shape(&self, found: Fingerprint, bytes: Option<&[u8]>) -> Shape {
         let Some(bytes) = bytes.filter(|bytes| bytes.len() as u64 <= LARGEST) else {
             return if found.stamp.size == 0 { Shape::Cut } else { Shape::Plain };
         };
-        let is_known = |content: u64| self.tracker.known() == Some(Some(content));
-        let before = self.before.as_ref().filter(|(content, _)| is_known(*content));
         let announced: Vec<FileDiff> = self.calls.iter().flat_map(|call| call.diffs.clone()).collect();
-        half_written::shape(bytes, before.map(|(_, bytes)| &**bytes), &announced)
+        half_written::shape(bytes, self.before().map(|(_, bytes)| &**bytes), &announced)
+    }
+
+    /// The last whole text.
+    fn before(&self) -> Option<&Bytes> {
+        let known = self.tracker.known();
+        self.before.as_ref().filter(|(found, _)| known == Some(Some(found.content)))
     }
 }
 

@@ -318,7 +318,7 @@ fn what_is_cut_waits_for_the_end_of_its_call_and_a_little_longer() {
             [(10, Input::CallBegan), (20, Input::Closed), (60, cut), (9000, cut), (9001, Input::CallEnded)];
         assert_eq!(told(&inputs), [0; 0]);
         let late = [(9041, cut), (9500, cut), (10_001, cut)];
-        assert_eq!(told(&[&inputs[..], &late[..]].concat()).len(), 1);
+        assert_eq!(told(&[&inputs[..], &late[..]].concat()), [10_001]);
     }
 }
 
@@ -338,6 +338,17 @@ fn a_file_that_grows_without_end_is_taken_every_ten_seconds() {
     assert_eq!(told(&inputs).len(), 2);
     inputs.insert(0, (1, Input::CallBegan));
     assert_eq!(told(&inputs), [0; 0], "not while its call is under way");
+}
+
+#[test]
+fn a_file_that_is_written_again_and_again_is_taken_every_second() {
+    let mut inputs = Vec::new();
+    for number in 1..=250 {
+        let at = number * 10;
+        inputs.extend([(at, Input::Touched), (at, Input::Closed)]);
+        inputs.push((at + 1, looked(Some(number + 1), Shape::Plain)));
+    }
+    assert_eq!(told(&inputs).len(), 2);
 }
 
 #[test]

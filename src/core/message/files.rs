@@ -65,6 +65,8 @@ pub enum OnDisk {
 pub enum HalfWritten {
     /// Say so at once.
     Tell,
+    /// Say what it held before, or else that it is being written.
+    Before,
     /// Wait for the whole text for some time, then take what there is.
     Wait,
     /// Take what there is.

@@ -42,8 +42,9 @@ pub enum Work {
     /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
     /// `known` says is not read. `half` is for one that is being written.
     Examine { path: PathBuf, encoding: String, known: Option<Stamp>, half: HalfWritten },
-    /// In what state a file is that was just read or written; no text is read.
-    Stamp { path: PathBuf },
+    /// In what state a file is that was just read or written; no text is read. `read` is the time of day at
+    /// which it was read: what was written since is not what was read.
+    Stamp { path: PathBuf, read: Option<(i64, i64)> },
     /// What an agent is told of unsaved edits (`core::mention`).
     Mention(Vec<UnsavedText>),
     /// What becomes of a buffer whose file another side has written (`core::reconcile`).

@@ -4,7 +4,7 @@
 //! When the user types in between, the stages begin again. What comes of it is in `landing`.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mlua::Result;
 
@@ -47,17 +47,19 @@ impl App {
     }
 
     /// A buffer was read from its file, or saved into it, just now.
-    pub(super) fn file_known(&mut self, buf: Buf) -> Result<()> {
+    pub(super) fn file_known(&mut self, buf: Buf, is_read: bool) -> Result<()> {
         let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
         let tick = self.editor.changedtick(buf)?;
         let job = self.next_job(Job::Stamp { path: path.clone(), buf, tick });
-        self.send(Command::Compute { job, work: Work::Stamp { path } })
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = (now.as_secs().cast_signed(), i64::from(now.subsec_nanos()));
+        self.send(Command::Compute { job, work: Work::Stamp { path, read: is_read.then_some(now) } })
     }
 
     pub fn buffer_read(&mut self, buf: Buf) -> Result<()> {
         self.buffer_loaded(buf)?;
         if self.background.is_some() && !is_modified(&self.editor, buf) {
-            self.file_known(buf)?;
+            self.file_known(buf, true)?;
         }
         Ok(())
     }
@@ -282,7 +284,8 @@ impl App {
             _ => known,
         };
         let half = match &job.task {
-            Task::Take { .. } | Task::Remember => HalfWritten::Tell,
+            Task::Take { .. } => HalfWritten::Tell,
+            Task::Remember => HalfWritten::Before,
             Task::Read { checked, .. } | Task::Write { checked, .. } if *checked => HalfWritten::Take,
             Task::Read { .. } | Task::Write { .. } => HalfWritten::Wait,
         };

@@ -232,7 +232,7 @@ impl App {
             self.clear_gone(buf)?;
             if !is_modified(&self.editor, buf) {
                 self.buffer_modified(buf)?;
-                self.file_known(buf)?;
+                self.file_known(buf, false)?;
             }
         }
         Ok(())

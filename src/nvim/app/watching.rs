@@ -69,6 +69,8 @@ impl App {
             // What a buffer holds has a name whose links are resolved.
             let held = self.files.buf_of(&self.editor, &path);
             let path = held.and_then(|buf| self.files.name_of(buf)).map(Path::to_owned).unwrap_or(path);
+            // A link has another name than its file.
+            self.watching.files.insert((key, path.clone()));
             let known = (key, entry, path.clone());
             let tells = match over {
                 true => self.watching.edits.remove(&known),
