@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
-use replay::player::{Played, play};
+use replay::player::{Played, play, play_slowly};
 use replay::recording::{Recording, Step, come_back};
 use support::project::TempProject;
 
@@ -111,6 +111,35 @@ fn no_recorded_session_surprises_anyone() {
     });
     let wrong = wrong.into_inner().expect("all threads are done");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_agent_with_a_slow_disk_changes_a_buffer_once_and_all_of_it_is_the_agents() {
+    let mut paths = recordings(&data());
+    paths.extend(all().map(|folder| recordings(&folder)).unwrap_or_default());
+    let mut played = BTreeSet::new();
+    for path in paths {
+        let recording = Recording::read(&path);
+        // What goes through the client is not on the disk; and one change has one text.
+        let writes = |step: &Step| matches!(step, Step::Prompt(text) if text.matches("edit ").count() == 1);
+        let steps = recording.sessions.iter().flat_map(|session| &session.steps);
+        let is_one = recording.sessions.len() == 1 && steps.clone().filter(|step| writes(step)).count() == 1;
+        let own = ["-edit", "-acp-load"].iter().any(|end| recording.name.ends_with(end));
+        // Its calls name no file where one could know it, so its files are left to 'autoread'.
+        let own = own && !recording.name.starts_with("cline");
+        if !is_one || !own || recording.foreign.is_some() || !played.insert(recording.name.clone()) {
+            continue;
+        }
+        let (fast, slow) = (play(&recording), play_slowly(&recording));
+        for (name, texts) in &slow.held {
+            let last = &recording.files[name];
+            assert!(texts.iter().all(|text| text == last), "{}: {name} held {texts:#?}", recording.name);
+        }
+        assert_eq!(slow.review, fast.review, "{}", recording.name);
+        assert_eq!(slow.unsaved, fast.unsaved, "{}", recording.name);
+    }
+    assert!(played.contains("claude-agent-acp-edit"), "{played:?}");
+    println!("played on a slow disk: {played:?}");
 }
 
 /// Plays a recording of the project and compares what is on the screens with what was.

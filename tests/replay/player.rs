@@ -38,6 +38,8 @@ pub struct Played {
     pub notes: Vec<String>,
     /// Where the agent said it was, and what it did there.
     pub places: Vec<String>,
+    /// Every text that the buffers of a user with a slow disk ever held, by file.
+    pub held: BTreeMap<String, Vec<String>>,
     /// The files that were not opened by the user, and that are in the list of buffers all the same.
     pub listed: Vec<String>,
 }
@@ -96,6 +98,21 @@ const TRANSCRIPT: &str = r"
     end
     return table.concat(lines, '\n')";
 
+/// Keeps every text that a file's buffer ever holds.
+const HOLD: &str = r"
+    local name = ...
+    vim.cmd.edit(name)
+    _G.held = _G.held or {}
+    local texts = {}
+    _G.held[name] = texts
+    local function keep(buf)
+      table.insert(texts, table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\n') .. '\n')
+    end
+    vim.api.nvim_buf_attach(0, false, {
+      on_lines = function(_, buf) vim.schedule(function() keep(buf) end) end,
+      on_reload = function(_, buf) keep(buf) end,
+    })";
+
 const UNSAVED: &str = r"
     local project, texts = ..., vim.empty_dict()
     for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
@@ -136,12 +153,17 @@ const NEVER_BEGAN: &str = "R starts it again";
 
 /// Plays all of a recording that a user of this client can do.
 pub fn play(recording: &Recording) -> Played {
-    play_through(Player::start(recording, false))
+    play_through(Player::start(recording, false, false))
+}
+
+/// The same on a slow disk, for a user who has the files open.
+pub fn play_slowly(recording: &Recording) -> Played {
+    play_through(Player::start(recording, false, true))
 }
 
 /// The same for a user who follows the agents.
 pub fn play_followed(recording: &Recording) -> Played {
-    play_through(Player::start(recording, true))
+    play_through(Player::start(recording, true, false))
 }
 
 fn play_through(mut player: Player<'_>) -> Played {
@@ -167,10 +189,12 @@ struct Player<'a> {
     nvim: Nvim,
     /// Prompts sent so far, by session.
     prompts: Vec<u64>,
+    /// What the agent changes by itself takes its time.
+    is_slow: bool,
 }
 
 impl<'a> Player<'a> {
-    fn start(recording: &'a Recording, follow: bool) -> Self {
+    fn start(recording: &'a Recording, follow: bool, is_slow: bool) -> Self {
         let project = TempProject::new(&recording.files_before());
         project.write(".agent/log.jsonl", "");
         let nvim = Nvim::start(Options {
@@ -182,12 +206,17 @@ impl<'a> Player<'a> {
             ..Options::default()
         });
         let prompts = vec![0; recording.sessions.len()];
-        let mut player = Self { recording, project, nvim, prompts };
+        let mut player = Self { recording, project, nvim, prompts, is_slow };
         let Recording { answers, filled, sessions, .. } = recording;
         let stored = sessions.iter().find_map(|session| session.stored);
         let log = player.file("log.jsonl");
         let options = json!([player.agent(), log, answers, filled, stored.unwrap_or(0), follow]);
         player.nvim.exec_lua(PREPARE, [options.to_string().into()]);
+        if is_slow {
+            for (name, _) in recording.files_before() {
+                player.nvim.exec_lua(HOLD, [name.into()]);
+            }
+        }
         if recording.is("unsaved") {
             player.nvim.command("edit notes.txt");
             player.nvim.input("2GccUNSAVED<Esc>");
@@ -202,6 +231,9 @@ impl<'a> Player<'a> {
         let mut args = vec!["-c".to_owned(), KEEP_EXIT.to_owned(), text(&self.file("exit"))];
         args.extend([text(demo_agent()), "--replay".to_owned(), text(&self.recording.path)]);
         args.extend(["--map".to_owned(), format!("/project={}", text(self.project.path()))]);
+        if self.is_slow {
+            args.extend(["--slow-disk", "150"].map(str::to_owned));
+        }
         if self.recording.sessions.len() == 1 {
             // Without what was said to sessions that never were.
             args.extend(["--session", "1"].map(str::to_owned));
@@ -304,6 +336,7 @@ impl<'a> Player<'a> {
     fn end(mut self) -> Played {
         let sessions = 0..self.recording.sessions.len();
         sessions.clone().for_each(|session| self.wait_for_turns(session));
+        let held = self.held();
         let before: Vec<String> = sessions.clone().map(|session| self.transcript(session)).collect();
         let transcripts = if self.recording.closes {
             self.nvim.command("Acp close");
@@ -342,6 +375,7 @@ impl<'a> Player<'a> {
             complaints,
             differences,
             notes: self.notes(),
+            held,
             places: texts(&seen["places"]).iter().map(|text| self.scrub(text)).collect(),
             listed: listed.iter().map(|text| self.scrub(text)).collect(),
         }
@@ -388,6 +422,25 @@ impl<'a> Player<'a> {
             }
         }
         files
+    }
+
+    /// Waits until the disk has the last texts, and the buffers have them, too.
+    fn held(&mut self) -> BTreeMap<String, Vec<String>> {
+        if !self.is_slow {
+            return BTreeMap::new();
+        }
+        let recording = self.recording;
+        let code = "local buf = vim.fn.bufnr(...)
+                    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n') .. '\\n'";
+        for (name, _) in recording.files_before() {
+            let last = recording.files.get(name).expect("no recorded agent deletes them");
+            let what = format!("{name} to be there ({})", recording.name);
+            self.nvim.wait_until(|nvim| nvim.exec_lua(code, [name.into()]).as_str() == Some(last), &what);
+        }
+        let held = self.nvim.exec_lua("return vim.json.encode(_G.held)", []);
+        let held: Value = serde_json::from_str(held.as_str().expect("a text")).expect("JSON");
+        let held = held.as_object().expect("a table").iter();
+        held.map(|(name, list)| (name.clone(), texts(list))).collect()
     }
 
     fn unsaved(&mut self) -> BTreeMap<String, String> {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::flood::{self, Amount, Flood};
 use crate::recording::Selection;
@@ -40,6 +41,7 @@ options of --replay:
   --session N           the Nth session of that process alone, from 1
   --without METHOD      without what the client asked by this method (several times)
   --no-disk             leave the files alone that the recorded agent changed by itself
+  --slow-disk MS        change them slowly, while it goes on: empty, after a pause half, after another all
   --record FILE         write what comes in on stdin to a file
 
 environment:
@@ -80,6 +82,7 @@ struct Given {
     speed: Option<f64>,
     selection: Selection,
     no_disk: bool,
+    slow_disk: Option<u64>,
 }
 
 pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
@@ -117,6 +120,7 @@ pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
             "--session" => given.selection.session = Some(number(&name, &value()?)?),
             "--without" => given.selection.without.push(text(&name, value()?)?),
             "--no-disk" => given.no_disk = true,
+            "--slow-disk" => given.slow_disk = Some(number(&name, &value()?)?),
             _ => return Err(format!("unknown argument {name}")),
         }
     }
@@ -167,6 +171,7 @@ impl Given {
             folders: self.folders,
             speed: self.speed.unwrap_or(0.0),
             write_disk: !self.no_disk,
+            slow_disk: self.slow_disk.map(Duration::from_millis),
             record: self.record,
         };
         Ok(if prints { Task::Prompts(options) } else { Task::Replay(options) })
@@ -224,11 +229,14 @@ mod tests {
         assert_eq!(task(line), Ok(Task::Serve { always: Some(timed) }));
         let script = Task::Script { script: "a".into(), record: Some("b".into()) };
         assert_eq!(task("--script a --record b"), Ok(script));
-        let Ok(Task::Replay(options)) = task("--replay a --map /project=/real/ --speed 2 --no-disk") else {
+        let Ok(Task::Replay(options)) =
+            task("--replay a --map /project=/real/ --speed 2 --no-disk --slow-disk 5")
+        else {
             panic!("a replay")
         };
         assert_eq!(options.folders, [("/project".to_owned(), "/real".to_owned())]);
         assert_eq!((options.speed, options.write_disk), (2.0, false));
+        assert_eq!(options.slow_disk, Some(Duration::from_millis(5)));
         assert_eq!(options.selection, Selection::default());
         let Ok(Task::Prompts(options)) = task("--prompts a --part 2 --session 3 --without x --without y")
         else {

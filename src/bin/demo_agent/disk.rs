@@ -1,9 +1,12 @@
 //! Changes to files that a recorded agent made behind the client's back, made again: the diffs of its
 //! tool calls, applied when the call is completed. What went through the client is left alone.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -17,6 +20,10 @@ pub struct Disk {
     /// Paths, as recorded, that the agent wrote through the client since a call on them was completed: what that call
     /// tells is done already.
     through_client: BTreeSet<String>,
+    /// How long to wait between the steps of a change.
+    slow: Option<Duration>,
+    /// The changes under way.
+    writers: HashMap<PathBuf, JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -34,6 +41,39 @@ struct Diff {
 }
 
 impl Disk {
+    pub fn new(slow: Option<Duration>) -> Self {
+        Self { slow, ..Self::default() }
+    }
+
+    /// Waits until all changes are made.
+    pub fn finish(&mut self) {
+        for (_, writer) in self.writers.drain() {
+            // It has said what went wrong.
+            let _ = writer.join();
+        }
+    }
+
+    fn make(&mut self, diff: &Diff, replace_all: bool, path: &Path) -> Result<(), String> {
+        if let Some(writer) = self.writers.remove(path) {
+            // It has said what went wrong.
+            let _ = writer.join();
+        }
+        let text = changed(diff, replace_all, path)?;
+        let Some(pause) = self.slow else { return fs::write(path, text).map_err(|error| error.to_string()) };
+        let mut file = File::create(path).map_err(|error| error.to_string())?;
+        let name = path.to_owned();
+        let write = move || {
+            for half in [&text.as_bytes()[..text.len() / 2], &text.as_bytes()[text.len() / 2..]] {
+                thread::sleep(pause);
+                if let Err(error) = file.write_all(half) {
+                    return complain(&format!("couldn't change {}: {error}", name.display()));
+                }
+            }
+        };
+        self.writers.insert(path.to_owned(), thread::spawn(write));
+        Ok(())
+    }
+
     /// A new turn: the ids of tool calls may begin anew.
     pub fn begin_turn(&mut self) {
         self.calls.clear();
@@ -65,7 +105,8 @@ impl Disk {
         if call["status"] != "completed" || std::mem::replace(&mut known.is_done, true) {
             return;
         }
-        for diff in &known.diffs {
+        let (diffs, replace_all) = (known.diffs.clone(), known.replace_all);
+        for diff in &diffs {
             if self.through_client.remove(&diff.path) {
                 continue;
             }
@@ -77,7 +118,7 @@ impl Disk {
                 complain(&format!("{} is in no mapped folder, so it stays as it is", diff.path));
                 continue;
             };
-            if let Err(error) = make(diff, known.replace_all, &path) {
+            if let Err(error) = self.make(diff, replace_all, &path) {
                 complain(&format!("couldn't change {}: {error}", path.display()));
             }
         }
@@ -105,7 +146,8 @@ fn edit(input: &Value) -> Option<Diff> {
     })
 }
 
-fn make(diff: &Diff, replace_all: bool, path: &Path) -> Result<(), String> {
+/// What the file is to hold. Its folder is made.
+fn changed(diff: &Diff, replace_all: bool, path: &Path) -> Result<String, String> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -115,7 +157,7 @@ fn make(diff: &Diff, replace_all: bool, path: &Path) -> Result<(), String> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     }
-    fs::write(path, changed).map_err(|error| error.to_string())
+    Ok(changed)
 }
 
 /// The text with the diff in it: a whole file, a fragment or a hunk with its context, agents send each.

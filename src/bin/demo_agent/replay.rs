@@ -35,6 +35,8 @@ pub struct Options {
     pub speed: f64,
     /// Whether to change the files that the recorded agent changed by itself.
     pub write_disk: bool,
+    /// How long to wait between the steps of such a change.
+    pub slow_disk: Option<Duration>,
     pub record: Option<PathBuf>,
 }
 
@@ -73,7 +75,7 @@ pub fn run(options: &Options) -> ExitCode {
         mapping,
         client_ids: BTreeMap::new(),
         asked: BTreeMap::new(),
-        disk: options.write_disk.then(Disk::default),
+        disk: options.write_disk.then(|| Disk::new(options.slow_disk)),
         open_prompts: BTreeSet::new(),
         is_live: false,
         diverged: false,
@@ -346,6 +348,9 @@ impl Player {
         self.kept.retain(|incoming| !matches!(incoming, Incoming::Answer { .. }));
         for incoming in std::mem::take(&mut self.kept) {
             self.diverge(&incoming.describe());
+        }
+        if let Some(disk) = &mut self.disk {
+            disk.finish();
         }
         if self.diverged { ExitCode::from(DIVERGED) } else { ExitCode::SUCCESS }
     }
