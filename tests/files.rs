@@ -8,7 +8,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, answered, asks, ends, opened, prompt, says, update};
+use support::script::{Scripted, answered, asks, ends, opened, permission, prompt, says, update};
 
 /// A turn with these steps for each of the lists.
 fn turns<const N: usize>(turns: [Vec<Value>; N]) -> Vec<Value> {
@@ -208,18 +208,27 @@ fn an_agent_that_has_read_the_disk_by_itself_meets_no_conflict() {
 
 #[test]
 fn what_an_agent_wrote_on_the_disk_it_may_take_back_through_the_editor() {
+    let path = json!([{ "path": "$PROJECT/a.txt" }]);
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "edit", "title": "Edit", "kind": "edit",
+        "status": "in_progress", "locations": path });
+    let done = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "edit", "status": "completed" });
+    let asks = permission("p", json!({ "toolCallId": "other", "title": "Other", "kind": "other" }));
     let steps = turns([
         write("w1", "a.txt", "one\ntwo\nthree\n"),
-        edited("a.txt"),
+        vec![update(call), asks, answered("p"), update(done)],
         write("w2", "a.txt", "one\ntwo\nthree\n"),
     ]);
     let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
     let buf = open(&mut chat.nvim, "a.txt");
     chat.chat();
     turn(&mut chat, 1);
+    catch_pickers(&mut chat.nvim);
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    wait_for_picker(&mut chat.nvim);
     chat.project.write("a.txt", "one\nTWO\nthree\n");
-    turn(&mut chat, 2);
     chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "one\nTWO\nthree", "what is on the disk");
+    chat.nvim.exec_lua("_G.choose(1)", []);
+    chat.wait_for("Well.");
     turn(&mut chat, 3);
     assert_eq!(chat.nvim.buffer_text(buf), "one\ntwo\nthree");
 }

@@ -222,6 +222,22 @@ fn a_write_never_asks_and_never_drops_what_is_on_the_disk() {
 }
 
 #[test]
+fn a_write_that_is_refused_leaves_no_prompt() {
+    let mut chat = with_session(opened());
+    for (at, keys) in [":write<CR>", ":wall<CR>", ":wq<CR>", ":x<CR>"].into_iter().enumerate() {
+        let file = format!("prompt{at}.txt");
+        chat.project.write(&file, "one\n");
+        let buf = open(&mut chat, &file, &shown("", ""), true);
+        chat.nvim.command("split");
+        change(&chat, &file, "one\nof the disk\n");
+        chat.nvim.type_ahead(keys);
+        wait_unasked(&mut chat.nvim, keys, |nvim| holds(nvim, buf, &["mine", "of the disk"]));
+        assert!(!chat.nvim.messages().contains("E605"), "{keys}");
+        alone(&mut chat.nvim);
+    }
+}
+
+#[test]
 fn a_buffer_without_unsaved_edits_takes_the_disk_wherever_neovim_looks_at_the_file() {
     let mut chat = with_session(opened());
     for autoread in [true, false] {

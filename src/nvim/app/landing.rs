@@ -15,6 +15,7 @@ use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, SessionKey, Severity, Stamp, ToolKind};
 use crate::core::reconcile::body;
 use crate::core::text::Text;
+use crate::core::tool_call::ToolCall;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::files::reading::{Reading, Snapshot, as_lines};
 use crate::nvim::files::texts::Texts;
@@ -155,8 +156,8 @@ impl App {
             self.editor.set_buf_option(job.buf, "modified", false)?;
         }
         self.clear_gone(job.buf)?;
-        if let (Some(key), Some(call)) = (*session, *call)
-            && self.is_edit(key, call)
+        if let Some(key) = *session
+            && self.is_own_write(key, *call, &job.path)
         {
             // The agent has written this itself.
             self.files.see(key, &job.path, as_lines(text, on_disk));
@@ -217,9 +218,17 @@ impl App {
         short.unwrap_or(path).display().to_string()
     }
 
-    fn is_edit(&self, key: SessionKey, call: EntryId) -> bool {
-        let entry = self.sessions.get(&key).and_then(|session| session.entry(call));
-        entry.and_then(|entry| entry.tool()).is_some_and(|call| call.kind == ToolKind::Edit)
+    /// Whether a change on the disk came with a call that writes the file, or while there was one.
+    fn is_own_write(&self, key: SessionKey, call: Option<EntryId>, path: &Path) -> bool {
+        let tool = |entry| self.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
+        let writes = |call: &&ToolCall| call.kind == ToolKind::Edit;
+        match call {
+            Some(call) => tool(call).filter(writes).is_some(),
+            None => {
+                let call = self.call_about(key, path).and_then(tool);
+                call.filter(writes).is_some_and(|call| !call.status.is_over())
+            }
+        }
     }
 
     /// The newest tool call of a session that speaks of a file.

@@ -73,6 +73,11 @@ local function look(buf)
   end)
 end
 
+-- Takes back what refuses writes, if there is anything.
+local function allow_writes(buf)
+  pcall(api.nvim_del_augroup_by_name, "acp.refuse." .. buf)
+end
+
 -- Has Neovim take the file as it is now for the one that the buffer was read from. It does so after it has written
 -- a buffer, also when an autocommand has done that for it, and by FileAppendCmd it asks for less than by any other:
 -- nothing is written. Should that autocommand be kept from running, 'buftype' prevents that Neovim writes itself.
@@ -96,11 +101,43 @@ local function trust(buf)
   end)
   behind[buf] = nil
   absent[buf] = not is_there(buf) or nil
+  allow_writes(buf)
+end
+
+-- While the file is known to be another one, a :write ends here, without a word from Neovim.
+local function refuse_writes(buf)
+  behind[buf] = true
+  local group = api.nvim_create_augroup("acp.refuse." .. buf, { clear = true })
+  api.nvim_create_autocmd("BufWriteCmd", {
+    group = group,
+    buffer = buf,
+    nested = true,
+    callback = function(event)
+      local name = api.nvim_buf_get_name(buf)
+      local is_own = event.match == name or vim.fn.fnamemodify(event.file, ":p") == name
+      if is_own and behind[buf] and vim.v.cmdbang == 0 then
+        vim.schedule(function()
+          refused(buf)
+        end)
+        return
+      end
+      allow_writes(buf)
+      local target = is_own and "" or " " .. vim.fn.fnameescape(event.file)
+      local bang = vim.v.cmdbang == 1 and "!" or ""
+      local ok, err = pcall(vim.cmd, "write" .. bang .. " " .. vim.v.cmdarg .. target)
+      if not ok then
+        api.nvim_echo({ { (tostring(err):gsub("^.-(E%d+:)", "%1")), "ErrorMsg" } }, true, {})
+      end
+      if behind[buf] and api.nvim_buf_is_loaded(buf) then
+        refuse_writes(buf)
+      end
+    end,
+  })
 end
 
 -- The file is another one. Nothing can be done about it right here (:help E811).
 local function has_changed(buf)
-  behind[buf] = true
+  refuse_writes(buf)
   vim.schedule(function()
     changed(buf)
   end)
@@ -146,8 +183,22 @@ local function before_write(buf, event)
   end
 end
 
+-- Before a command line that may write is run: Neovim has no other word for what is refused later than an error.
+local function before_command()
+  local line = vim.fn.getcmdline()
+  if vim.v.event.abort or not line:find("^[%s:]*%%?[wxu]") then
+    return
+  end
+  for buf in pairs(guarded) do
+    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified and is_behind(buf) then
+      refuse_writes(buf)
+    end
+  end
+end
+
 local function known(buf)
   behind[buf], absent[buf] = nil, nil
+  allow_writes(buf)
 end
 
 local function guard(buf)
@@ -199,6 +250,8 @@ return {
   -- Who is told of files that have changed.
   listen = function(on_change, on_refusal)
     changed, refused = on_change, on_refusal
+    local group = api.nvim_create_augroup("acp.times", { clear = true })
+    api.nvim_create_autocmd("CmdlineLeave", { group = group, pattern = ":", callback = before_command })
   end,
 
   guard = guard,
@@ -217,9 +270,7 @@ return {
   acknowledge = trust,
 
   -- The file holds something that the buffer does not know yet.
-  fall_behind = function(buf)
-    behind[buf] = true
-  end,
+  fall_behind = refuse_writes,
 
   is_behind = function(buf)
     return behind[buf] == true
