@@ -6,6 +6,7 @@ mod agent;
 mod args;
 mod command;
 mod disk;
+mod faults;
 mod files;
 mod flood;
 mod lines;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Task::Serve { always } => agent::serve(always),
         Task::Script { script, record } => script::run(&script, record.as_deref()),
         Task::Replay(options) => replay::run(&options),
+        Task::Faults(options) => faults::run(&options),
         Task::Prompts(options) => replay::print_prompts(&options),
     }
 }
