@@ -350,3 +350,13 @@ fn the_host_of_a_page_stands_out() {
         .collect();
     assert_eq!(loud, ["example.com", "example.com"]);
 }
+
+#[test]
+fn what_is_cut_fits_however_narrow_the_window_is() {
+    for width in 0..6 {
+        for cut in [cut_middle("src/a/very/long/path.rs", width), cut_end("a title", width)] {
+            assert_eq!(cut.chars().count(), width, "{cut:?}");
+        }
+    }
+    assert_eq!(cut_middle("ab", 2), "ab");
+}

@@ -249,7 +249,8 @@ function M.left()
     autocommands = #api.nvim_get_autocmds({}),
     timers = #vim.fn.timer_info(),
     handles = handles,
-    names = table.concat(names, " ") .. "; extmarks: "
+    names = table.concat(names, " ")
+      .. "; extmarks: "
       .. table.concat(by_namespace, ", ")
       .. "; autocommands: "
       .. new_autocommands(),
