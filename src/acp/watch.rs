@@ -61,6 +61,7 @@ enum Message {
         path: PathBuf,
     },
     Ended(SessionKey),
+    Closed(SessionKey),
     Writing(PathBuf),
     /// Without a content nothing was written.
     Wrote {
@@ -96,6 +97,11 @@ impl Watch {
     /// The session is over, and with it its interest in any file.
     pub fn ended(&self, session: SessionKey) {
         self.tell(Message::Ended(session));
+    }
+
+    /// The session will never be there again; whoever still names files for it comes too late.
+    pub fn closed(&self, session: SessionKey) {
+        self.tell(Message::Closed(session));
     }
 
     /// What happens to the file until [`Writing::done`] is this client's doing.
@@ -162,6 +168,8 @@ struct Watcher {
     folders: HashMap<PathBuf, HashSet<PathBuf>>,
     /// Files being written by this client; one may be written twice at once.
     writing: HashMap<PathBuf, u32>,
+    /// Sessions that are over for good; a read of theirs may still be under way.
+    closed: BTreeSet<SessionKey>,
     /// What is to be looked at, and since when.
     suspects: HashMap<PathBuf, Suspect>,
     since: Option<Instant>,
@@ -191,6 +199,7 @@ impl Watcher {
             files: HashMap::new(),
             folders: HashMap::new(),
             writing: HashMap::new(),
+            closed: BTreeSet::new(),
             suspects: HashMap::new(),
             since: None,
             touches: 0,
@@ -221,6 +230,10 @@ impl Watcher {
                 self.leave(session, |file| *file == path);
             }
             Message::Ended(session) => self.leave(session, |_| true),
+            Message::Closed(session) => {
+                self.closed.insert(session);
+                self.leave(session, |_| true);
+            }
             Message::Writing(path) => *self.writing.entry(path).or_default() += 1,
             Message::Wrote { path, content } => self.wrote(path, content),
             Message::Stirred => {
@@ -231,6 +244,9 @@ impl Watcher {
     }
 
     fn touched(&mut self, session: SessionKey, path: PathBuf, content: Option<u64>) {
+        if self.closed.contains(&session) {
+            return;
+        }
         self.touches += 1;
         if let Some(watched) = self.files.get_mut(&path) {
             // What it is known as stays: the editor has heard of no other content.
