@@ -423,7 +423,7 @@ impl Soak {
             }
             Action::Undo => drop(self.lua("soak.in_file(...)", [open.into(), "uu<C-r>".into()])),
             Action::Resize => {
-                let (columns, rows) = *self.dice.of(&[(120, 40), (80, 24), (20, 6), (200, 60), (12, 2)]);
+                let (columns, rows) = *self.dice.of(&[(120, 40), (80, 24), (40, 12), (200, 60), (60, 16)]);
                 self.resize(columns, rows);
             }
             Action::Tab => {

@@ -199,11 +199,18 @@ function M.tidy()
   vim.cmd("messages clear")
 end
 
+--- All but those that are there once, until the user stops typing or leaves a window.
+function M.autocommands()
+  return vim.tbl_filter(function(each)
+    return each.group_name ~= "acp.ask"
+  end, api.nvim_get_autocmds({}))
+end
+
 --- Which of what is there by name was not there the first time.
 local known
 local function new_autocommands()
   local now, new = {}, {}
-  for _, each in ipairs(api.nvim_get_autocmds({})) do
+  for _, each in ipairs(M.autocommands()) do
     local name = ("%s %s %s %s"):format(each.event, each.group_name or "", each.pattern, each.desc or "")
     now[name] = (now[name] or 0) + 1
     if known and now[name] > (known[name] or 0) then
@@ -246,7 +253,7 @@ function M.left()
     buffers = #api.nvim_list_bufs(),
     windows = #api.nvim_list_wins(),
     marks = marks,
-    autocommands = #api.nvim_get_autocmds({}),
+    autocommands = #M.autocommands(),
     timers = #vim.fn.timer_info(),
     handles = handles,
     names = table.concat(names, " ")
