@@ -1,7 +1,7 @@
 # What can be done with a checkout. Each recipe is a line or two; the work is cargo's and scripts/'.
 
 .DEFAULT_GOAL := help
-.PHONY: help all demo test bench lint test-agents test-versions check-windows pictures clean
+.PHONY: help all demo test bench soak lint test-agents test-versions check-windows pictures clean
 
 help: ## show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,15 @@ PROFILE ?= dist
 bench: ## measure speed beside plain Lua; SCENARIOS="burst paced" takes some, PROFILE=release another build
 	cargo bench --locked --profile $(PROFILE) --bench chat -- $(SCENARIOS)
 	cargo bench --locked --profile $(PROFILE) --bench decode
+
+TURNS ?= 10000
+MINUTES ?= 20
+SEED ?= 1
+
+soak: ## 10,000 turns with an agent that misbehaves, and a table of what they left; TURNS=, MINUTES=, SEED=, FAULT=name
+	@test -f "$$NVIM" || scripts/fetch-nvim >/dev/null
+	ACP_SOAK_TURNS=$(TURNS) ACP_SOAK_MINUTES=$(MINUTES) ACP_SOAK_SEED=$(SEED) ACP_SOAK_FAULT=$(FAULT) \
+		cargo test --locked --profile $(PROFILE) --test soak -- --nocapture
 
 test-versions: ## run the editor's tests on each Neovim that is supported
 	scripts/test-versions

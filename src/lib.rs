@@ -5,6 +5,9 @@ pub mod acp;
 pub mod config;
 pub mod core;
 mod fingerprint;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod mailbox;
 mod nvim;
 mod platform;

@@ -47,3 +47,8 @@ fn the_library_is_looked_for_where_it_is_built_and_its_absence_explained() {
 fn checkhealth_says_what_is_missing_and_what_to_do() {
     run("health.lua");
 }
+
+#[test]
+fn where_markdown_is_cut_does_not_change_with_what_comes_later() {
+    run("seams.lua");
+}

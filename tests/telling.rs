@@ -46,6 +46,18 @@ fn errors_that_come_at_once_are_one_line() {
 }
 
 #[test]
+fn errors_that_no_narrow_screen_has_room_for_are_cut() {
+    let mut chat = beside();
+    chat.nvim.resize(12, 8);
+    fail(&mut chat.nvim, &["see @a.txt:8".into(), "see @b.txt:9".into()]);
+    wait_for_message(&mut chat.nvim, "b.txt ends at line 1");
+    let told = |nvim: &mut Nvim| nvim.screen().contains('\u{2026}');
+    chat.nvim.wait_until(|nvim| nvim.mode().blocking || told(nvim), "the error on the screen");
+    assert!(!chat.nvim.mode().blocking, "{}", chat.nvim.screen());
+    assert_eq!(chat.nvim.exec_lua("return vim.v.errmsg", []), "".into());
+}
+
+#[test]
 fn an_error_that_is_longer_than_the_line_is_cut_and_stands_whole_in_messages() {
     let mut chat = beside();
     let name = format!("{}.txt", "long_".repeat(30));

@@ -33,6 +33,7 @@ local function fit(chunks, room)
     return chunks
   end
   local more = room > 40 and "… :messages" or "…"
+  -- On a narrow screen there may be none left, which is no length for printf().
   local left, kept = math.max(room - width(more), 0), {}
   for _, chunk in ipairs(chunks) do
     local text = vim.fn.printf("%." .. left .. "S", chunk[1])

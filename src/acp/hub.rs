@@ -292,6 +292,8 @@ impl Hub {
         };
         if let Command::Close { session } = &command {
             self.sessions.remove(session);
+            // Its agent may be gone, and with it whoever gives up the files.
+            self.shared.watch.closed(*session);
             let (shared, session) = (self.shared.clone(), *session);
             spawn_blocking(move || shared.images.ended(session));
         }

@@ -66,6 +66,7 @@ enum Message {
         path: PathBuf,
     },
     Ended(SessionKey),
+    Closed(SessionKey),
     Writing(PathBuf),
     /// Without a content nothing was written.
     Wrote {
@@ -160,6 +161,11 @@ impl Watch {
         self.tell(Message::Ended(session));
     }
 
+    /// The session will never be there again; whoever still names files for it comes too late.
+    pub fn closed(&self, session: SessionKey) {
+        self.tell(Message::Closed(session));
+    }
+
     /// What happens to the file until [`Writing::done`] is this client's doing.
     pub fn writing(&self, path: &Path) -> Writing<'_> {
         self.tell(Message::Writing(path.to_owned()));
@@ -231,6 +237,8 @@ struct Watcher {
     folders: HashMap<PathBuf, HashSet<PathBuf>>,
     /// Files being written by this client; one may be written twice at once.
     writing: HashMap<PathBuf, u32>,
+    /// Sessions that are over for good; a read of theirs may still be under way.
+    closed: BTreeSet<SessionKey>,
     /// Since when the system has said something that was not taken in.
     since: Option<Instant>,
     touches: u64,
@@ -265,6 +273,7 @@ impl Watcher {
             files: HashMap::new(),
             folders: HashMap::new(),
             writing: HashMap::new(),
+            closed: BTreeSet::new(),
             since: None,
             touches: 0,
             said: false,
@@ -312,6 +321,10 @@ impl Watcher {
                 self.leave(session, |file| *file == path);
             }
             Message::Ended(session) => self.leave(session, |_| true),
+            Message::Closed(session) => {
+                self.closed.insert(session);
+                self.leave(session, |_| true);
+            }
             Message::Writing(path) => *self.writing.entry(path).or_default() += 1,
             Message::Wrote { path, content } => self.wrote(path, content),
             Message::Stirred => {
@@ -340,6 +353,9 @@ impl Watcher {
     }
 
     fn touched(&mut self, session: SessionKey, path: PathBuf, content: Option<u64>) {
+        if self.closed.contains(&session) {
+            return;
+        }
         self.touches += 1;
         if let Some(watched) = self.files.get_mut(&path) {
             // What it is known as stays: the editor has heard of no other content.

@@ -522,7 +522,8 @@ pub fn grouped(number: u64) -> String {
 pub fn cut_middle(text: &str, width: usize) -> String {
     let count = text.chars().count();
     if count <= width || width < 3 {
-        return text.to_owned();
+        // There is no room for both ends.
+        return cut_end(text, width);
     }
     let head = (width - 1) / 2;
     let tail = width - 1 - head;
@@ -534,6 +535,7 @@ pub fn cut_middle(text: &str, width: usize) -> String {
 /// Cuts a text to `width` characters, at its end.
 pub fn cut_end(text: &str, width: usize) -> String {
     match text.char_indices().nth(width) {
+        Some(_) if width == 0 => String::new(),
         Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
         None => text.to_owned(),
     }

@@ -426,3 +426,13 @@ fn nothing_is_hidden_in_any_entry_and_the_colours_stay_where_they_were() {
     }
     assert!(seen > 20, "{seen}");
 }
+
+#[test]
+fn what_is_cut_fits_however_narrow_the_window_is() {
+    for width in 0..6 {
+        for cut in [cut_middle("src/a/very/long/path.rs", width), cut_end("a title", width)] {
+            assert_eq!(cut.chars().count(), width, "{cut:?}");
+        }
+    }
+    assert_eq!(cut_middle("ab", 2), "ab");
+}

@@ -88,6 +88,21 @@ fn a_file_that_was_read_is_told_of_when_another_program_changes_it() {
 }
 
 #[test]
+fn a_session_that_was_closed_watches_nothing_however_late_it_is_told() {
+    let mut test = Test::new();
+    let path = test.file("a.txt", "one");
+    test.open(&[expect("session/prompt"), json!({"exit": 1})]);
+    test.prompt("x");
+    test.wait("Exited", |event| matches!(event, Event::Exited { .. }).then_some(()));
+    // The editor still reads what the agent said before its end.
+    test.send(Command::Watch { session: SESSION, path: path.clone() });
+    assert_eq!(changes_until_told_in(&mut test, SessionKey(2)), [], "it is watched by now");
+    test.send(Command::Close { session: SESSION });
+    fs::write(&path, "two").unwrap();
+    assert_eq!(changes_until_told_in(&mut test, SessionKey(2)), []);
+}
+
+#[test]
 fn what_is_written_through_the_client_is_no_news() {
     let mut test = Test::new();
     let path = test.file("a.txt", "one");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::faults::{self, Start};
 use crate::flood::{self, Amount, Flood};
 use crate::recording::Selection;
 use crate::replay;
@@ -19,6 +20,9 @@ usage:
   acp-demo-agent --script FILE [--record FILE]   play the steps of a JSON file
   acp-demo-agent --replay FILE [options]         play the agent's side of a recorded session
   acp-demo-agent --prompts FILE [options]        print what the user typed in a recorded session
+  acp-demo-agent --faults LEDGER [--start HOW]   do what a prompt of `fault NAME NUMBER` says, and list the
+                                                 requests and their answers in LEDGER; HOW is sound, crash,
+                                                 refuse, noise or mute
   acp-demo-agent --flood N [--size BYTES]        answer each prompt with N chunks of text, fast
   acp-demo-agent --paced RATE SECONDS [--size BYTES]
                                                  the same with RATE chunks a second
@@ -62,6 +66,7 @@ pub enum Task {
     },
     Replay(replay::Options),
     Prompts(replay::Options),
+    Faults(faults::Options),
 }
 
 /// The command line before it is known whether its parts go together.
@@ -70,6 +75,8 @@ struct Given {
     script: Option<PathBuf>,
     replay: Option<PathBuf>,
     prompts: Option<PathBuf>,
+    faults: Option<PathBuf>,
+    start: Option<Start>,
     amount: Option<Amount>,
     time: Option<PathBuf>,
     what: Option<What>,
@@ -111,6 +118,11 @@ pub fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, String> {
             }
             "--polls" => given.what = Some(What::Polls { command: text(&name, value()?)? }),
             "--changed" => given.changed = Some(number(&name, &value()?)?),
+            "--faults" => given.faults = Some(value()?.into()),
+            "--start" => {
+                let how = text(&name, value()?)?;
+                given.start = Some(Start::named(&how).ok_or_else(|| format!("{name} wants no {how}"))?);
+            }
             "--size" => given.size = Some(number(&name, &value()?)?),
             "--stamps" => given.stamps = true,
             "--fill" => given.fill = Some(number(&name, &value()?)?),
@@ -133,6 +145,7 @@ impl Given {
             self.script.is_some(),
             self.replay.is_some(),
             self.prompts.is_some(),
+            self.faults.is_some(),
             self.amount.is_some(),
             self.time.is_some(),
         ];
@@ -141,6 +154,9 @@ impl Given {
         }
         if let Some(script) = self.script {
             return Ok(Task::Script { script, record: self.record });
+        }
+        if let Some(ledger) = self.faults {
+            return Ok(Task::Faults(faults::Options { ledger, start: self.start.unwrap_or_default() }));
         }
         let timed = match (self.time, self.what) {
             (None, None) => None,
@@ -229,6 +245,8 @@ mod tests {
         assert_eq!(task(line), Ok(Task::Serve { always: Some(timed) }));
         let script = Task::Script { script: "a".into(), record: Some("b".into()) };
         assert_eq!(task("--script a --record b"), Ok(script));
+        let faults = faults::Options { ledger: "a".into(), start: Start::Crash };
+        assert_eq!(task("--faults a --start crash"), Ok(Task::Faults(faults)));
         let Ok(Task::Replay(options)) =
             task("--replay a --map /project=/real/ --speed 2 --no-disk --slow-disk 5")
         else {

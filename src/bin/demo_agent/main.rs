@@ -7,6 +7,7 @@ mod agent;
 mod args;
 mod command;
 mod disk;
+mod faults;
 mod files;
 mod flood;
 #[cfg(target_os = "linux")]
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Task::Serve { always } => agent::serve(always),
         Task::Script { script, record } => script::run(&script, record.as_deref()),
         Task::Replay(options) => replay::run(&options),
+        Task::Faults(options) => faults::run(&options),
         Task::Prompts(options) => replay::print_prompts(&options),
     }
 }
