@@ -951,6 +951,58 @@ test("calls about what is not there do nothing", function()
   end)
 end)
 
+test("a project's languages are loaded ahead, but not while somebody types", function()
+  local folder = vim.fn.tempname()
+  vim.fn.mkdir(folder .. "/src", "p")
+  for _, name in ipairs({ "/src/a.c", "/src/b.c", "/a.vim", "/none.unheardof" }) do
+    vim.fn.writefile({ "" }, folder .. name)
+  end
+  local script = folder .. "/script.lua"
+  vim.fn.writefile({
+    "local loaded, key = {}, -1e9",
+    "local languages = require('acp.highlight.languages')",
+    "local load = languages.load_part",
+    "languages.load_part = function(name)",
+    "  local typing = vim.uv.hrtime() - key < 2e8",
+    "  loaded[#loaded + 1] = (typing and 'typing:' or '') .. name",
+    "  return load(name)",
+    "end",
+    "vim.cmd('edit note.lua')",
+    "vim.bo.filetype = 'lua'",
+    "require('acp.highlight').attach(vim.api.nvim_create_buf(false, true))",
+    "local keys = 0",
+    "vim.wait(20000, function()",
+    "  vim.api.nvim_feedkeys('l', 'x', false)",
+    "  key, keys = vim.uv.hrtime(), keys + 1",
+    "  return keys > 12",
+    "end, 50)",
+    "local ok = vim.wait(20000, function()",
+    "  return vim.list_contains(loaded, 'lua') and vim.list_contains(loaded, 'c') and vim.list_contains(loaded, 'vim')",
+    "end, 5)",
+    "io.stdout:write(ok and 'all ' or 'not all ', table.concat(loaded, ' '))",
+    "vim.cmd('qall!')",
+  }, script)
+  local out = vim
+    .system({
+      vim.v.progpath,
+      "-u",
+      "NONE",
+      "-i",
+      "NONE",
+      "-n",
+      "--headless",
+      "--cmd",
+      "set runtimepath^=" .. vim.fn.fnameescape(root),
+      "-S",
+      script,
+    }, { text = true, timeout = 60000, cwd = folder })
+    :wait()
+  assert(vim.startswith(out.stdout, "all "), vim.inspect(out))
+  for name in out.stdout:gmatch("typing:(%S+)") do
+    assert(name:find("^markdown"), out.stdout)
+  end
+end)
+
 test("without a Markdown parser the text stays plain and nothing is said", function()
   -- Neovim finds its Lua modules by the runtime path, so only its parsers are taken away.
   local script = vim.fn.tempname() .. ".lua"

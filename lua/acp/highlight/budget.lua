@@ -9,6 +9,10 @@ M.MOST = 2000
 --- Bytes of a text whose languages are read where Neovim can't search for them in slices.
 M.MOST_UNSLICED = 100000
 
+--- CPU seconds of a slice that a parser has not kept to, for each of its steps takes too long, and how many such slices
+--- it may have.
+local MISSED, MOST_MISSED = 0.008, 3
+
 --- In ns. Tests put another one in its place.
 M.clock = vim.uv.hrtime
 
@@ -56,6 +60,7 @@ end
 ---@field finished boolean
 ---@field failure string?
 ---@field spent number ns
+---@field missed integer slices that took too long
 
 ---@type table<vim.treesitter.LanguageTree, acp.highlight.Parse>
 local under_way = setmetatable({}, { __mode = "k" })
@@ -87,7 +92,7 @@ end
 ---@param range boolean|Range
 ---@return acp.highlight.Parse
 local function begin(parser, range)
-  local parse = { range = range, finished = false, spent = 0 }
+  local parse = { range = range, finished = false, spent = 0, missed = 0 }
   parse.resume = function()
     parser:parse(range, function(failure)
       parse.finished, parse.failure = true, failure
@@ -115,7 +120,7 @@ end
 ---@param range boolean|Range
 ---@return acp.highlight.Parse
 local function begin_unsliced(parser, range)
-  local parse = { range = range, finished = false, spent = 0 }
+  local parse = { range = range, finished = false, spent = 0, missed = 0 }
   if not limited[parser] then
     limited[parser] = true
     limit(parser)
@@ -155,7 +160,7 @@ function M.parse(parser, range)
   -- can't begin with another.
   local parse = before or (has_callback and begin or begin_unsliced)(parser, range)
   under_way[parser] = parse
-  local began = M.clock()
+  local began, cpu = M.clock(), os.clock()
   local slice = parse.resume
   if slice then
     local ok, err = pcall(take, parse, slice)
@@ -165,11 +170,12 @@ function M.parse(parser, range)
     end
   end
   parse.spent = parse.spent + M.clock() - began
+  parse.missed = parse.missed + (os.clock() - cpu > MISSED and 1 or 0)
   if parse.finished and not parse.failure then
     under_way[parser] = nil
     local other = before and not vim.deep_equal(before.range, range)
     return other and "paused" or "done"
-  elseif parse.finished or parse.spent > M.MOST * 1e6 then
+  elseif parse.finished or parse.spent > M.MOST * 1e6 or parse.missed > MOST_MISSED then
     under_way[parser], given_up[parser] = nil, true
     return "given up"
   end

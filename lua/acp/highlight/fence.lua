@@ -329,11 +329,14 @@ local function begin(buf, base, region)
   -- The last row looked at may have been half a line.
   local from = math.max(fence.rows - 1, 0)
   fence.rows, fence.dirty = last - first, from
-  local lines = spans.lines(buf, base + first + from, base + last, limits.CODE_LINE)
-  if head.looks.lang and not fence.plain and (fence.buf or fence.rows > 0) then
-    feed(fence, from, lines)
+  local lang = head.looks.lang
+  -- How much of a line of Markdown is read depends on the lines before.
+  local above = lang and lang:find("^markdown") and 0 or from
+  local lines = spans.lines(buf, base + first + above, base + last, limits.CODE_LINE, lang)
+  if lang and not fence.plain and (fence.buf or fence.rows > 0) then
+    feed(fence, from, vim.list_slice(lines, from - above + 1))
   end
-  return { last = last, line = lines[#lines] }
+  return { last = last, line = spans.lines(buf, base + last - 1, base + last, limits.CODE_LINE)[1] }
 end
 
 --- Reads a slice of what has come, and paints it once it is read. When that is much, what is farther up is left for

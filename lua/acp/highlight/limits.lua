@@ -102,12 +102,15 @@ end
 --- What a parser may read of lines.
 ---@param lines string[] that are changed
 ---@param longest integer bytes of a line
+---@param lang string? of code
 ---@return string[]
-function M.lines(lines, longest)
+function M.lines(lines, longest, lang)
   for i, line in ipairs(lines) do
     lines[i] = M.line(line, longest)
   end
-  if longest ~= M.CODE_LINE then
+  if lang == "markdown_inline" then
+    cut_unclosed(lines, 1, #lines)
+  elseif lang == "markdown" or longest ~= M.CODE_LINE then
     cut_paragraphs(lines)
   end
   return lines
@@ -176,7 +179,7 @@ end
 --- Why something is plain, in words that follow "these lines have no colours: ".
 M.reasons = {
   cut = "a line that is this long, or that opens this much, is read up to a limit",
-  slow = "the parser didn't get through this code in 2 seconds",
+  slow = "the parser takes too long to read this code",
   tangled = "this code has too many errors",
 }
 

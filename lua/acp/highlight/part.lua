@@ -25,8 +25,8 @@ function M.open(buf, base, block)
   local fence = assert(block.fence)
   local first = math.max(block.from, fence.row + 1)
   local stop = block.closing and block.to - 1 or block.to
-  local part = { first = first, lines = spans.lines(buf, base + first, base + stop, limits.CODE_LINE) }
   local lang = fence.looks.lang
+  local part = { first = first, lines = spans.lines(buf, base + first, base + stop, limits.CODE_LINE, lang) }
   if lang and not block.plain and #part.lines > 0 then
     local lines = part.lines
     part.parser, part.source, part.guard = spans.parser(lines, lang)

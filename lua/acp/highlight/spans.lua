@@ -104,8 +104,9 @@ local MANY = 65536
 ---@param from integer
 ---@param to integer exclusive
 ---@param longest integer? bytes of a line
+---@param lang string? of code
 ---@return string[]
-function M.lines(buf, from, to, longest)
+function M.lines(buf, from, to, longest, lang)
   longest = longest or limits.LINE
   local lines
   to = math.min(to, api.nvim_buf_line_count(buf))
@@ -117,7 +118,7 @@ function M.lines(buf, from, to, longest)
   else
     lines = api.nvim_buf_get_lines(buf, from, to, false)
   end
-  return limits.lines(lines, longest)
+  return limits.lines(lines, longest, lang)
 end
 
 --- From Neovim 0.12 on a parser keeps to its slices in buffers only. Longer texts than this are worth one. Bytes.
