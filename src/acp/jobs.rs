@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{gather, look};
 use crate::core::changeset::without;
+use crate::core::context::references;
 use crate::core::message::{OnDisk, Outcome, Work};
 use crate::core::output::Output;
 use crate::core::{changes, diff, mention, places};
@@ -53,6 +54,7 @@ pub fn run(work: Work) -> Outcome {
         Work::Gather { wants, images } => {
             Outcome::Gathered(wants.into_iter().map(|want| gather::gather(want, images)).collect())
         }
+        Work::References { text } => Outcome::References(references(&text)),
         Work::Exists { paths } => Outcome::Exists(paths.iter().map(|path| path.exists()).collect()),
         Work::Fingerprint { root } => Outcome::Fingerprint(fingerprint::of(&root).ok()),
         Work::Paste { folder } => Outcome::Pasted(gather::paste(&folder)),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::history::History;
 use crate::core::message::{Draft, Event, Keep};
+use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private, try_lock, wait_lock};
 
@@ -62,7 +63,7 @@ fn not_kept(mailbox: &Mailbox, error: &io::Error) {
 
 #[derive(Serialize, Deserialize)]
 struct Line {
-    text: String,
+    text: Text,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -212,7 +213,7 @@ impl Keeper {
 }
 
 /// Adds a prompt. Another Neovim that does the same waits for its turn.
-fn remember(folder: &Path, text: String) -> io::Result<()> {
+fn remember(folder: &Path, text: Text) -> io::Result<()> {
     create_private_folder(folder)?;
     let held = open(&folder.join(PROMPTS_LOCK))?;
     wait_lock(&held)?;
@@ -242,7 +243,7 @@ fn remember(folder: &Path, text: String) -> io::Result<()> {
     replace(&path, &lines.concat())
 }
 
-fn recall(folder: &Path) -> io::Result<Vec<String>> {
+fn recall(folder: &Path) -> io::Result<Vec<Text>> {
     let bytes = match fs::read(folder.join(PROMPTS)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -10,6 +10,7 @@ use crate::core::entry::{Body, Entry, EntryId, Verdict};
 use crate::core::message::{
     Answer, Command, Content, Cost, FailureKind, Severity, Steering, StopReason, TurnEnd,
 };
+use crate::core::text::{Text, one_line};
 use crate::core::tool_call::Cause;
 
 /// How long an agent may take to confirm a cancel, in milliseconds.
@@ -25,8 +26,13 @@ pub struct Queued {
 
 impl Queued {
     /// As its user wrote it.
-    pub fn text(&self) -> String {
+    pub fn text(&self) -> Text {
         describe(&self.content, Path::new("")).0
+    }
+
+    /// Its beginning on one line.
+    pub fn line(&self) -> String {
+        one_line(&self.text())
     }
 }
 
@@ -142,7 +148,7 @@ impl Session {
         self.end_thought(now);
         let (text, attachments) = describe(content, &self.place.cwd);
         // Should one do so after all, it is known by this.
-        self.turn.prompt.push('\n');
+        self.turn.prompt.push_str("\n");
         self.turn.prompt.push_str(&text);
         self.add(Body::User { text, attachments }, now);
         self.speaker_shown = false;

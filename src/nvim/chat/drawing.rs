@@ -17,10 +17,9 @@ use crate::core::entry::{Body, Entry, EntryId};
 use crate::core::message::{Picture, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::Hints;
+use crate::core::transcript::bounds::broken_lines;
 use crate::core::transcript::groups::{Groups, Place, role};
-use crate::core::transcript::{
-    Drawing, Standing, Style, Tail, Tally, Target, clean_lines, draw, draw_standing,
-};
+use crate::core::transcript::{Drawing, Standing, Style, Tail, Tally, Target, draw, draw_standing};
 use crate::nvim::editor::Editor;
 use crate::nvim::highlight::Highlight;
 use crate::nvim::images;
@@ -57,6 +56,8 @@ struct Region {
     lines: Vec<String>,
     /// How much of a stream's text is in the buffer.
     streamed: usize,
+    /// How long the line is that it ends with.
+    column: usize,
     /// Its Markdown grows, and is being coloured as it does.
     colouring: bool,
     /// It has images, which may be drawn in place.
@@ -86,6 +87,10 @@ impl Canvas {
             width: None,
             hints: Rc::default(),
         })
+    }
+
+    pub fn into_lines(self) -> impl Send + use<> {
+        (self.drawn, self.shown, self.waiting)
     }
 
     /// Counts the calls of the run that an entry leads. A run grows at its end, call by call, and its line
@@ -238,7 +243,11 @@ impl Chat {
                 framed.push((EntryId(index), drawing.lines.len(), drawing.pictures));
             }
             regions.push(match entry.stream() {
-                Some(text) => Region { streamed: ready(text).len(), ..Region::empty() },
+                Some(text) => Region {
+                    streamed: ready(text).len(),
+                    column: drawing.lines.last().map_or(0, String::len),
+                    ..Region::empty()
+                },
                 None => Region { lines: drawing.lines, ..Region::empty() },
             });
             if arrivals.bytes() >= PIECE || Instant::now() >= until {
@@ -417,7 +426,8 @@ impl Chat {
         let piece = &new[..end];
         // Half of a line end waits for its other half.
         let piece = piece.strip_suffix('\r').filter(|rest| !rest.is_empty()).unwrap_or(piece);
-        let lines: Vec<&str> = clean_lines(piece).collect();
+        let before = ready[..region.streamed].chars().next_back();
+        let lines: Vec<&str> = broken_lines(piece, region.column, before).collect();
         let end = self.end_row(editor, id)?;
         let position = if self.canvas.shown.last() == Some(&id.0) {
             (-1, -1)
@@ -427,6 +437,10 @@ impl Chat {
         editor.set_text(self.transcript, position, position, &lines)?;
         let region = &mut self.canvas.drawn[id.0];
         region.streamed += piece.len();
+        region.column = match &lines[..] {
+            [only] => region.column + only.len(),
+            lines => lines.last().map_or(0, |line| line.len()),
+        };
         if region.colouring {
             highlight.grew(self.transcript, id.0, end + lines.len() - 1);
         }
@@ -645,7 +659,7 @@ impl Chat {
 
 impl Region {
     fn empty() -> Self {
-        Self { start: None, lines: Vec::new(), streamed: 0, colouring: false, pictures: false }
+        Self { start: None, lines: Vec::new(), streamed: 0, column: 0, colouring: false, pictures: false }
     }
 }
 
