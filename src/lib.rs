@@ -26,6 +26,10 @@ impl nvim::Background for acp::Background {
         acp::Background::send(self, command);
     }
 
+    fn discard(&self, what: Box<dyn Send>) {
+        acp::Background::discard(what);
+    }
+
     fn leave(&self, limit: Duration) {
         acp::Background::leave(self, limit);
     }

@@ -90,6 +90,16 @@ fn a_burst_of_places_is_followed() {
 }
 
 #[test]
+fn what_is_large_runs_to_its_end() {
+    play(Scenario::Paragraph);
+    play(Scenario::Plan);
+    play(Scenario::PromptLong);
+    play(Scenario::ToolsFiles);
+    play(Scenario::Closed);
+    play(Scenario::Chats);
+}
+
+#[test]
 fn a_chat_opens() {
     play(Scenario::Startup);
 }

@@ -2,7 +2,7 @@
 //! How each is played is for the files beside this one, what to make of the figures for `report`.
 
 use super::stage::{Clock, Measured, Stage, Subject};
-use super::{files, lines, scripts, startup, typing};
+use super::{files, large, lines, scripts, startup, typing};
 
 /// The figures of one run by their names.
 pub type Values = Vec<(&'static str, f64)>;
@@ -33,6 +33,13 @@ pub struct Size {
     rewritten: usize,
     /// Lines of the larger diff.
     diff: usize,
+    /// Chunks of a paragraph, and steps of a plan.
+    many: usize,
+    /// Bytes of a prompt.
+    typed: usize,
+    /// Bytes of a diff whose chat is closed.
+    closed: usize,
+    chats: usize,
 }
 
 impl Size {
@@ -57,6 +64,10 @@ impl Size {
         writes: 200,
         rewritten: 100_000,
         diff: 50_000,
+        many: 100_000,
+        typed: 5 << 20,
+        closed: 20 << 20,
+        chats: 100,
     };
 
     /// Enough to see that everything works.
@@ -81,6 +92,10 @@ impl Size {
         writes: 5,
         rewritten: 5000,
         diff: 2000,
+        many: 500,
+        typed: 200 << 10,
+        closed: 200 << 10,
+        chats: 3,
     };
 }
 
@@ -105,10 +120,16 @@ pub enum Scenario {
     Terminal,
     Follow,
     Startup,
+    Paragraph,
+    Plan,
+    PromptLong,
+    ToolsFiles,
+    Closed,
+    Chats,
 }
 
 impl Scenario {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 25] = [
         Self::Burst,
         Self::KeysBurst,
         Self::Paced,
@@ -128,6 +149,12 @@ impl Scenario {
         Self::Terminal,
         Self::Follow,
         Self::Startup,
+        Self::Paragraph,
+        Self::Plan,
+        Self::PromptLong,
+        Self::ToolsFiles,
+        Self::Closed,
+        Self::Chats,
     ];
 
     pub fn named(name: &str) -> Option<Self> {
@@ -155,6 +182,12 @@ impl Scenario {
             Self::Terminal => "terminal",
             Self::Follow => "follow",
             Self::Startup => "startup",
+            Self::Paragraph => "paragraph",
+            Self::Plan => "plan",
+            Self::PromptLong => "prompt-long",
+            Self::ToolsFiles => "tools-files",
+            Self::Closed => "closed",
+            Self::Chats => "chats",
         }
     }
 
@@ -179,6 +212,12 @@ impl Scenario {
             Self::Terminal => "what `yes` prints, in a terminal that is shown, beside Neovim's own",
             Self::Follow => "1,000 places in 20 files as fast as the agent can, followed and not",
             Self::Startup => "from nothing to a chat",
+            Self::Paragraph => "100,000 chunks of one paragraph",
+            Self::Plan => "a plan of 100,000 steps, three times over",
+            Self::PromptLong => "a prompt of 5 MB, put into the prompt's buffer and sent",
+            Self::ToolsFiles => "2,000 calls that name 2,000 files",
+            Self::Closed => "a diff of 20 MB, after which its chat is closed",
+            Self::Chats => "5,000 small chunks in one of 100 chats",
         }
     }
 
@@ -189,7 +228,7 @@ impl Scenario {
             Self::Paced => &[Ours, Floor, Plain, PerChunk],
             Self::Paced100K | Self::Paced10M => &[Ours, Floor, Plain],
             Self::Terminal => &[Ours, OwnTerminal],
-            Self::Follow => &[Ours],
+            Self::Follow | Self::Plan | Self::PromptLong | Self::Closed | Self::Chats => &[Ours],
             _ => &[Ours, Floor],
         }
     }
@@ -237,6 +276,12 @@ impl Scenario {
             Self::Terminal => files::terminal(subject, size.printed),
             Self::Follow => scripts::follow(subject, size.places),
             Self::Startup => startup::startup(subject, size.starts),
+            Self::Paragraph => large::paragraph(subject, size.many),
+            Self::Plan => large::plan(subject, size.many),
+            Self::PromptLong => large::prompt_long(subject, size.typed),
+            Self::ToolsFiles => large::calls_on_files(subject, size.tools),
+            Self::Closed => large::closed(subject, size.closed),
+            Self::Chats => large::chats(subject, size.chats),
         }
     }
 }

@@ -15,14 +15,14 @@ use crate::support::project::TempProject;
 use crate::support::script::{asks, ends, opened, prompt, says, update};
 
 /// The agent of a script, in a project of its own.
-fn with_script(subject: Subject, project: &TempProject, mut steps: Vec<Value>) -> Stage {
+pub fn with_script(subject: Subject, project: &TempProject, mut steps: Vec<Value>) -> Stage {
     steps.push(json!({ "wait_eof": true }));
     project.write("script.json", &Value::Array(steps).to_string());
     let script = project.file("script.json");
     Stage::open_in(Some(project.path()), subject, &["--script", script.to_str().expect("a path in UTF-8")])
 }
 
-fn text(text: &str) -> Value {
+pub fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 

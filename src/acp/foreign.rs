@@ -206,7 +206,7 @@ impl Foreign {
         let surplus = all.len().saturating_sub(MOST_TEXT);
         let cut = (surplus..all.len()).find(|at| all.is_char_boundary(*at)).unwrap_or(surplus);
         all.drain(..cut);
-        let content = Some(vec![ToolContent::Content(Content::Text(all.clone()))]);
+        let content = Some(vec![ToolContent::Content(Content::Text(all.clone().into()))]);
         let mut patch = ToolCallPatch { content, ..ToolCallPatch::new(call.0.clone()) };
         let (mut events, told) = self.stream(&mut patch);
         if !told {

@@ -16,6 +16,7 @@ use super::hub::Shared;
 use super::watch::Watch;
 use super::{gather, look};
 use crate::core::changeset::without;
+use crate::core::context::references;
 use crate::core::locations::Look;
 use crate::core::message::{HalfWritten, OnDisk, Outcome, Stamp, Work};
 use crate::core::output::Output;
@@ -154,6 +155,7 @@ pub fn run(work: Work, watch: &Watch) -> Outcome {
         }
         // The hub knows which disks answer.
         Work::Reach { .. } => Outcome::Reached(BTreeSet::new()),
+        Work::References { text } => Outcome::References(references(&text)),
         Work::Exists { paths } => Outcome::Exists(paths.iter().map(|path| path.exists()).collect()),
         Work::Fingerprint { root } => Outcome::Fingerprint(fingerprint::of(&root).ok()),
         Work::Paste { folder } => Outcome::Pasted(gather::paste(&folder)),

@@ -49,6 +49,7 @@ use tokio::sync::mpsc;
 
 use crate::core::message::{Command, Ending, Failure, FailureKind};
 use crate::mailbox::Mailbox;
+use crate::platform::memory;
 use hub::{Hub, Order};
 
 /// What the background needs to know of the user's options.
@@ -144,6 +145,16 @@ impl Background {
             let failure = Failure { kind: FailureKind::Disconnected, message, details: None };
             hub::refuse(&self.mailbox, None, command, failure);
         }
+    }
+
+    /// Frees what nobody needs any more, off the editor's thread: large data consists of many small pieces.
+    pub fn discard(what: Box<dyn Send>) {
+        let free = move || {
+            drop(what);
+            memory::give_back();
+        };
+        // Without a thread it was freed just now.
+        let _ = thread::Builder::new().name("acp-discard".into()).spawn(free);
     }
 
     /// Ends all agents and all they run, and waits until they are gone, but no longer than `limit`.

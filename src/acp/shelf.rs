@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::disk;
 use crate::core::history::History;
 use crate::core::message::{Draft, Event, Keep};
+use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private, try_lock, wait_lock};
 
@@ -63,7 +64,7 @@ fn not_kept(mailbox: &Mailbox, error: &io::Error) {
 
 #[derive(Serialize, Deserialize)]
 struct Line {
-    text: String,
+    text: Text,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -213,7 +214,7 @@ impl Keeper {
 }
 
 /// Adds a prompt. Another Neovim that does the same waits for its turn.
-fn remember(folder: &Path, text: String) -> io::Result<()> {
+fn remember(folder: &Path, text: Text) -> io::Result<()> {
     create_private_folder(folder)?;
     let held = open(&folder.join(PROMPTS_LOCK))?;
     wait_lock(&held)?;
@@ -243,7 +244,7 @@ fn remember(folder: &Path, text: String) -> io::Result<()> {
     disk::replace_private(&path, &lines.concat())
 }
 
-fn recall(folder: &Path) -> io::Result<Vec<String>> {
+fn recall(folder: &Path) -> io::Result<Vec<Text>> {
     let bytes = match fs::read(folder.join(PROMPTS)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

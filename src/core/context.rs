@@ -11,14 +11,14 @@ use crate::core::text::one_line;
 use crate::core::uri;
 
 /// A piece of a prompt's text that stands for something else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     /// Bytes in the text, the `@` included.
     pub at: Range<usize>,
     pub target: Target,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Target {
     /// As written: relative to the session's root, absolute, or from `~/`.
     File {
@@ -35,7 +35,7 @@ pub enum Target {
 }
 
 /// What is always called the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Named {
     Buffer,
     Selection,
@@ -159,7 +159,10 @@ fn is_plain(path: &str) -> bool {
         if same == path && *at == (0..text.len()))
 }
 
-/// The references in a prompt, in order. What stands in code is none.
+/// Of a prompt at most so many references are followed; the rest go as the text that they are.
+pub const MOST_REFERENCES: usize = 500;
+
+/// The references in a prompt, in order, as far as they are followed. What stands in code is none.
 pub fn references(text: &str) -> Vec<Reference> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -174,6 +177,10 @@ pub fn references(text: &str) -> Vec<Reference> {
             None => in_line(line, start, &mut found),
         }
         start += line.len();
+        if found.len() >= MOST_REFERENCES {
+            found.truncate(MOST_REFERENCES);
+            break;
+        }
     }
     found
 }
@@ -182,10 +189,11 @@ fn in_line(line: &str, start: usize, found: &mut Vec<Reference>) {
     let mut at = 0;
     let mut before = ' ';
     let mut code = false;
+    // A tick that nothing closes is just a tick.
+    let last_tick = line.rfind('`').unwrap_or_default();
     while let Some(char) = line[at..].chars().next() {
         if char == '`' {
-            // A tick that nothing closes is just a tick.
-            code = !code && line[at + 1..].contains('`');
+            code = !code && at < last_tick;
         }
         if char == '@'
             && !code

@@ -10,7 +10,7 @@ use crate::core::message::{
 };
 use crate::core::outside::Choice;
 use crate::core::session::Moment;
-use crate::core::text::one_line;
+use crate::core::text::{Text, one_line};
 use crate::core::tool_call::ToolCall;
 
 /// An entry's number in its session: 0-based, in order of appearance.
@@ -32,7 +32,7 @@ pub enum Body {
     /// The head of a chat: what is being started, or who is there.
     Greeting(Greeting),
     User {
-        text: String,
+        text: Text,
         /// One line for each thing sent along.
         attachments: Vec<String>,
     },

@@ -107,7 +107,10 @@ fn plan(items: &[PlanItem]) -> String {
     for item in items {
         let mark = if item.status == PlanStatus::Completed { "x" } else { " " };
         let now = if item.status == PlanStatus::InProgress { " (in progress)" } else { "" };
-        text.push_str(&format!("\n- [{mark}] {}{now}", one_line(&item.content)));
+        text.push_str(&format!(
+            "\n- [{mark}] {}{now}",
+            item.content.split_whitespace().collect::<Vec<_>>().join(" ")
+        ));
     }
     text
 }

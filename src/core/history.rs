@@ -3,23 +3,25 @@
 
 use std::collections::HashMap;
 
+use crate::core::text::Text;
+
 /// At most this many prompts are kept of a project.
 pub const MOST: usize = 1000;
 
 /// The prompts of a project, oldest first, each once: the last time counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    prompts: Vec<String>,
+    prompts: Vec<Text>,
 }
 
 impl History {
-    pub fn new(prompts: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(prompts: impl IntoIterator<Item = Text>) -> Self {
         let mut history = Self::default();
         prompts.into_iter().for_each(|prompt| history.add(prompt));
         history
     }
 
-    pub fn add(&mut self, prompt: String) {
+    pub fn add(&mut self, prompt: Text) {
         if prompt.trim().is_empty() {
             return;
         }
@@ -29,7 +31,7 @@ impl History {
         self.prompts.drain(..over);
     }
 
-    pub fn prompts(&self) -> &[String] {
+    pub fn prompts(&self) -> &[Text] {
         &self.prompts
     }
 }
@@ -38,11 +40,11 @@ impl History {
 #[derive(Clone, Debug, Default)]
 pub struct Browse {
     /// The prompts as they were when it began; one that is sent meanwhile moves nothing.
-    prompts: Vec<String>,
+    prompts: Vec<Text>,
     /// How many steps back; 0 is what is being typed.
     back: usize,
     /// What was typed at a step in place of what stood there.
-    typed: HashMap<usize, String>,
+    typed: HashMap<usize, Text>,
 }
 
 impl Browse {
@@ -51,30 +53,30 @@ impl Browse {
     }
 
     /// The prompt before the one that stands there now, which reads `text`.
-    pub fn older(&mut self, text: &str) -> Option<String> {
+    pub fn older(&mut self, text: &Text) -> Option<Text> {
         (self.back < self.prompts.len()).then(|| self.go(self.back + 1, text))
     }
 
-    pub fn newer(&mut self, text: &str) -> Option<String> {
+    pub fn newer(&mut self, text: &Text) -> Option<Text> {
         self.back.checked_sub(1).map(|back| self.go(back, text))
     }
 
-    fn go(&mut self, back: usize, text: &str) -> String {
-        if self.at(self.back) != text {
-            self.typed.insert(self.back, text.to_owned());
+    fn go(&mut self, back: usize, text: &Text) -> Text {
+        if self.at(self.back) != *text {
+            self.typed.insert(self.back, text.clone());
         }
         self.back = back;
-        self.at(back).to_owned()
+        self.at(back)
     }
 
-    fn at(&self, back: usize) -> &str {
+    fn at(&self, back: usize) -> Text {
         let kept = || back.checked_sub(1).and_then(|step| self.prompts.iter().rev().nth(step));
-        self.typed.get(&back).or_else(kept).map_or("", String::as_str)
+        self.typed.get(&back).or_else(kept).cloned().unwrap_or_default()
     }
 
     /// What was typed before the history was looked at, if that is not what stands there now.
-    pub fn left_behind(&self) -> Option<&str> {
-        self.typed.get(&0).filter(|text| self.back > 0 && !text.trim().is_empty()).map(String::as_str)
+    pub fn left_behind(&self) -> Option<&Text> {
+        self.typed.get(&0).filter(|text| self.back > 0 && !text.trim().is_empty())
     }
 }
 
@@ -85,22 +87,22 @@ mod tests {
     use super::*;
 
     fn history() -> History {
-        History::new(["one", "two", "three"].map(str::to_owned))
+        History::new(["one", "two", "three"].map(Text::from))
     }
 
     #[test]
     fn what_was_typed_comes_back() {
         let mut browse = Browse::new(&history());
-        assert_eq!(browse.older("half a thou").as_deref(), Some("three"));
-        assert_eq!(browse.older("three").as_deref(), Some("two"));
-        assert_eq!(browse.left_behind(), Some("half a thou"));
-        assert_eq!(browse.newer("two, changed").as_deref(), Some("three"));
-        assert_eq!(browse.newer("three").as_deref(), Some("half a thou"));
-        assert_eq!(browse.newer("half a thou"), None);
-        assert_eq!(browse.older("half a thou").as_deref(), Some("three"));
-        assert_eq!(browse.older("three").as_deref(), Some("two, changed"));
-        assert_eq!(browse.older("two, changed").as_deref(), Some("one"));
-        assert_eq!(browse.older("one"), None);
+        assert_eq!(browse.older(&"half a thou".into()).as_deref(), Some("three"));
+        assert_eq!(browse.older(&"three".into()).as_deref(), Some("two"));
+        assert_eq!(browse.left_behind(), Some(&"half a thou".into()));
+        assert_eq!(browse.newer(&"two, changed".into()).as_deref(), Some("three"));
+        assert_eq!(browse.newer(&"three".into()).as_deref(), Some("half a thou"));
+        assert_eq!(browse.newer(&"half a thou".into()), None);
+        assert_eq!(browse.older(&"half a thou".into()).as_deref(), Some("three"));
+        assert_eq!(browse.older(&"three".into()).as_deref(), Some("two, changed"));
+        assert_eq!(browse.older(&"two, changed".into()).as_deref(), Some("one"));
+        assert_eq!(browse.older(&"one".into()), None);
     }
 
     #[test]
@@ -110,7 +112,7 @@ mod tests {
         history.add("  ".into());
         assert_eq!(history.prompts(), ["two", "three", "one"]);
         for number in 0..2 * MOST {
-            history.add(number.to_string());
+            history.add(number.to_string().into());
         }
         assert_eq!(history.prompts().len(), MOST);
     }
@@ -119,9 +121,10 @@ mod tests {
         #[test]
         fn any_way_through_leads_back_to_every_text(steps in prop::collection::vec((any::<bool>(), "[a-c]{0,2}"), 0..40)) {
             let mut browse = Browse::new(&history());
-            let mut stands = [String::new(), "three".into(), "two".into(), "one".into()];
+            let mut stands = [Text::default(), "three".into(), "two".into(), "one".into()];
             let mut at = 0;
             for (older, text) in steps {
+                let text = Text::from(text);
                 stands[at] = text.clone();
                 let (next, got) = if older { (at + 1, browse.older(&text)) } else { (at.wrapping_sub(1), browse.newer(&text)) };
                 prop_assert_eq!(got.as_ref(), stands.get(next));

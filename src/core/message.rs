@@ -348,7 +348,7 @@ pub enum Event {
     /// The prompts kept of a project, oldest first.
     PastPrompts {
         folder: PathBuf,
-        prompts: Vec<String>,
+        prompts: Vec<Text>,
     },
     /// What was typed and never sent in a Neovim that is gone; it is this one's from now on.
     Adopted {

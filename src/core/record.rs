@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::core::message::JobId;
-use crate::core::text::one_line;
+use crate::core::text::{cut, one_line};
 
 /// Prompts of a session that are kept: the first, and the newest.
 pub const MOST_PROMPTS: usize = 200;
 
 /// Bytes of one prompt that are kept.
-const LONGEST_PROMPT: usize = 4000;
+pub const LONGEST_PROMPT: usize = 4000;
 
 /// Whose record it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +151,8 @@ impl Kept {
 
     /// Whether each of these words is in its title or in one of the prompts.
     pub fn holds(&self, words: &[String]) -> bool {
-        holds(self.title.iter().chain(self.prompts.iter().map(|prompt| &prompt.text)), words)
+        let prompts = self.prompts.iter().map(|prompt| prompt.text.as_str());
+        holds(self.title.as_deref().into_iter().chain(prompts), words)
     }
 
     /// The newest prompt with one of these words in it, else the newest.
@@ -171,8 +172,9 @@ impl Kept {
 }
 
 /// Whether each of these words is in one of the texts; case does not count.
-pub fn holds<'a>(texts: impl Iterator<Item = &'a String>, words: &[String]) -> bool {
-    let texts: Vec<String> = texts.map(|text| text.to_lowercase()).collect();
+pub fn holds<'a>(texts: impl Iterator<Item = &'a str>, words: &[String]) -> bool {
+    // No more of a text than is kept of it.
+    let texts: Vec<String> = texts.map(|text| cut(text, LONGEST_PROMPT).to_lowercase()).collect();
     words.iter().all(|word| {
         let word = word.to_lowercase();
         texts.iter().any(|text| text.contains(&word))

@@ -21,7 +21,7 @@ use crate::core::message::{
     AgentId, AgentInfo, ConfigOption, Content, Cost, LeftCommand, Models, Modes, Place, PlanItem, Reopen,
     Role, SessionKey, SlashCommand, TerminalId, ToolCallId,
 };
-use crate::core::text::one_line;
+use crate::core::text::{Text, one_line};
 use crate::core::tool_call::{Cause, ToolCall};
 
 /// Milliseconds on the editor's clock; the core has none of its own.
@@ -96,6 +96,8 @@ pub struct Session {
     speaker_shown: bool,
     /// The newest plan.
     plan: Option<EntryId>,
+    /// What was replaced, for who can free it without holding the editor.
+    outdated: Vec<Body>,
     /// What the conversation had cost when the turn began.
     cost_before: Option<Cost>,
     /// Commands of a turn that was stopped, which go on.
@@ -107,11 +109,15 @@ pub struct Session {
 struct Turn {
     /// Ids are scoped by turn: some agents use them again.
     calls: HashMap<ToolCallId, EntryId>,
+    /// Those of them that are not over: a turn may have had 100,000.
+    open: BTreeSet<EntryId>,
     messages: HashMap<(Role, String), EntryId>,
     plan: Option<EntryId>,
     compactions: HashMap<String, EntryId>,
     /// The text sent, to know an echo by.
-    prompt: String,
+    prompt: Text,
+    /// So much of it the agent has sent back.
+    echoed: usize,
     content: Vec<Content>,
     answered: bool,
     /// It was over, and the agent went on by itself; nobody will say when that ends.
@@ -163,6 +169,7 @@ impl Session {
             status_touched: true,
             speaker_shown: false,
             plan: None,
+            outdated: Vec::new(),
             cost_before: None,
             left: Vec::new(),
         };
@@ -188,7 +195,7 @@ impl Session {
 
     /// The tool calls of the present turn that are not over.
     pub fn open_calls(&self) -> impl Iterator<Item = (EntryId, &ToolCall)> {
-        self.turn.calls.values().filter_map(|entry| {
+        self.turn.open.iter().filter_map(|entry| {
             let call = self.entry(*entry)?.tool()?;
             (!call.status.is_over()).then_some((*entry, call))
         })
@@ -250,6 +257,11 @@ impl Session {
         (std::mem::take(&mut self.touched), std::mem::take(&mut self.status_touched))
     }
 
+    /// What was replaced since the last call.
+    pub fn take_outdated(&mut self) -> Vec<Body> {
+        std::mem::take(&mut self.outdated)
+    }
+
     pub fn has_touched(&self) -> bool {
         self.status_touched || !self.touched.is_empty()
     }
@@ -292,13 +304,13 @@ impl Session {
     /// The first thing that the user said.
     pub fn first_prompt(&self) -> Option<&str> {
         self.entries.iter().find_map(|entry| match &entry.body {
-            Body::User { text, .. } => Some(text.as_str()),
+            Body::User { text, .. } => Some(&**text),
             _ => None,
         })
     }
 
     /// Everything that the user said.
-    pub fn prompts(&self) -> impl Iterator<Item = &String> {
+    pub fn prompts(&self) -> impl Iterator<Item = &Text> {
         self.entries.iter().filter_map(|entry| match &entry.body {
             Body::User { text, .. } => Some(text),
             _ => None,
@@ -308,7 +320,7 @@ impl Session {
     /// Shows what was said before this session was taken up, where the agent does not.
     pub fn recall<'a>(&mut self, prompts: impl Iterator<Item = &'a str>, now: Moment) {
         for text in prompts {
-            self.add(Body::User { text: text.to_owned(), attachments: Vec::new() }, now);
+            self.add(Body::User { text: text.into(), attachments: Vec::new() }, now);
         }
         self.speaker_shown = false;
     }
@@ -324,14 +336,19 @@ impl Session {
             call.advance(cause, now);
             self.touched.insert(entry);
         }
+        self.note_open(entry);
+    }
+
+    fn note_open(&mut self, entry: EntryId) {
+        match self.entry(entry).and_then(Entry::tool).is_some_and(|call| !call.status.is_over()) {
+            true => self.turn.open.insert(entry),
+            false => self.turn.open.remove(&entry),
+        };
     }
 
     fn close_calls(&mut self, cause: &Cause, now: Moment) {
-        let open: Vec<EntryId> = self.turn.calls.values().copied().collect();
-        for entry in open {
-            if self.entry(entry).and_then(Entry::tool).is_some_and(|call| !call.status.is_over()) {
-                self.advance(entry, cause, now);
-            }
+        for entry in self.turn.open.clone() {
+            self.advance(entry, cause, now);
         }
     }
 

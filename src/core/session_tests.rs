@@ -125,7 +125,7 @@ fn said(session: &Session) -> Vec<&str> {
     let mut said = Vec::new();
     for entry in session.entries() {
         if let Body::User { text, .. } = &entry.body {
-            said.push(text.as_str());
+            said.push(&**text);
         }
     }
     said

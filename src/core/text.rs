@@ -56,6 +56,23 @@ impl Text {
         Self { whole: self.whole.clone(), start: self.start, end }
     }
 
+    /// Adds to the text. Costs what is added as long as nobody else holds it.
+    pub fn push_str(&mut self, more: &str) {
+        let whole_is_ours = self.start == 0 && self.end == self.whole.len();
+        match Arc::get_mut(&mut self.whole).filter(|_| whole_is_ours) {
+            Some(whole) => {
+                whole.push_str(more);
+                self.end = whole.len();
+            }
+            None => *self = Self::from([&**self, more].concat()),
+        }
+    }
+
+    /// The text without blanks and line breaks at its end.
+    pub fn trimmed_end(&self) -> Self {
+        Self { whole: self.whole.clone(), start: self.start, end: self.start + self.trim_end().len() }
+    }
+
     /// The text without what it begins with, if it does.
     pub fn without_prefix(&self, prefix: char) -> Self {
         let start = if self.starts_with(prefix) { self.start + prefix.len_utf8() } else { self.start };
@@ -93,6 +110,40 @@ impl PartialEq for Text {
 
 impl Eq for Text {}
 
+impl From<Text> for String {
+    fn from(text: Text) -> Self {
+        let is_whole = text.start == 0 && text.end == text.whole.len();
+        match is_whole {
+            true => Arc::try_unwrap(text.whole).unwrap_or_else(|shared| shared.as_str().to_owned()),
+            false => text.as_ref().to_owned(),
+        }
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+impl std::hash::Hash for Text {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
 impl fmt::Display for Text {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&**self, formatter)
@@ -117,9 +168,27 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// A text on one line: each run of blanks and line breaks is one blank.
+/// Of what is to stand on one line no more than this is read: a title or a command may be as long as an agent
+/// likes, and is read whenever it is drawn.
+const MOST_OF_A_LINE: usize = 16 << 10;
+
+/// A text on one line: each run of blanks and line breaks is one blank. Only the beginning of a long one.
 pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let start = cut(text, MOST_OF_A_LINE);
+    let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
+    if start.len() < text.len() { line + "…" } else { line }
+}
+
+/// The beginning of a text that may be as long as an agent likes, without a part of a character at its end.
+pub fn cut(text: &str, bytes: usize) -> &str {
+    match text.get(..bytes) {
+        Some(start) => start,
+        None if text.len() <= bytes => text,
+        None => {
+            let end = (0..bytes).rev().find(|end| text.is_char_boundary(*end));
+            &text[..end.unwrap_or_default()]
+        }
+    }
 }
 
 #[cfg(test)]
@@ -136,12 +205,33 @@ mod tests {
     }
 
     #[test]
+    fn one_line_is_made_of_the_beginning_of_a_long_text() {
+        assert_eq!(one_line(" a\n\tb "), "a b");
+        let line = one_line(&"é ".repeat(1 << 20));
+        assert!(line.len() <= MOST_OF_A_LINE + 3 && line.ends_with('…'), "{} bytes", line.len());
+        assert_eq!((cut("ab", 5), cut("aé", 2)), ("ab", "a"));
+    }
+
+    #[test]
+    fn a_text_grows_in_place_and_leaves_others_as_they_are() {
+        let mut text = Text::from("a");
+        text.push_str("b");
+        let before = text.clone();
+        text.push_str("c");
+        assert_eq!((&*text, &*before), ("abc", "ab"));
+        let mut body = Text::from("a\n").body();
+        body.push_str("b");
+        assert_eq!((&*body, String::from(body.clone()).as_str()), ("ab", "ab"));
+        assert_eq!(&*Text::from("a \n").trimmed_end(), "a");
+    }
+
+    #[test]
     fn the_body_of_a_text_lacks_one_newline_at_most() {
         let body = |text: &str| Text::from(text).body();
         assert_eq!((&*body("a\n\n"), &*body("a"), &*body("\n"), &*body("")), ("a\n", "a", "", ""));
         assert_eq!(body("a\n"), Text::from("a"));
         assert_ne!(body("a\n"), Text::from("a\n"));
-        assert_eq!(Text::from("\u{feff}a\n").without_prefix('\u{feff}').body(), "a".into());
-        assert_eq!(Text::from("a").without_prefix('\u{feff}'), "a".into());
+        assert_eq!(Text::from("\u{feff}a\n").without_prefix('\u{feff}').body(), "a");
+        assert_eq!(Text::from("a").without_prefix('\u{feff}'), "a");
     }
 }

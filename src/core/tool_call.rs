@@ -237,7 +237,7 @@ impl ToolCall {
     fn files(&self, title: &str) -> Option<String> {
         let places = self.places();
         let mut names: Vec<String> = Vec::new();
-        for place in &places {
+        for place in places.iter().take(NAMED) {
             let file = place.path.file_name()?.to_string_lossy();
             if title.contains(&*file) {
                 return None;
@@ -247,15 +247,19 @@ impl ToolCall {
                 names.push(name);
             }
         }
+        let others = places.len().saturating_sub(NAMED);
         match &names[..] {
             [] => None,
-            [first, second, third, more @ ..] if !more.is_empty() => {
-                Some(format!("{first}, {second}, {third} and {} more", more.len()))
+            [first, second, third, more @ ..] if more.len() + others > 0 => {
+                Some(format!("{first}, {second}, {third} and {} more", more.len() + others))
             }
             names => Some(names.join(", ")),
         }
     }
 }
+
+/// Of so many files of a call it is looked whether its title names them.
+const NAMED: usize = 100;
 
 /// Files with more bytes than this, the old text and the new together, are not compared on the editor's
 /// thread.

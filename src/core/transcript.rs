@@ -2,6 +2,7 @@
 //! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
 //! with icons off: words come first.
 
+pub mod bounds;
 mod call;
 mod choices;
 mod coloured;
@@ -22,13 +23,14 @@ pub use hints::Hints;
 
 pub use self::summary::Tally;
 
+use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};
 use crate::core::entry::{Body, Entry};
 use crate::core::image;
 use crate::core::message::{
     Cost, Failure, FailureKind, Picture, PlanItem, PlanStatus, Severity, StopReason, TerminalId, TurnUsage,
 };
 use crate::core::screen::Span;
-use crate::core::text::one_line;
+use crate::core::text::{cut, one_line};
 use crate::core::tool_call::Status;
 use crate::core::visible::{self, Visible};
 
@@ -143,13 +145,9 @@ impl Drawing {
         self.line(format!("{indent}{}", image::label(picture)), Some("AcpMeta"));
     }
 
-    /// Gives a look to what has none: nothing in a drawing is hidden, and nothing reaches beyond its line.
+    /// Gives a look to what has none: nothing in a drawing is hidden.
     pub fn show_all(&mut self) {
         for (row, line) in self.lines.iter_mut().enumerate() {
-            // A name or a path of the agent's may have them; a line of a buffer may not.
-            if line.contains('\n') {
-                *line = line.replace('\n', " ");
-            }
             if visible::is_plain(line) {
                 continue;
             }
@@ -174,10 +172,45 @@ impl Drawing {
         }
     }
 
-    fn indented(&mut self, text: &str, indent: &str, group: Option<&'static str>) {
-        for line in clean_lines(text) {
+    /// As much of a text as stands in a transcript, each line behind an indent. Gives how many more lines it
+    /// has.
+    fn beginning(&mut self, text: &str, indent: &str, group: Option<&'static str>) -> usize {
+        let (lines, more) = bounds::beginning(text, MOST_ROWS, MOST_BYTES);
+        for line in lines {
             self.line(if line.is_empty() { String::new() } else { format!("{indent}{line}") }, group);
         }
+        more
+    }
+
+    /// Says that there are more lines, and how to see them.
+    fn left_out(&mut self, more: usize, indent: &str, hints: &Hints) {
+        if more > 0 {
+            let lines = if more == 1 { "line" } else { "lines" };
+            let text = format!("{indent}({} more {lines}{})", grouped(more as u64), hints.all_of_it());
+            self.line(text, Some("AcpMeta"));
+        }
+    }
+
+    /// Sees to it that each line can be one of a buffer, that Neovim need not draw one without end, and that nothing
+    /// is hidden.
+    fn bounded(mut self) -> Self {
+        for line in &mut self.lines {
+            // A name or a path of the agent's may have them; a line of a buffer may not.
+            if line.contains('\n') {
+                *line = line.replace('\n', " ");
+            }
+            if line.len() > LONGEST_LINE {
+                line.truncate(cut(line, LONGEST_LINE - '…'.len_utf8()).len());
+                line.push('…');
+            }
+        }
+        let lines = &self.lines;
+        for mark in &mut self.marks {
+            mark.end = mark.end.min(lines[mark.row].len());
+            mark.start = mark.start.min(mark.end);
+        }
+        self.show_all();
+        self
     }
 }
 
@@ -299,11 +332,10 @@ pub fn draw(
                 drawing.right.push((drawing.lines.len(), facts.join(" · ")));
             }
             drawing.line("You", Some("AcpUser")).framed("AcpUser");
-            drawing.markdown = Some(drawing.lines.len()..drawing.lines.len());
-            for line in clean_lines(text.trim_end()) {
-                drawing.line(line, entry.refused.then_some("AcpMeta"));
-            }
-            drawing.markdown = drawing.markdown.map(|rows| rows.start..drawing.lines.len());
+            let first = drawing.lines.len();
+            let more = drawing.beginning(text.trim_end(), "", entry.refused.then_some("AcpMeta"));
+            drawing.markdown = Some(first..drawing.lines.len());
+            drawing.left_out(more, "", &style.hints);
             for attachment in attachments {
                 drawing.line(format!("+ {attachment}"), Some("AcpMeta"));
             }
@@ -313,7 +345,8 @@ pub fn draw(
         }
         Body::Message { text } => {
             let first = drawing.lines.len();
-            drawing.lines.extend(clean_lines(text.trim_end_matches(['\n', '\r'])).map(str::to_owned));
+            let text = text.trim_end_matches(['\n', '\r']);
+            drawing.lines.extend(broken_lines(text, 0, None).map(str::to_owned));
             drawing.markdown = Some(first..drawing.lines.len());
         }
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
@@ -327,11 +360,13 @@ pub fn draw(
                 Severity::Warning => ("Warning: ", "AcpToolWaiting"),
                 Severity::Error => ("Error: ", "AcpError"),
             };
-            let mut lines = clean_lines(text);
+            let (lines, more) = bounds::beginning(text, MOST_ROWS, MOST_BYTES);
+            let mut lines = lines.into_iter();
             drawing.line(format!("{word}{}", lines.next().unwrap_or_default()), Some(group)).framed(group);
             for line in lines {
                 drawing.line(line, Some("AcpMeta"));
             }
+            drawing.left_out(more, "", &style.hints);
         }
         Body::Compaction { status, summary, error } => {
             let text = match (status.as_str(), error) {
@@ -342,7 +377,8 @@ pub fn draw(
             };
             drawing.line(text, Some("AcpMeta")).framed("AcpMeta");
             if entry.open && !summary.is_empty() {
-                drawing.indented(summary, "  ", Some("AcpThought"));
+                let more = drawing.beginning(summary, "  ", Some("AcpThought"));
+                drawing.left_out(more, "  ", &style.hints);
             }
         }
         Body::Stop { reason, silent, took, usage, cost } => {
@@ -357,8 +393,7 @@ pub fn draw(
             drawing.line(advice(failure, &style.hints), Some("AcpMeta")).framed("AcpError");
         }
     }
-    drawing.show_all();
-    drawing
+    drawing.bounded()
 }
 
 fn draw_thought(drawing: &mut Drawing, entry: &Entry, text: &str, over: bool, style: &Style) {
@@ -379,7 +414,8 @@ fn draw_thought(drawing: &mut Drawing, entry: &Entry, text: &str, over: bool, st
     };
     drawing.line(line, Some("AcpThought")).framed("AcpThought");
     if entry.open {
-        drawing.indented(text.trim_end(), "  ", Some("AcpThought"));
+        let more = drawing.beginning(text.trim_end(), "  ", Some("AcpThought"));
+        drawing.left_out(more, "  ", &style.hints);
     }
 }
 
@@ -413,7 +449,11 @@ pub fn progress(items: &[PlanItem]) -> String {
 
 fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
     drawing.line(format!("Plan {}", progress(items)), Some("AcpPlan")).framed("AcpPlan");
-    for item in items {
+    let shown = in_view(items);
+    if shown.start > 0 {
+        drawing.line(format!("    {} before these", grouped(shown.start as u64)), Some("AcpMeta"));
+    }
+    for item in &items[shown.clone()] {
         let (icon, word, group) = match item.status {
             PlanStatus::Pending => ("○", "[ ]", "AcpToolPending"),
             PlanStatus::InProgress => ("●", "[~]", "AcpToolRunning"),
@@ -422,8 +462,25 @@ fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
         let mark = if style.icons { icon } else { word };
         let row = drawing.lines.len();
         drawing.marks.push(Mark { row, start: 2, end: 2 + mark.len(), group });
-        drawing.lines.push(format!("  {mark} {}", one_line(&item.content)));
+        drawing.lines.push(format!("  {mark} {}", one_line(cut(&item.content, LONGEST_LINE))));
     }
+    if shown.end < items.len() {
+        let more = grouped((items.len() - shown.end) as u64);
+        drawing.line(format!("    and {more} more{}", style.hints.all_of_it()), Some("AcpMeta"));
+    }
+}
+
+/// Of a plan at most so many steps are shown.
+const MOST_STEPS: usize = 50;
+
+/// The steps of a plan that are shown: all of them, or those around the first that is not done.
+fn in_view(items: &[PlanItem]) -> Range<usize> {
+    if items.len() <= MOST_STEPS {
+        return 0..items.len();
+    }
+    let now = items.iter().position(|item| item.status != PlanStatus::Completed);
+    let first = now.unwrap_or(items.len()).saturating_sub(MOST_STEPS / 10).min(items.len() - MOST_STEPS);
+    first..first + MOST_STEPS
 }
 
 fn draw_stop(
@@ -472,9 +529,13 @@ pub fn price(cost: &Cost) -> String {
     }
 }
 
+/// No more of a failure's message is read.
+const MOST_MESSAGE: usize = 16 << 10;
+
 /// A failure's message on one line. Many agents pass on the JSON that a model's service answered; what
 /// there is to read in it is its message.
 pub fn readable(message: &str) -> String {
+    let message = cut(message, MOST_MESSAGE);
     let said = message.find('{').and_then(|at| {
         let json: serde_json::Value = serde_json::from_str(&message[at..]).ok()?;
         let said = json["error"]["message"].as_str().or(json["message"].as_str())?;

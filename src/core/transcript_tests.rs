@@ -436,3 +436,58 @@ fn what_is_cut_fits_however_narrow_the_window_is() {
     }
     assert_eq!(cut_middle("ab", 2), "ab");
 }
+
+#[test]
+fn whatever_an_agent_sends_is_so_many_lines_of_such_a_length_at_most() {
+    let long = "a word ".repeat(200_000);
+    let many = "a line\n".repeat(200_000);
+    let place = |number| Location { path: format!("/p/{number}").into(), line: Some(number) };
+    for text in [&long, &many] {
+        let call = |status| {
+            let mut call = crate::core::tool_call::ToolCall::new(
+                crate::core::message::ToolCallId("1".into()),
+                Moment(0),
+            );
+            let patch = ToolCallPatch {
+                title: Some(text.clone()),
+                kind: Some(ToolKind::Execute),
+                status: Some(status),
+                content: Some(vec![ToolContent::Content(Content::Text(text.as_str().into()))]),
+                locations: Some((0..100_000).map(place).collect()),
+                raw_input: Some(serde_json::json!({ "command": text })),
+                ..ToolCallPatch::new("1")
+            };
+            call.patch(patch, Moment(0));
+            Body::Tool(Box::new(call))
+        };
+        let mut waiting = call(WireStatus::Pending);
+        if let Body::Tool(call) = &mut waiting {
+            call.advance(&crate::core::tool_call::Cause::Asked, Moment(0));
+        }
+        let item =
+            |_| PlanItem { content: text.clone(), priority: Priority::Low, status: PlanStatus::Pending };
+        let bodies = [
+            Body::User { text: text.as_str().into(), attachments: Vec::new() },
+            Body::Thought { text: text.clone(), ended: None },
+            call(WireStatus::Completed),
+            call(WireStatus::Failed),
+            waiting,
+            Body::Plan((0..100).map(item).collect()),
+            Body::Notice { severity: Severity::Error, text: text.clone() },
+            Body::Compaction { status: "completed".into(), summary: text.clone(), error: None },
+            Body::TurnFailed(Failure { kind: FailureKind::Agent, message: text.clone(), details: None }),
+        ];
+        for body in bodies {
+            let entry = Entry { at: Moment(0), body, open: true, refused: false };
+            let drawing = draw(None, &entry, &style(true), &|_| None);
+            let longest = drawing.lines.iter().map(String::len).max().unwrap_or_default();
+            let what = format!("{:.30?}", entry.body);
+            assert!(longest <= LONGEST_LINE, "{what}: {longest} bytes");
+            assert!(drawing.lines.len() <= 1700, "{what}: {} lines", drawing.lines.len());
+            let page = super::details::details(&entry, &|_| None);
+            if let Some(page) = page {
+                assert!(page.lines.len() <= 25_000, "{what}: {} lines", page.lines.len());
+            }
+        }
+    }
+}

@@ -18,6 +18,7 @@ mod gone;
 mod guarding;
 mod landing;
 pub mod locations;
+mod long_prompts;
 mod mentions;
 mod names;
 mod prompts;
@@ -38,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use self::effects::Effect;
 use self::watching::Watching;
@@ -74,7 +75,7 @@ use crate::nvim::review::proposals::Proposals;
 use crate::nvim::terminal::Terminals;
 use crate::nvim::timer::Timer;
 use crate::nvim::windows::Windows;
-use crate::nvim::{Background, Start};
+use crate::nvim::{Background, Start, later};
 
 pub struct App {
     pub editor: Rc<Editor>,
@@ -319,6 +320,29 @@ impl App {
             Some((key, content)) => self.turn_started(key, &content),
             None => Ok(()),
         }
+    }
+
+    /// Frees what is not needed any more where the editor need not wait for it.
+    pub fn discard(&self, what: impl Send + 'static) {
+        if let Some(background) = &self.background {
+            background.discard(Box::new(what));
+        }
+    }
+
+    /// Lua's garbage of a chat that is gone, some at a time: Lua itself collects only when more is made.
+    pub fn collect_garbage(&mut self, done: u32) -> Result<()> {
+        const STEPS: u32 = 1000;
+        let until = Instant::now() + Duration::from_millis(2);
+        while Instant::now() < until {
+            // True at the end of a cycle.
+            if self.editor.lua.gc_step()? {
+                return Ok(());
+            }
+        }
+        if done < STEPS {
+            later(&self.editor.lua, Duration::from_millis(10), move |app| app.collect_garbage(done + 1))?;
+        }
+        Ok(())
     }
 
     pub fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {

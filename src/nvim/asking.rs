@@ -324,7 +324,7 @@ impl App {
             let quiet = if chat.is_some() { QUIET_IN_CHAT } else { QUIET };
             // An empty prompt is where one waits for the agent.
             let waits = match chat.filter(|chat| chat.prompt == buf) {
-                Some(chat) => mode.starts_with('i') && chat.prompt_text(&self.editor)?.trim().is_empty(),
+                Some(chat) => mode.starts_with('i') && chat.is_prompt_blank(&self.editor)?,
                 None => false,
             };
             // In a floating window somebody else's picker may be open, and in the command-line window no

@@ -203,6 +203,14 @@ impl Editor {
         })?
     }
 
+    /// Some bytes of a line; the row is 0-based.
+    pub fn part_of_line(&self, buf: Buf, row: usize, bytes: Range<usize>) -> Result<mlua::LuaString> {
+        let none = self.lua.create_table()?;
+        let parts: Vec<mlua::LuaString> =
+            self.api("nvim_buf_get_text", (buf, row, bytes.start, row, bytes.end, none))?;
+        parts.into_iter().next().ok_or_else(|| mlua::Error::runtime("the buffer has no such line"))
+    }
+
     fn with_joined<R>(
         &self,
         buf: Buf,

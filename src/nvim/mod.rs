@@ -43,6 +43,7 @@ use std::time::{Duration, Instant};
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table};
 
 use self::app::App;
+use self::app::effects::forget_listeners;
 use self::editor::{Editor, Level};
 use self::frames::Frames;
 use self::terminal::Key;
@@ -63,6 +64,8 @@ const INTERRUPTED: &str = "Keyboard interrupt";
 pub trait Background {
     /// Never blocks.
     fn send(&self, command: Command);
+    /// Frees what is not needed any more, and may take long to free.
+    fn discard(&self, what: Box<dyn Send>);
     /// Ends every process, or leaves that to whoever outlives Neovim. Waits for at most `limit`.
     fn leave(&self, limit: Duration);
 }
@@ -172,8 +175,9 @@ fn drain() -> Result<()> {
         return Ok(());
     }
     let began = Instant::now();
+    forget_listeners();
     while let Some(event) = mailbox.take() {
-        guarded(|| enter(|app| app.handle(event)));
+        guarded(|| enter_again(|app| app.handle(event)));
         if began.elapsed() >= BUDGET {
             mailbox.rouse();
             break;
@@ -199,6 +203,12 @@ fn guarded(work: impl FnOnce() -> Result<()>) {
 /// Runs `work` with the app, then what had to wait for it. An error says so when the app is busy:
 /// when called from inside of it.
 fn enter<R>(work: impl FnOnce(&mut App) -> Result<R>) -> Result<R> {
+    forget_listeners();
+    enter_again(work)
+}
+
+/// The same where no code of the user's has run since the last time.
+fn enter_again<R>(work: impl FnOnce(&mut App) -> Result<R>) -> Result<R> {
     let result = APP.with(|cell| match cell.try_borrow_mut() {
         Ok(mut app) => match app.as_mut() {
             Some(app) => work(app),
@@ -249,7 +259,12 @@ fn status() -> serde_json::Value {
     if let Some(status) = look(|app| app.status(None)) {
         keep_status(status);
     }
-    STATUS.with_borrow(Clone::clone)
+    let status = STATUS.with_borrow(Clone::clone);
+    match status.is_null() {
+        // It is asked for the first time, and in the midst of something.
+        true => serde_json::json!({ "sessions": [], "agents": [], "following": false }),
+        false => status,
+    }
 }
 
 /// Has the app take note of something in the midst of an edit, when nothing else may be run; `None` while
@@ -295,6 +310,7 @@ fn settle() {
                         effect(&editor);
                         Ok(())
                     });
+                    forget_listeners();
                 }
             }
         }

@@ -10,6 +10,7 @@ use mlua::{Function, Result, Table, Value};
 use crate::core::context::{Lines, Target};
 use crate::core::history::{Browse, History};
 use crate::core::message::{Content, Draft, JobId, SessionKey};
+use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
 
 /// All prompts, and what they share.
@@ -29,13 +30,20 @@ pub struct Prompts {
     pub anchors: i64,
     pub chips: i64,
     pub queue: i64,
+    pub filling: i64,
 }
 
 pub struct Prompt {
     /// The project's folder in the state.
     pub folder: PathBuf,
     /// As it was last seen: its buffer may be wiped.
-    pub text: String,
+    pub text: Text,
+    /// `b:changedtick` of a long text, which is not read at each key.
+    pub read_at: Option<u64>,
+    /// A long text waits for a pause to be read.
+    pub reads: bool,
+    /// A long text is on its way in or out.
+    pub filling: bool,
     pub browse: Option<Browse>,
     pub anchors: Vec<Anchor>,
     /// Which files are there, as last heard.
@@ -53,7 +61,7 @@ pub struct Anchor {
 
 /// A prompt that was sent by its user.
 pub struct Sending {
-    pub text: String,
+    pub text: Text,
     pub how: How,
     /// What is being read for it.
     pub job: Option<JobId>,
@@ -87,6 +95,7 @@ impl Prompts {
             anchors: editor.namespace("acp.anchors")?,
             chips: editor.namespace("acp.chips")?,
             queue: editor.namespace("acp.queue")?,
+            filling: editor.namespace("acp.filling")?,
         })
     }
 
@@ -111,7 +120,10 @@ impl Prompt {
     pub fn new(folder: PathBuf) -> Self {
         Self {
             folder,
-            text: String::new(),
+            text: Text::default(),
+            read_at: None,
+            reads: false,
+            filling: false,
             browse: None,
             anchors: Vec::new(),
             known: HashMap::new(),

@@ -3,4 +3,5 @@
 mod exit;
 pub mod files;
 pub mod group;
+pub mod memory;
 pub mod program;

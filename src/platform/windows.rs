@@ -2,4 +2,5 @@
 
 pub mod files;
 pub mod group;
+pub mod memory;
 pub mod program;

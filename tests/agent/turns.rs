@@ -605,7 +605,7 @@ fn steered(test: &mut Test) -> (String, String) {
                 Steering::NotTaken(None) => "NotTaken".into(),
                 Steering::NotTaken(Some(failure)) => format!("NotTaken: {}", failure.message),
             };
-            Some((text.clone(), outcome))
+            Some((text.to_string(), outcome))
         }
         _ => None,
     })

@@ -53,7 +53,7 @@ impl Stage {
 fn short_content(content: &[ToolContent]) -> String {
     let item = |item: &ToolContent| match item {
         ToolContent::Terminal(id) => format!("[{}]", id.0),
-        ToolContent::Content(Content::Text(text)) => text.clone(),
+        ToolContent::Content(Content::Text(text)) => text.to_string(),
         other => panic!("something else: {other:?}"),
     };
     format!("shows {}", content.iter().map(item).collect::<String>())
@@ -300,7 +300,7 @@ fn a_stream_that_says_nothing_else_is_told_by_its_terminal_alone() {
     let mut foreign = stage.0;
     let mut update = |said: &str| {
         let mut call = ToolCallPatch {
-            content: Some(vec![ToolContent::Content(Content::Text(said.to_owned()))]),
+            content: Some(vec![ToolContent::Content(Content::Text(said.into()))]),
             ..ToolCallPatch::new("c")
         };
         foreign.show(&mut call, |_| false);

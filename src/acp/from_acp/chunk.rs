@@ -79,7 +79,7 @@ impl Chunk {
     }
 
     pub fn update(self) -> Update {
-        Update::Message { role: self.role, message: self.message, content: Content::Text(self.text) }
+        Update::Message { role: self.role, message: self.message, content: Content::Text(self.text.into()) }
     }
 
     /// The params of the notification that it came as.

@@ -20,7 +20,7 @@ pub fn blocks(value: &Value) -> Vec<Content> {
 /// One block. A bare text is as good as a text block.
 pub fn block(value: &Value) -> Content {
     if let Value::String(text) = value {
-        return Content::Text(text.clone());
+        return Content::Text(text.as_str().into());
     }
     let kind = value["type"].as_str().unwrap_or_default();
     known(kind, value).unwrap_or_else(|| Content::Unknown { kind: kind.to_owned() })
@@ -28,7 +28,7 @@ pub fn block(value: &Value) -> Content {
 
 fn known(kind: &str, value: &Value) -> Option<Content> {
     match kind {
-        "text" => read::<v1::TextContent>(value).map(|text| Content::Text(text.text)),
+        "text" => read::<v1::TextContent>(value).map(|text| Content::Text(text.text.into())),
         "image" => read::<v1::ImageContent>(value).map(|image| Content::Image {
             data: image.data,
             mime: image.mime_type,

@@ -118,7 +118,7 @@ fn three_state(update: &Value, key: &str, read: impl Fn(&Value) -> Option<String
 
 fn words(content: &Value) -> String {
     let texts = blocks(content).into_iter().map(|block| match block {
-        Content::Text(text) => text,
+        Content::Text(text) => String::from(text),
         _ => String::new(),
     });
     texts.collect()

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::text::Text;
+
 /// A content block, ours or the agent's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
-    Text(String),
+    Text(Text),
     Image {
         data: String,
         mime: String,

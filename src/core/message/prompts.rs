@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Content;
 use crate::core::context::Lines;
+use crate::core::text::Text;
 
 /// One thing that a prompt refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +35,7 @@ pub enum Gathered {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Keep {
     /// Add to the prompts of before.
-    Prompt { folder: PathBuf, text: String },
+    Prompt { folder: PathBuf, text: Text },
     /// Answered by `PastPrompts`.
     Recall { folder: PathBuf },
     /// All that is typed and not sent in this Neovim, in place of what was said last.
@@ -46,7 +47,7 @@ pub enum Keep {
 /// A prompt that was typed and not sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
-    pub text: String,
+    pub text: Text,
     pub agent: String,
     /// The agent's own id of the session.
     pub session: Option<String>,

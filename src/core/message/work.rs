@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{FileDiff, Gathered, HalfWritten, OnDisk, Stamp, UnsavedText, Want};
 use crate::core::changes::TextEdit;
 use crate::core::changeset::{FileReview, Written};
+use crate::core::context::Reference;
 use crate::core::diff::Placed;
 use crate::core::locations::Look;
 use crate::core::reconcile::{Reconciled, Sides};
@@ -29,6 +30,8 @@ pub enum Work {
     Review { file: Option<Box<FileReview>>, written: Written },
     /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
     Gather { wants: Vec<Want>, images: bool },
+    /// What a long prompt refers to (`core::context`).
+    References { text: Text },
     /// Which of these paths are there.
     Exists { paths: Vec<PathBuf> },
     /// The folders of these paths whose disks answer.
@@ -72,6 +75,7 @@ pub enum Outcome {
     PutBack(Result<(), String>),
     /// In the order of the wants.
     Gathered(Vec<Gathered>),
+    References(Vec<Reference>),
     Exists(Vec<bool>),
     Reached(BTreeSet<PathBuf>),
     /// Nothing where there are no sources, as in a package.

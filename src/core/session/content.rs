@@ -6,14 +6,16 @@ use std::path::Path;
 use crate::core::context;
 use crate::core::image;
 use crate::core::message::{Content, ResourceBody};
-use crate::core::text::one_line;
+use crate::core::text::{Text, one_line};
 
 /// A prompt as its user sees it: the text, and a line for each attachment.
-pub(super) fn describe(content: &[Content], root: &Path) -> (String, Vec<String>) {
-    let mut text = String::new();
+pub(super) fn describe(content: &[Content], root: &Path) -> (Text, Vec<String>) {
+    let mut text = Text::default();
     let mut attachments = Vec::new();
     for block in content {
         match block {
+            // One text alone, which may be long, is shared.
+            Content::Text(part) if text.is_empty() => text = part.clone(),
             Content::Text(part) => text.push_str(part),
             other => attachments.push(context::label(other, root).unwrap_or_else(|| as_markdown(other))),
         }
@@ -24,7 +26,7 @@ pub(super) fn describe(content: &[Content], root: &Path) -> (String, Vec<String>
 /// A content block as Markdown; what is no text becomes a line that names it.
 pub fn as_markdown(content: &Content) -> String {
     match content {
-        Content::Text(text) => text.clone(),
+        Content::Text(text) => text.to_string(),
         Content::Image { data, mime, uri } => media("image", mime, data, uri.as_deref()),
         Content::Audio { data, mime } => media("audio", mime, data, None),
         Content::Link { uri, name, title, .. } => {

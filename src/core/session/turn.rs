@@ -10,6 +10,7 @@ use crate::core::entry::{Body, Entry, EntryId, Verdict};
 use crate::core::message::{
     Answer, Command, Content, Cost, FailureKind, LeftCommand, Severity, Steering, StopReason, TurnEnd,
 };
+use crate::core::text::{Text, one_line};
 use crate::core::tool_call::Cause;
 use crate::core::transcript::cut_middle;
 
@@ -26,8 +27,13 @@ pub struct Queued {
 
 impl Queued {
     /// As its user wrote it.
-    pub fn text(&self) -> String {
+    pub fn text(&self) -> Text {
         describe(&self.content, Path::new("")).0
+    }
+
+    /// Its beginning on one line.
+    pub fn line(&self) -> String {
+        one_line(&self.text())
     }
 }
 
@@ -143,7 +149,7 @@ impl Session {
         self.end_thought(now);
         let (text, attachments) = describe(content, &self.place.cwd);
         // Should one do so after all, it is known by this.
-        self.turn.prompt.push('\n');
+        self.turn.prompt.push_str("\n");
         self.turn.prompt.push_str(&text);
         self.add(Body::User { text, attachments }, now);
         self.speaker_shown = false;

@@ -7,8 +7,17 @@ use crate::core::entry::{Body, EntryId};
 use crate::core::message::{
     Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
 };
-use crate::core::text::one_line;
+use crate::core::text::{Text, cut, one_line};
 use crate::core::tool_call::ToolCall;
+
+/// A title is read whenever a bar is drawn.
+const MOST_TITLE: usize = 1024;
+
+/// A plan of more steps takes long to free.
+const LONG_PLAN: usize = 1000;
+
+/// In a longer prompt the agent's words are not looked for.
+const MOST_SEARCHED: usize = 64 << 10;
 
 impl Session {
     pub fn chosen(&mut self, chosen: Chosen) {
@@ -34,7 +43,10 @@ impl Session {
             Update::Plan(items) => {
                 match self.turn.plan {
                     Some(entry) => {
-                        self.entries[entry.0].body = Body::Plan(items);
+                        let before = std::mem::replace(&mut self.entries[entry.0].body, Body::Plan(items));
+                        if matches!(&before, Body::Plan(items) if items.len() > LONG_PLAN) {
+                            self.outdated.push(before);
+                        }
                         self.touched.insert(entry);
                     }
                     None if items.is_empty() => {}
@@ -56,7 +68,7 @@ impl Session {
             }
             Update::Info { title, updated_at: _ } => {
                 if let Some(title) = title.filter(|_| !self.named) {
-                    self.title = title.map(|title| one_line(&title));
+                    self.title = title.map(|title| one_line(cut(&title, MOST_TITLE)));
                     self.status_touched = true;
                 }
             }
@@ -120,12 +132,14 @@ impl Session {
             }
             content => content,
         };
-        let text = as_markdown(&content);
+        let text = match content {
+            Content::Text(text) => text,
+            content => as_markdown(&content).into(),
+        };
         if role == Role::Agent && self.took_mode_from(&text) {
             return;
         }
-        if role == Role::User && self.is_working() && self.turn.prompt.contains(text.trim()) {
-            // Some agents send the user's own words back; they are on the screen already.
+        if role == Role::User && self.is_working() && self.echoes(text.trim()) {
             return;
         }
         if role != Role::Thought {
@@ -141,7 +155,7 @@ impl Session {
         let entry = known.unwrap_or_else(|| match role {
             Role::User => {
                 self.speaker_shown = false;
-                self.add(Body::User { text: String::new(), attachments: Vec::new() }, now)
+                self.add(Body::User { text: Text::default(), attachments: Vec::new() }, now)
             }
             Role::Agent => self.say(Body::Message { text: String::new() }, now),
             Role::Thought => self.say(Body::Thought { text: String::new(), ended: None }, now),
@@ -149,14 +163,28 @@ impl Session {
         if let Some(id) = message {
             self.turn.messages.insert((role, id), entry);
         }
-        if let Body::User { text: body, .. }
-        | Body::Message { text: body }
-        | Body::Thought { text: body, .. } = &mut self.entries[entry.0].body
-        {
-            // What some agents put before a text that follows a call would indent its first line only.
-            body.push_str(if body.is_empty() { without_lead(&text) } else { &text });
+        // What some agents put before a text that follows a call would indent its first line only.
+        let more = |is_first: bool| if is_first { without_lead(&text) } else { &text };
+        match &mut self.entries[entry.0].body {
+            Body::User { text: body, .. } => body.push_str(more(body.is_empty())),
+            Body::Message { text: body } | Body::Thought { text: body, .. } => {
+                body.push_str(more(body.is_empty()));
+            }
+            _ => {}
         }
         self.touched.insert(entry);
+    }
+
+    /// Some agents send the user's own words back; they are on the screen already.
+    fn echoes(&mut self, text: &str) -> bool {
+        let prompt = &self.turn.prompt;
+        // They come in order, and a long prompt in thousands of pieces.
+        let rest = prompt.get(self.turn.echoed..).unwrap_or_default().trim_start();
+        if rest.starts_with(text) {
+            self.turn.echoed = prompt.len() - rest.len() + text.len();
+            return true;
+        }
+        prompt.len() <= MOST_SEARCHED && prompt.contains(text)
     }
 
     /// An image stands for itself; what is said after it is a text of its own.
@@ -207,6 +235,7 @@ impl Session {
         if let Body::Tool(call) = &mut self.entries[entry.0].body {
             call.patch(patch, now);
         }
+        self.note_open(entry);
         self.touched.insert(entry);
         entry
     }

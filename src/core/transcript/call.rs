@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::bounds::beginning;
 use super::patch::{ADDED, Patch, REMOVED};
 use super::{
     Drawing, Mark, Style, Tail, Target, choices, clean_lines, coloured, cut_middle, seconds, status_mark,
@@ -45,7 +46,8 @@ pub fn draw(
     if call.status == Status::Waiting || !call.choices.is_empty() {
         if title != whole {
             // Nobody should allow what they cannot read to its end.
-            drawing.line(format!("    {whole}"), None);
+            let more = drawing.beginning(&whole, "    ", None);
+            drawing.left_out(more, "    ", &style.hints);
         }
         let what = match call.kind {
             ToolKind::Edit => "Allow this edit?",
@@ -104,7 +106,7 @@ pub fn draw(
         if !any && let Some(input) = &call.raw_input {
             draw_lines(drawing, &pretty(input), SHOWN, &style.hints.all_of_it(), Patch::default());
         }
-        for location in &call.locations {
+        for location in call.locations.iter().take(PLACES) {
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
             let path = call.relative(&location.path).display();
             drawing.targets.push(Target {
@@ -115,6 +117,7 @@ pub fn draw(
             });
             drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
         }
+        drawing.left_out(call.locations.len().saturating_sub(PLACES), "    ", &style.hints);
     }
 }
 
@@ -155,15 +158,17 @@ fn draw_coloured(drawing: &mut Drawing, text: &str, limit: usize, more: &str) {
 }
 
 fn draw_lines(drawing: &mut Drawing, text: &str, limit: usize, more: &str, mut patch: Patch) {
-    let count = clean_lines(text).count();
     // One line is not hidden behind another that says so.
-    let limit = if count == limit + 1 { count } else { limit };
-    for line in clean_lines(text).take(limit) {
+    let (lines, left) = match beginning(text, limit, OUTPUT) {
+        (_, 1) => beginning(text, limit + 1, OUTPUT),
+        shown => shown,
+    };
+    for line in lines {
         let group = patch.group(line).unwrap_or("AcpMeta");
         drawing.line(format!("    {line}"), Some(group));
     }
-    if count > limit {
-        drawing.line(format!("    ({} more lines{more})", count - limit), Some("AcpMeta"));
+    if left > 0 {
+        drawing.line(format!("    ({left} more lines{more})"), Some("AcpMeta"));
     }
 }
 
@@ -216,8 +221,11 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
 
 /// Bigger files are not compared on the editor's thread, which is in the middle of drawing.
 pub(super) const COMPARED: usize = crate::core::tool_call::COMPARED;
-/// More lines of one thing are not put under a call; `K` shows all of it.
+/// More lines or bytes of one thing are not put under a call; `K` shows all of it.
 const SHOWN: usize = 1000;
+const OUTPUT: usize = 64 << 10;
+/// Of the places that a call names.
+const PLACES: usize = 100;
 
 fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style) {
     let target = |row, line: usize, text: Option<&str>| Target {

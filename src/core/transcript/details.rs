@@ -3,15 +3,19 @@
 
 use serde_json::Value;
 
+use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
 use super::patch::Patch;
-use super::{Drawing, Mark, Tail, clean_lines, seconds};
+use super::{Drawing, MOST_STEPS, Mark, Tail, grouped, progress, seconds};
 use crate::core::entry::{Body, Entry};
-use crate::core::message::{Content, ResourceBody, TerminalId, ToolContent};
+use crate::core::message::{Content, PlanStatus, ResourceBody, TerminalId, ToolContent};
 use crate::core::session::as_markdown;
+use crate::core::text::{cut, one_line};
 use crate::core::tool_call::{Status, ToolCall, kind_word};
 
-/// Of one text at most this many lines are shown; no one reads more, and the editor has to hold them.
-const LINES: usize = 20_000;
+/// Of one text at most this many lines and bytes are shown; no one reads more, and the editor takes them all
+/// at once.
+const LINES: usize = 5000;
+const BYTES: usize = 256 << 10;
 
 /// The page, or `None` where the transcript says all of it already. What comes and what goes in a diff has
 /// its colours; the rest is Markdown.
@@ -26,6 +30,30 @@ pub fn details(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Opt
         Body::Compaction { summary, error, .. } => {
             page.line("# The conversation was made shorter");
             page.text(error.as_deref().unwrap_or(summary));
+        }
+        Body::User { text, .. } if beginning(text.trim_end(), MOST_ROWS, MOST_BYTES).1 > 0 => {
+            page.line("# You");
+            page.text(text.trim_end());
+        }
+        Body::Notice { text, .. } if beginning(text, MOST_ROWS, MOST_BYTES).1 > 0 => {
+            page.line("# Note");
+            page.text(text);
+        }
+        Body::Elicitation(asked) if beginning(asked.message.trim(), MOST_ROWS, MOST_BYTES).1 > 0 => {
+            page.line(format!("# {} asks", one_line(&asked.asker)));
+            page.text(asked.message.trim());
+        }
+        Body::Plan(items) if items.len() > MOST_STEPS => {
+            page.line(format!("# Plan {}", progress(items)));
+            for item in items.iter().take(LINES) {
+                let mark = match item.status {
+                    PlanStatus::Pending => " ",
+                    PlanStatus::InProgress => "~",
+                    PlanStatus::Completed => "x",
+                };
+                page.line(format!("- [{mark}] {}", one_line(cut(&item.content, 200))));
+            }
+            page.left_out(items.len().saturating_sub(LINES));
         }
         Body::TurnFailed(failure) => {
             page.line("# The turn failed");
@@ -63,11 +91,14 @@ impl Page {
     }
 
     fn text(&mut self, text: &str) {
-        let before = self.lines.len();
-        self.lines.extend(clean_lines(text).take(LINES).map(str::to_owned));
-        let more = clean_lines(text).skip(self.lines.len() - before).count();
+        let (lines, more) = beginning(text, LINES, BYTES);
+        self.lines.extend(lines.into_iter().map(str::to_owned));
+        self.left_out(more);
+    }
+
+    fn left_out(&mut self, more: usize) {
         if more > 0 {
-            self.line(format!("({more} more lines)"));
+            self.line(format!("({} more lines; :Acp export writes them down)", grouped(more as u64)));
         }
     }
 
@@ -111,7 +142,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
     }
     if !call.locations.is_empty() {
         page.section("Places");
-        for location in &call.locations {
+        for location in call.locations.iter().take(LINES) {
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
             page.line(format!("- {}{line}", call.relative(&location.path).display()));
         }

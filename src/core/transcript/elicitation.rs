@@ -1,7 +1,8 @@
 //! How a form or a page that the agent asks about looks: loud and with all there is to know while it
 //! waits, a line or two afterwards. The values of a form are never part of it.
 
-use super::{Drawing, Mark, Style, choices, clean_lines, cut_end, cut_middle, one_line, status_mark};
+use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
+use super::{Drawing, Mark, Style, choices, cut_end, cut_middle, one_line, status_mark};
 use crate::core::address::Address;
 use crate::core::entry::{Elicitation, Subject, Verdict};
 use crate::core::form::{Control, Field};
@@ -15,11 +16,13 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
         match &asked.subject {
             Subject::Form(form) => {
                 for about in [&form.title, &form.description].into_iter().flatten() {
-                    drawing.indented(about, "    ", None);
+                    let more = drawing.beginning(about, "    ", None);
+                    drawing.left_out(more, "    ", &style.hints);
                 }
-                for field in &form.fields {
+                for field in form.fields.iter().take(MOST_ROWS) {
                     drawing.line(format!("    {}", about(field)), Some("AcpMeta"));
                 }
+                drawing.left_out(form.fields.len().saturating_sub(MOST_ROWS), "    ", &style.hints);
             }
             Subject::Page(address) => draw_page(drawing, address),
             Subject::Outside { folders, linked, .. } => {
@@ -27,7 +30,7 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                     folders.iter().map(|folder| folder.display().to_string()).collect();
                 let what = if *linked { "has other names (hard links) " } else { "" };
                 let text = format!("{what}outside of the session's folders ({})", folders.join(", "));
-                drawing.indented(&text, "    ", Some("AcpMeta"));
+                drawing.beginning(&text, "    ", Some("AcpMeta"));
             }
         }
     }
@@ -81,7 +84,8 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         Subject::Outside { access: Access::Read, .. } => format!("{verb} to read"),
         Subject::Outside { access: Access::Wrote, .. } => format!("{verb} to write"),
     };
-    let mut lines = clean_lines(asked.message.trim());
+    let (lines, more) = beginning(asked.message.trim(), MOST_ROWS, MOST_BYTES);
+    let mut lines = lines.into_iter();
     let mut head = match lines.next().filter(|first| !first.is_empty()) {
         Some(first) => format!("{} {what}: {first}", asked.asker),
         None => format!("{} {what}", asked.asker),
@@ -101,8 +105,11 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     drawing.lines.push(format!("{mark} {head}"));
     drawing.framed(if waits { mark_group } else { "AcpMeta" });
     drawing.right.extend(fact.map(|fact| (row, fact.to_owned())));
-    for line in lines.filter(|_| full) {
-        drawing.line(format!("    {line}"), Some(group));
+    if full {
+        lines.for_each(|line| {
+            drawing.line(format!("    {line}"), Some(group));
+        });
+        drawing.left_out(more, "    ", &style.hints);
     }
 }
 

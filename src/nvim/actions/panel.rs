@@ -283,7 +283,7 @@ impl App {
             text.push_str(&format!("\n\n{name}:{place}\n{fence}diff\n{lines}{fence}\n{comment}"));
         }
         self.reviews.comments.clear();
-        self.prompt(key, vec![Content::Text(text)])?;
+        self.prompt(key, vec![Content::Text(text.into())])?;
         let name = self.sessions.get(&key).map(crate::core::session::Session::name).unwrap_or_default();
         let count = comments.len();
         let what = if count == 1 { "comment" } else { "comments" };

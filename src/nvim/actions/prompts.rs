@@ -6,7 +6,7 @@ use super::{Args, NO_SESSION, Range, fail};
 use crate::core::context::Lines;
 use crate::core::label::label;
 use crate::core::message::{AskId, PermissionKind, SessionKey};
-use crate::core::text::one_line;
+use crate::core::text::{Text, one_line};
 use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
 use crate::nvim::prompt::How;
@@ -30,6 +30,9 @@ impl App {
 
     /// Sends what stands in the prompt, which is empty from here on.
     fn send_typed(&mut self, key: SessionKey, how: How) -> Result<()> {
+        if self.chats.get(&key).is_some_and(|chat| chat.has_long_prompt(&self.editor).unwrap_or(false)) {
+            return self.send_long_prompt(key, how);
+        }
         if let Some(text) = self.take_prompt(key)? {
             self.submit(key, &text, how)?;
         }
@@ -46,7 +49,7 @@ impl App {
             return fail("the agent is gone; :Acp restart starts it again");
         }
         let text = self.with_range(key, &args.text, args.range);
-        self.submit(key, &text, how)
+        self.submit(key, &text.into(), how)
     }
 
     /// A text that ends with a reference to the lines of a range.
@@ -67,7 +70,7 @@ impl App {
         let live = self.session_here().filter(|key| !self.is_dead(*key));
         if let Some(key) = live {
             let text = self.with_range(key, &args.text, args.range);
-            return self.submit(key, &text, How::InLine);
+            return self.submit(key, &text.into(), How::InLine);
         }
         let win = self.editor.current_win()?;
         self.begin_with(None, move |app, key| {
@@ -76,7 +79,7 @@ impl App {
                 app.editor.command("stopinsert")?;
                 app.editor.set_current_win(win)?;
             }
-            app.submit(key, &text, How::InLine)
+            app.submit(key, &text.into(), How::InLine)
         })
     }
 
@@ -85,7 +88,7 @@ impl App {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         let history =
             self.prompts.open.get(&key).and_then(|prompt| self.prompts.histories.get(&prompt.folder));
-        let prompts: Vec<String> =
+        let prompts: Vec<Text> =
             history.map(|history| history.prompts().iter().rev().cloned().collect()).unwrap_or_default();
         if prompts.is_empty() {
             return fail("no prompt was sent in this project yet");
@@ -101,7 +104,7 @@ impl App {
     pub(super) fn choose_queued(&mut self) -> Result<()> {
         let Some(key) = self.session_here() else { return fail(NO_SESSION) };
         let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
-        let texts: Vec<String> = session.queue().iter().map(|queued| queued.text()).collect();
+        let texts: Vec<Text> = session.queue().iter().map(|queued| queued.text()).collect();
         if texts.is_empty() {
             return fail("no prompt waits");
         }
@@ -111,12 +114,12 @@ impl App {
         })
     }
 
-    fn choose_for_queued(&mut self, key: SessionKey, text: &str) -> Result<()> {
+    fn choose_for_queued(&mut self, key: SessionKey, text: &Text) -> Result<()> {
         let steers = self.sessions.get(&key).is_some_and(|session| session.can_be_steered());
         let now = if steers { "send it into the turn now" } else { "stop the turn and send it now" };
         let words = ["edit it", now, "move it up", "move it down", "remove it"];
         let items = words.iter().map(|word| (*word).to_owned()).collect();
-        let text = text.to_owned();
+        let text = text.clone();
         let title = format!("With {:?}", cut_middle(&one_line(&text), 40));
         self.offer(&title, "acp_queue_action", items, move |app, choice| {
             // The line may have moved on while the picker was open.
@@ -139,21 +142,26 @@ impl App {
     }
 
     /// What stands in the prompt, which is empty from here on.
-    fn take_prompt(&mut self, key: SessionKey) -> Result<Option<String>> {
+    fn take_prompt(&mut self, key: SessionKey) -> Result<Option<Text>> {
         self.follow_anchors(key)?;
         let Some(chat) = self.chats.get(&key) else { return Ok(None) };
         let text = chat.prompt_text(&self.editor)?;
         if text.trim().is_empty() {
             return Ok(None);
         }
-        if self.is_dead(key) {
-            return fail("the agent is gone; R in the chat starts it again, and the prompt stays as it is");
-        }
+        self.can_take_prompt(key)?;
         if let Some(prompt) = self.prompts.open.get_mut(&key) {
             prompt.browse = None;
         }
-        self.set_prompt(key, "")?;
-        Ok(Some(text.trim_end().to_owned()))
+        self.set_prompt(key, &Text::default())?;
+        Ok(Some(text.trim_end().into()))
+    }
+
+    pub(in crate::nvim) fn can_take_prompt(&self, key: SessionKey) -> Result<()> {
+        match self.is_dead(key) {
+            true => fail("the agent is gone; R in the chat starts it again, and the prompt stays as it is"),
+            false => Ok(()),
+        }
     }
 
     /// Sends a prompt, and says in which turn of which session it will be answered.

@@ -7,7 +7,6 @@ use mlua::{Result, Table, Value};
 use super::{NO_SESSION, fail};
 use crate::config::{Keys, Pane};
 use crate::core::message::SessionKey;
-use crate::core::text::one_line;
 use crate::core::transcript::cut_end;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Win};
@@ -114,9 +113,10 @@ impl App {
             self.queue_list = None;
             return Ok(());
         }
-        let texts: Vec<String> = self.sessions.get(&key).map_or_else(Vec::new, |session| {
-            session.queue().iter().map(|queued| one_line(&queued.text())).collect()
-        });
+        let texts: Vec<String> = self
+            .sessions
+            .get(&key)
+            .map_or_else(Vec::new, |session| session.queue().iter().map(|queued| queued.line()).collect());
         if texts.is_empty() {
             return self.close_queue(key);
         }

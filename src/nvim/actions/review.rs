@@ -292,7 +292,7 @@ impl App {
                 undone.push(format!("- and {more} more"));
             }
             let text = format!("\n\nI undid these changes of yours:\n{}", undone.join("\n"));
-            content.push(Content::Text(text));
+            content.push(Content::Text(text.into()));
         }
         content
     }

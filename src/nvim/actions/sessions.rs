@@ -41,7 +41,10 @@ impl App {
         root: &Path,
     ) -> Result<()> {
         let live = self.sessions.values().filter(|session| {
-            words.is_empty() || holds(session.title.iter().chain(session.prompts()), words)
+            words.is_empty() || {
+                let prompts = session.prompts().map(|prompt| &**prompt);
+                holds(session.title.as_deref().into_iter().chain(prompts), words)
+            }
         });
         let live: Vec<SessionKey> = live.map(|session| session.key).collect();
         if live.is_empty() && earlier.is_empty() && late.is_empty() {

@@ -9,11 +9,9 @@ use mlua::{Result, Value};
 use super::{App, Job};
 use crate::core::context::{Reference, Target, references};
 use crate::core::message::{Command, SessionKey, Work};
+use crate::nvim::chat::LONG_PROMPT;
 use crate::nvim::editor::Buf;
 use crate::nvim::prompt::Anchor;
-
-/// A longer prompt stays plain: it is read at each key.
-const MOST_COLOURED: usize = 256 << 10;
 
 impl App {
     /// The file that a reference means.
@@ -42,7 +40,7 @@ impl App {
         let (Some(prompt), Some(chat)) = (self.prompts.open.get(&key), self.chats.get(&key)) else {
             return Ok(());
         };
-        if prompt.text.len() > MOST_COLOURED {
+        if prompt.text.len() > LONG_PROMPT {
             return Ok(());
         }
         let (buf, text) = (chat.prompt, prompt.text.clone());
@@ -141,6 +139,10 @@ impl App {
             }
         }
         if moved.is_empty() {
+            return Ok(());
+        }
+        if chat.has_long_prompt(&self.editor)? {
+            // Those lines are not followed.
             return Ok(());
         }
         let (buf, text) = (chat.prompt, chat.prompt_text(&self.editor)?);

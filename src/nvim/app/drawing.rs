@@ -29,7 +29,11 @@ impl App {
     /// Notes what changed, so that the next frame draws it.
     pub fn after_change(&mut self, key: SessionKey) -> Result<()> {
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let outdated = session.take_outdated();
         let (entries, status) = session.take_touched();
+        if !outdated.is_empty() {
+            self.discard(outdated);
+        }
         self.signal(key, &entries, status);
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
         if !entries.is_empty() {
@@ -79,6 +83,7 @@ impl App {
 
     /// The same when the editor has been held for a while already.
     pub fn frame_due_after(&mut self, held: Duration) -> Result<()> {
+        self.refresh_status();
         if !self.chats.values().any(Chat::has_waiting) {
             return Ok(());
         }

@@ -260,6 +260,7 @@ impl App {
             (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {
                 self.gathered(session, job, gathered)
             }
+            (Some(Job::Prompt { session }), Outcome::References(found)) => self.referred(session, job, found),
             (Some(Job::Exists { session, paths }), Outcome::Exists(there)) => {
                 self.told_which_exist(session, paths, &there)
             }
@@ -400,6 +401,15 @@ impl App {
         then: impl FnOnce(&mut Self, Option<Snapshot>) -> Result<()> + 'static,
     ) -> Result<()> {
         self.go_on_reading(Reading::of(buf), buf, then)
+    }
+
+    /// The same for a text that is being typed: it is read when the user pauses.
+    pub(super) fn with_typed_text(
+        &mut self,
+        buf: Buf,
+        then: impl FnOnce(&mut Self, Option<Snapshot>) -> Result<()> + 'static,
+    ) -> Result<()> {
+        self.go_on_reading(Reading::patiently(buf), buf, then)
     }
 
     fn go_on_reading(

@@ -1,6 +1,8 @@
 //! What may run code of the user's, and so waits until nothing of the app is being changed: what is told,
 //! what is opened and drawn, the `User` autocommands. `settle` in `mod.rs` runs it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use mlua::{Function, Result};
@@ -12,6 +14,16 @@ use crate::nvim::editor::{Editor, Level};
 
 /// Done with the editor alone, once the app is free.
 pub type Effect = Box<dyn FnOnce(&Editor)>;
+
+thread_local! {
+    /// Which events somebody listens to.
+    static HEARD: RefCell<HashMap<&'static str, bool>> = RefCell::default();
+}
+
+/// Code of the user's has run, which may listen to other events now.
+pub fn forget_listeners() {
+    HEARD.with_borrow_mut(HashMap::clear);
+}
 
 impl App {
     /// Tells the user something; what shows it may be a function of their own.
@@ -34,8 +46,11 @@ impl App {
         }));
     }
 
-    /// Sets off a `User` autocommand.
+    /// Sets off a `User` autocommand, if anybody listens.
     pub fn emit(&mut self, pattern: &'static str, key: SessionKey, mut data: Json) {
+        if !self.is_heard(pattern) {
+            return;
+        }
         if let (Json::Object(data), Some(session)) = (&mut data, self.sessions.get(&key)) {
             data.insert("session".into(), json!(key.0));
             data.insert("agent".into(), json!(session.agent_name));
@@ -43,6 +58,17 @@ impl App {
         self.attempt(format!("an autocommand for {pattern} failed"), move |editor| {
             emit(editor, pattern, &data)
         });
+    }
+
+    /// The same as [`Self::has_listeners`], asked once for each event until the user's code had its turn: a
+    /// turn of thousands of calls sets off thousands.
+    pub fn is_heard(&self, event: &'static str) -> bool {
+        if let Some(known) = HEARD.with_borrow(|heard| heard.get(event).copied()) {
+            return known;
+        }
+        let known = self.has_listeners(event);
+        HEARD.with_borrow_mut(|heard| heard.insert(event, known));
+        known
     }
 
     /// Whether a `User` autocommand may want to hear of this. What cannot be told counts as yes.

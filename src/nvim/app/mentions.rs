@@ -104,7 +104,7 @@ impl App {
 
     pub(super) fn mentioned(&mut self, mention: Mention, text: String) -> Result<()> {
         let Mention { session, mut content, names } = mention;
-        content.push(Content::Text(text));
+        content.push(Content::Text(text.into()));
         let name = self.sessions.get(&session).map(|session| session.name()).unwrap_or_default();
         let files = match &*names {
             few if few.len() <= 4 => few.join(", "),

@@ -2,6 +2,7 @@
 //! when something that was sent could not be. Sending is `sending`, what they refer to `chips`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use mlua::{Lua, Result};
 
@@ -11,11 +12,16 @@ use crate::core::context::Lines;
 use crate::core::context::Target;
 use crate::core::history::{Browse, History};
 use crate::core::message::{Command, Draft, Event, JobId, Keep, SessionKey};
+use crate::core::text::Text;
 use crate::core::transcript::clean_lines;
+use crate::nvim::chat::LONG_PROMPT;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::prompt::Prompt;
 use crate::nvim::resolve::canonical;
-use crate::nvim::run;
+use crate::nvim::{later, run};
+
+/// How long a prompt takes to be filled or emptied, at least.
+const FILLING: Duration = Duration::from_millis(20);
 
 impl App {
     /// Looks after the prompt of a chat whose buffers were made just now.
@@ -54,19 +60,36 @@ impl App {
     }
 
     /// A text in the prompt's place, as an undo step.
-    pub fn set_prompt(&mut self, key: SessionKey, text: &str) -> Result<()> {
+    pub fn set_prompt(&mut self, key: SessionKey, text: &Text) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
+        if text.len() > LONG_PROMPT || chat.has_long_prompt(&self.editor)? {
+            return self.fill_prompt(key, text.clone());
+        }
         let lines: Vec<&str> = clean_lines(text).collect();
         self.prompts.live::<()>("replace", (chat.prompt, lines))?;
         self.prompt_changed(key)
     }
 
     /// Puts a text above what stands in the prompt by now.
-    pub fn give_back(&mut self, key: SessionKey, text: &str) -> Result<()> {
+    pub fn give_back(&mut self, key: SessionKey, text: &Text) -> Result<()> {
+        if self.prompts.open.get(&key).is_some_and(|prompt| prompt.filling) {
+            // What stands there is on its way out.
+            let text = text.clone();
+            return later(&self.editor.lua, FILLING, move |app| app.give_back(key, &text));
+        }
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
+        if chat.has_long_prompt(&self.editor)? {
+            let (buf, text) = (chat.prompt, text.clone());
+            return self.with_typed_text(buf, move |app, there| {
+                let there = there.map(|there| there.text.body()).unwrap_or_default();
+                app.set_prompt(key, &[&*text, "\n\n", &*there].concat().into())
+            });
+        }
         let there = chat.prompt_text(&self.editor)?;
-        let text = if there.trim().is_empty() { text.to_owned() } else { format!("{text}\n\n{there}") };
-        self.set_prompt(key, &text)
+        match there.trim().is_empty() {
+            true => self.set_prompt(key, text),
+            false => self.set_prompt(key, &format!("{text}\n\n{there}").into()),
+        }
     }
 
     /// The user, or this plugin, changed a prompt.
@@ -75,7 +98,17 @@ impl App {
         if !self.editor.buf_is_loaded(chat.prompt) {
             return Ok(());
         }
-        let text = chat.prompt_text(&self.editor)?;
+        if self.prompts.open.get(&key).is_some_and(|prompt| prompt.filling) {
+            return Ok(());
+        }
+        if chat.has_long_prompt(&self.editor)? {
+            return self.read_long_prompt(key);
+        }
+        let text = chat.prompt_text(&self.editor)?.into();
+        self.prompt_read(key, text)
+    }
+
+    pub(super) fn prompt_read(&mut self, key: SessionKey, text: Text) -> Result<()> {
         let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
         let differs = prompt.text != text;
         prompt.text = text;
@@ -103,17 +136,17 @@ impl App {
     }
 
     /// Has all that is typed and not sent in a project kept, whatever ends Neovim.
-    fn keep_drafts(&mut self, folder: PathBuf) -> Result<()> {
+    pub(super) fn keep_drafts(&mut self, folder: PathBuf) -> Result<()> {
         let at = self.now().0;
         let mut drafts = self.prompts.adopted.get(&folder).cloned().unwrap_or_default();
         for (key, prompt) in self.prompts.open.iter().filter(|(_, prompt)| prompt.folder == folder) {
             let Some(session) = self.sessions.get(key) else { continue };
             let behind = prompt.browse.as_ref().and_then(Browse::left_behind);
             // A prompt that stands in the history anyway is not typed.
-            let typed = Some(prompt.text.as_str()).filter(|text| !text.trim().is_empty());
+            let typed = Some(&prompt.text).filter(|text| !text.trim().is_empty());
             for text in behind.into_iter().chain(typed) {
                 drafts.push(Draft {
-                    text: text.to_owned(),
+                    text: text.clone(),
                     agent: session.agent_name.clone(),
                     session: session.acp_id.clone(),
                     at,
@@ -129,7 +162,7 @@ impl App {
         for anchor in &prompt.anchors {
             anchor.remove(&self.editor, self.prompts.anchors)?;
         }
-        let behind = prompt.browse.as_ref().and_then(Browse::left_behind).map(str::to_owned);
+        let behind = prompt.browse.as_ref().and_then(Browse::left_behind).cloned();
         let folder = prompt.folder;
         for text in behind.into_iter().chain([prompt.text]) {
             self.remember(&folder, &text)?;
@@ -138,13 +171,13 @@ impl App {
     }
 
     /// Adds to the prompts of before.
-    pub(super) fn remember(&mut self, folder: &std::path::Path, text: &str) -> Result<()> {
-        let text = text.trim_end();
+    pub(super) fn remember(&mut self, folder: &std::path::Path, text: &Text) -> Result<()> {
+        let text = text.trimmed_end();
         if text.trim().is_empty() {
             return Ok(());
         }
-        self.prompts.histories.entry(folder.to_owned()).or_default().add(text.to_owned());
-        self.send(Command::Keep(Keep::Prompt { folder: folder.to_owned(), text: text.to_owned() }))
+        self.prompts.histories.entry(folder.to_owned()).or_default().add(text.clone());
+        self.send(Command::Keep(Keep::Prompt { folder: folder.to_owned(), text }))
     }
 
     /// What the background says of what is kept, and of files that were looked for.
@@ -232,7 +265,17 @@ impl App {
         if line != edge {
             return self.type_keys(if older { "<Up>" } else { "<Down>" });
         }
-        let text = chat.prompt_text(&self.editor)?;
+        if chat.has_long_prompt(&self.editor)?
+            && let Some(prompt) = self.prompts.open.get(&key)
+            && prompt.read_at != Some(self.editor.changedtick(chat.prompt)?)
+        {
+            // What was typed since it was last read would be left behind.
+            return self.read_long_prompt(key);
+        }
+        let text = match chat.has_long_prompt(&self.editor)? {
+            true => self.prompts.open.get(&key).map(|prompt| prompt.text.clone()).unwrap_or_default(),
+            false => chat.prompt_text(&self.editor)?.into(),
+        };
         let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
         let history = self.prompts.histories.entry(prompt.folder.clone()).or_default();
         let browse = prompt.browse.get_or_insert_with(|| Browse::new(history));
@@ -258,13 +301,16 @@ impl App {
     pub fn refer_to(&mut self, key: SessionKey, buf: Buf, lines: Lines) -> Result<()> {
         let Some(target) = self.target_of(key, buf, lines) else { return Ok(()) };
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
+        if chat.has_long_prompt(&self.editor)? {
+            return self.append_to_prompt(key, &format!(" {} ", target.token()));
+        }
         let before = chat.prompt_text(&self.editor)?;
         let before = before.trim_end();
         let space = match before.is_empty() {
             true => "",
             false => " ",
         };
-        self.set_prompt(key, &format!("{before}{space}{} ", target.token()))
+        self.set_prompt(key, &format!("{before}{space}{} ", target.token()).into())
     }
 
     /// How a prompt of this session refers to lines of a buffer.

@@ -34,7 +34,7 @@ impl App {
         let mut lines: Vec<String> = queue
             .iter()
             .take(SHOWN)
-            .map(|queued| format!("waiting: {}", cut_middle(&visible_line(&queued.text()), width)))
+            .map(|queued| format!("waiting: {}", cut_middle(&visible_line(&queued.line()), width)))
             .collect();
         if queue.len() > SHOWN {
             let all = self.config.keys.get("queue").first().map_or(":Acp queue", String::as_str);
@@ -64,7 +64,7 @@ impl App {
     /// The key for it: where nothing waits or something is typed, the key does what it always does.
     pub fn take_back_or_up(&mut self, key: SessionKey) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
-        let empty = chat.prompt_text(&self.editor)?.trim().is_empty();
+        let empty = chat.is_prompt_blank(&self.editor)?;
         if empty && self.take_back(key, None)? {
             return Ok(());
         }

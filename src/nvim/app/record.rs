@@ -8,7 +8,8 @@ use mlua::Result;
 use super::App;
 use crate::core::locations::Look;
 use crate::core::message::{Command, Content, JobId, Launch, Reopen, SessionKey, Severity};
-use crate::core::record::{Fact, Kept, Line, Owner, Wish};
+use crate::core::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, Wish};
+use crate::core::text::cut;
 use crate::nvim::editor::Level;
 
 /// What is done with all that was recalled.
@@ -23,11 +24,12 @@ impl App {
     /// A prompt goes out: the session is worth remembering from the first of them on.
     pub(super) fn keep_prompt(&mut self, key: SessionKey, content: &[Content]) -> Result<()> {
         let texts = content.iter().filter_map(|content| match content {
-            Content::Text(text) => Some(text.as_str()),
+            Content::Text(text) => Some(&**text),
             _ => None,
         });
-        let text = texts.collect::<Vec<_>>().join("\n");
-        self.keep(key, Line::prompt(self.now().0, text.trim()))?;
+        // Of a long one only the beginning is kept.
+        let texts: Vec<&str> = texts.map(|text| cut(text.trim_start(), LONGEST_PROMPT)).collect();
+        self.keep(key, Line::prompt(self.now().0, texts.join("\n").trim()))?;
         let Some(session) = self.sessions.get(&key).filter(|_| self.recorded.insert(key)) else {
             return Ok(());
         };

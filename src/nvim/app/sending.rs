@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use super::{App, Job};
-use crate::core::context::{Lines, Named, Target, file_uri, references, size};
+use crate::core::context::{Lines, MOST_REFERENCES, Named, Reference, Target, file_uri, references, size};
 use crate::core::message::{Command, Content, Gathered, JobId, ResourceBody, SessionKey, Want, Work};
+use crate::core::text::Text;
+use crate::nvim::chat::LONG_PROMPT;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::prompt::{How, Sending};
 
@@ -17,14 +19,54 @@ const MOST_TEXT: usize = 1 << 20;
 
 impl App {
     /// Sends a text as a prompt, with what it refers to.
-    pub fn submit(&mut self, key: SessionKey, text: &str, how: How) -> Result<()> {
-        let text = text.trim_end().to_owned();
+    pub fn submit(&mut self, key: SessionKey, text: &Text, how: How) -> Result<()> {
+        let text = text.trimmed_end();
         let Some(folder) = self.prompts.open.get(&key).map(|prompt| prompt.folder.clone()) else {
             return Ok(());
         };
         self.remember(&folder, &text)?;
-        let wants = self.wants(key, &text)?;
         let mut sending = Sending { text, how, job: None, content: None };
+        if sending.text.len() > LONG_PROMPT {
+            let job = self.next_job(Job::Prompt { session: key });
+            sending.job = Some(job);
+            let text = sending.text.clone();
+            if let Some(prompt) = self.prompts.open.get_mut(&key) {
+                prompt.sending.push_back(sending);
+            }
+            return self.send(Command::Compute { job, work: Work::References { text } });
+        }
+        let found = references(&sending.text);
+        let wants = self.wants(key, found)?;
+        self.gather(key, &mut sending, wants)?;
+        if let Some(prompt) = self.prompts.open.get_mut(&key) {
+            prompt.sending.push_back(sending);
+        }
+        self.deliver_ready(key)
+    }
+
+    /// What a long prompt refers to is known.
+    pub(super) fn referred(&mut self, key: SessionKey, job: JobId, found: Vec<Reference>) -> Result<()> {
+        let waiting = |sending: &Sending| sending.job == Some(job);
+        let Some(prompt) = self.prompts.open.get(&key) else { return Ok(()) };
+        let Some(index) = prompt.sending.iter().position(waiting) else { return Ok(()) };
+        if found.len() == MOST_REFERENCES {
+            let text =
+                format!("the prompt refers to more than {MOST_REFERENCES} things; the rest goes as text");
+            self.advise(text, Level::Warn);
+        }
+        let wants = self.wants(key, found)?;
+        let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
+        let Some(mut sending) = prompt.sending.remove(index) else { return Ok(()) };
+        self.gather(key, &mut sending, wants)?;
+        if let Some(prompt) = self.prompts.open.get_mut(&key) {
+            prompt.sending.insert(index, sending);
+        }
+        self.deliver_ready(key)?;
+        self.frame_due()
+    }
+
+    /// Has what a prompt refers to read, where that is to be read.
+    fn gather(&mut self, key: SessionKey, sending: &mut Sending, wants: Vec<Want>) -> Result<()> {
         let is_ready = |want: &Want| matches!(want, Want::Ready(Gathered::Content(_)));
         if wants.iter().all(is_ready) {
             let gathered = wants.into_iter().filter_map(|want| match want {
@@ -39,10 +81,7 @@ impl App {
             let images = can.is_none_or(|can| can.image);
             self.send(Command::Compute { job, work: Work::Gather { wants, images } })?;
         }
-        if let Some(prompt) = self.prompts.open.get_mut(&key) {
-            prompt.sending.push_back(sending);
-        }
-        self.deliver_ready(key)
+        Ok(())
     }
 
     pub(super) fn gathered(&mut self, key: SessionKey, job: JobId, gathered: Vec<Gathered>) -> Result<()> {
@@ -68,8 +107,8 @@ impl App {
     }
 
     /// The blocks of a prompt; `None` where it can't be sent, which its user is told.
-    fn content(&mut self, text: &str, gathered: Vec<Gathered>) -> Result<Option<Vec<Content>>> {
-        let mut content = vec![Content::Text(text.to_owned())];
+    fn content(&mut self, text: &Text, gathered: Vec<Gathered>) -> Result<Option<Vec<Content>>> {
+        let mut content = vec![Content::Text(text.clone())];
         let mut notes = Vec::new();
         for each in gathered {
             match each {
@@ -105,9 +144,9 @@ impl App {
     }
 
     /// What a text refers to, as far as it is known here.
-    fn wants(&mut self, key: SessionKey, text: &str) -> Result<Vec<Want>> {
+    fn wants(&mut self, key: SessionKey, found: Vec<Reference>) -> Result<Vec<Want>> {
         let mut wants = Vec::new();
-        for reference in references(text) {
+        for reference in found {
             let token = reference.target.token();
             match reference.target {
                 Target::File { path, lines } => wants.extend(self.want_file(key, &path, lines)?),
@@ -285,8 +324,11 @@ impl App {
     fn add_token(&mut self, key: SessionKey, path: &Path) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
         let token = Target::File { path: path.to_string_lossy().into_owned(), lines: None }.token();
+        if chat.has_long_prompt(&self.editor)? {
+            return self.append_to_prompt(key, &format!(" {token} "));
+        }
         let before = chat.prompt_text(&self.editor)?;
         let space = if before.is_empty() || before.ends_with(char::is_whitespace) { "" } else { " " };
-        self.set_prompt(key, &format!("{before}{space}{token} "))
+        self.set_prompt(key, &format!("{before}{space}{token} ").into())
     }
 }

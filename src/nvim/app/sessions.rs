@@ -275,11 +275,15 @@ impl App {
             self.windows.hide(&self.editor, &chat)?;
             self.windows.forget(key);
             chat.close(&self.editor);
+            self.discard(chat.into_lines());
         }
         self.drop_conflicts(key)?;
         self.files.forget(key);
         self.tally.forget(key);
-        self.sessions.remove(&key);
+        if let Some(session) = self.sessions.remove(&key) {
+            self.discard(session);
+        }
+        self.collect_garbage(0)?;
         self.bars.remove(&key);
         self.taken_up.remove(&key);
         self.recorded.remove(&key);

@@ -18,6 +18,8 @@ pub struct Signals {
     seen: HashMap<SessionKey, Seen>,
     /// The user looks at another program.
     pub away: bool,
+    /// Something changed since the state was last kept.
+    stale: bool,
 }
 
 /// What of a session has been told.
@@ -48,12 +50,13 @@ impl App {
 
     /// Tells of what has changed since the last time.
     pub(super) fn signal(&mut self, key: SessionKey, entries: &BTreeSet<EntryId>, status: bool) {
+        let hears_calls = entries.is_empty() || self.is_heard("AcpToolCall");
         let Some(session) = self.sessions.get(&key) else { return };
         let seen = self.signals.seen.entry(key).or_default();
         let mut events = Vec::new();
         for entry in entries {
             let Some(call) = session.entry(*entry).and_then(|entry| entry.tool()) else { continue };
-            if seen.calls.insert(*entry, call.status) != Some(call.status) {
+            if seen.calls.insert(*entry, call.status) != Some(call.status) && hears_calls {
                 let data = json!({
                     "id": call.id.0,
                     "title": call.headline(),
@@ -82,9 +85,7 @@ impl App {
         for (name, data) in events {
             self.emit(name, key, data);
         }
-        if status {
-            crate::nvim::keep_status(self.status(None));
-        }
+        self.signals.stale |= status;
         if changed && crate::nvim::status_was_asked() {
             // Neovim draws a status line again when something else changes, which may take long.
             self.attempt("couldn't draw the status lines", |editor| editor.command("redrawstatus!"));
@@ -93,7 +94,15 @@ impl App {
 
     pub(super) fn forget_signals(&mut self, key: SessionKey) {
         self.signals.seen.remove(&key);
-        crate::nvim::keep_status(self.status(None));
+        self.signals.stale = true;
+    }
+
+    /// Has the state at hand for those who ask while the app is busy. Once in a drain: there may be a hundred
+    /// sessions.
+    pub fn refresh_status(&mut self) {
+        if crate::nvim::status_was_asked() && std::mem::take(&mut self.signals.stale) {
+            crate::nvim::keep_status(self.status(None));
+        }
     }
 
     /// Says something outside the chat when no window of the tab page shows it, or the user is away.

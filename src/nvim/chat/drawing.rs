@@ -18,9 +18,10 @@ use crate::core::entry::{Body, Entry, EntryId};
 use crate::core::message::{Picture, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::Hints;
+use crate::core::transcript::bounds::broken_lines;
 use crate::core::transcript::groups::{Groups, Place, role};
 use crate::core::transcript::{
-    Drawing, Standing, Style, Tail, Tally, Target, UNPRINTABLE, clean_lines, draw, draw_standing,
+    Drawing, Standing, Style, Tail, Tally, Target, UNPRINTABLE, draw, draw_standing,
 };
 use crate::core::visible::{Visible, is_plain};
 use crate::nvim::editor::{Buf, Editor};
@@ -63,6 +64,8 @@ struct Region {
     lines: Vec<String>,
     /// How much of a stream's text is in the buffer.
     streamed: usize,
+    /// How long the line is that it ends with.
+    column: usize,
     /// Its Markdown grows, and is being coloured as it does.
     colouring: bool,
     /// It has images, which may be drawn in place.
@@ -103,6 +106,10 @@ impl Canvas {
     /// Has what is yanked be what was said, also where the buffer shows it in another way.
     pub fn yank_meant(&self, editor: &Editor, transcript: Buf) -> Result<()> {
         editor.helper("yank_meant", (transcript, self.marks, UNPRINTABLE))
+    }
+
+    pub fn into_lines(self) -> impl Send + use<> {
+        (self.drawn, self.shown, self.waiting)
     }
 
     /// Counts the calls of the run that an entry leads. A run grows at its end, call by call, and its line
@@ -256,7 +263,11 @@ impl Chat {
                 framed.push((EntryId(index), drawing.lines.len(), drawing.pictures));
             }
             regions.push(match entry.stream() {
-                Some(text) => Region { streamed: ready(text).len(), ..Region::empty() },
+                Some(text) => Region {
+                    streamed: ready(text).len(),
+                    column: drawing.lines.last().map_or(0, String::len),
+                    ..Region::empty()
+                },
                 None => Region { lines: drawing.lines, ..Region::empty() },
             });
             if arrivals.bytes() >= PIECE || Instant::now() >= until {
@@ -436,13 +447,14 @@ impl Chat {
         let piece = &new[..end];
         // Half of a line end waits for its other half.
         let piece = piece.strip_suffix('\r').filter(|rest| !rest.is_empty()).unwrap_or(piece);
-        let (seen, looks) = if is_plain(piece) {
-            (None, Vec::new())
-        } else {
-            let (seen, looks) = Visible::after(&ready[..region.streamed]).read(&without_returns(piece));
-            (Some(seen), looks)
+        let said = &ready[..region.streamed];
+        let broken: Vec<&str> = broken_lines(piece, region.column, said.chars().next_back()).collect();
+        let grown = match &broken[..] {
+            [only] => region.column + only.len(),
+            lines => lines.last().map_or(0, |line| line.len()),
         };
-        let lines: Vec<&str> = clean_lines(seen.as_deref().unwrap_or(piece)).collect();
+        let same_line = said.get(said.len().saturating_sub(region.column)..).unwrap_or_default();
+        let (lines, looks) = as_seen(&broken, same_line);
         let end = self.end_row(editor, id)?;
         let column = match looks.is_empty() {
             true => 0,
@@ -454,39 +466,35 @@ impl Chat {
             (end as i64 - 1, editor.line_len(self.transcript, end - 1)? as i64)
         };
         editor.set_text(self.transcript, position, position, &lines)?;
-        if let Some(seen) = seen.as_deref().filter(|_| !looks.is_empty()) {
-            self.mark_looks(editor, seen, &looks, (end - 1, column))?;
-        }
+        self.mark_looks(editor, &looks, (end - 1, column))?;
         let region = &mut self.canvas.drawn[id.0];
         region.streamed += piece.len();
+        region.column = grown;
         if region.colouring {
             highlight.grew(self.transcript, id.0, end + lines.len() - 1);
         }
         Ok(region.streamed >= ready.len())
     }
 
-    /// Colours what was given a look in a text that was put at a position.
+    /// Colours what was given a look in lines of which the first was put at a position.
     fn mark_looks(
         &self,
         editor: &Editor,
-        seen: &str,
-        looks: &[Range<usize>],
-        (mut row, mut column): (usize, usize),
+        looks: &[(usize, Range<usize>)],
+        (first, column): (usize, usize),
     ) -> Result<()> {
+        if looks.is_empty() {
+            return Ok(());
+        }
         let list = editor.lua.create_table()?;
-        let mut at = 0;
-        for look in looks {
-            let passed = &seen[at..look.start];
-            row += passed.matches('\n').count();
-            column = passed.rfind('\n').map_or(column + passed.len(), |last| passed.len() - last - 1);
-            let end = column + look.len();
+        for (row, look) in looks {
+            let before = if *row == 0 { column } else { 0 };
             let options = editor.table([
-                ("end_col", Value::Integer(end as i64)),
+                ("end_col", Value::Integer((before + look.end) as i64)),
                 ("hl_group", editor.string(UNPRINTABLE)?),
                 ("priority", Value::Integer(ABOVE_MARKDOWN)),
             ])?;
-            push(&list, row, column, options)?;
-            (at, column) = (look.end, end);
+            push(&list, first + row, before + look.start, options)?;
         }
         editor.paint(self.transcript, self.canvas.marks, list)
     }
@@ -710,7 +718,7 @@ impl Chat {
 
 impl Region {
     fn empty() -> Self {
-        Self { start: None, lines: Vec::new(), streamed: 0, colouring: false, pictures: false }
+        Self { start: None, lines: Vec::new(), streamed: 0, column: 0, colouring: false, pictures: false }
     }
 }
 
@@ -720,9 +728,20 @@ fn ready(text: &str) -> &str {
     text.trim_end_matches(['\n', '\r'])
 }
 
-/// A text whose lines end in a line feed alone.
-fn without_returns(text: &str) -> Cow<'_, str> {
-    if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
+/// Lines as they can be seen, and where in them, by index and bytes, characters were given a look. `before` is
+/// what the first of them begins with already.
+fn as_seen<'t>(lines: &[&'t str], before: &str) -> (Vec<Cow<'t, str>>, Vec<(usize, Range<usize>)>) {
+    let mut marks = Vec::new();
+    let mut see = |(row, line): (usize, &&'t str)| {
+        if is_plain(line) {
+            return Cow::Borrowed(*line);
+        }
+        let (seen, looks) = Visible::after(if row == 0 { before } else { "" }).read(line);
+        marks.extend(looks.into_iter().map(|look| (row, look)));
+        Cow::Owned(seen)
+    };
+    let seen = lines.iter().enumerate().map(&mut see).collect();
+    (seen, marks)
 }
 
 /// Adds a text at the right edge of a row to marks that are to be painted.
