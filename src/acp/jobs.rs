@@ -72,7 +72,9 @@ async fn once_whole(shared: &Arc<Shared>, path: &Path, work: &Work) -> Option<Ou
                 let half = HalfWritten::Tell;
                 run(Work::Examine { path, encoding, known, half }, &theirs.watch)
             }
-            Work::Look { path, .. } if !theirs.watch.is_at_rest(&path) => Outcome::Examined(OnDisk::HalfWritten),
+            Work::Look { path, .. } if !theirs.watch.is_at_rest(&path) => {
+                Outcome::Examined(OnDisk::HalfWritten)
+            }
             work => run(work, &theirs.watch),
         });
         match answered(is_look, tried).await? {
