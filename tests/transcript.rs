@@ -228,6 +228,16 @@ fn place(chat: &mut Scripted) -> String {
     chat.nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
 }
 
+/// The background looks at a file before it is shown.
+#[track_caller]
+fn wait_for_place(chat: &mut Scripted, wanted: &str) {
+    let deadline = std::time::Instant::now() + support::DEADLINE;
+    while place(chat) != wanted {
+        assert!(std::time::Instant::now() < deadline, "at {}, not at {wanted}", place(chat));
+        chat.nvim.next_flush(std::time::Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn keys_lead_to_the_file_and_line_under_the_cursor() {
     let mut chat = Scripted::new(NOTES, landscape());
@@ -236,16 +246,16 @@ fn keys_lead_to_the_file_and_line_under_the_cursor() {
     chat.wait_for("Done");
     go(&mut chat, "Look at");
     chat.nvim.input("fngd");
-    assert_eq!(place(&mut chat), "notes.txt:2");
+    wait_for_place(&mut chat, "notes.txt:2");
     go(&mut chat, "Read notes.txt");
     chat.nvim.input("<CR>");
-    assert_eq!(place(&mut chat), "notes.txt:3");
+    wait_for_place(&mut chat, "notes.txt:3");
     go(&mut chat, "Edit notes.txt");
     chat.nvim.input("<Tab>");
     chat.wait_for("    + FOUR");
     go(&mut chat, "+ FOUR");
     chat.nvim.input("gd");
-    assert_eq!(place(&mut chat), "notes.txt:4");
+    wait_for_place(&mut chat, "notes.txt:4");
     // A file that is not there leads nowhere, and says so.
     go(&mut chat, "Look at");
     chat.nvim.input("$gd");
