@@ -171,7 +171,7 @@ fn drawn(session: &Session) {
 
 /// What Neovim would refuse, or draw elsewhere.
 fn sound(drawing: &Drawing) {
-    let Drawing { lines, marks, right, targets, pictures, markdown } = drawing;
+    let Drawing { lines, marks, right, targets, pictures, markdown, frames } = drawing;
     assert!(lines.iter().all(|line| !line.contains('\n')), "a line of a buffer has no line end: {lines:?}");
     for mark in marks {
         let line = lines.get(mark.row).unwrap_or_else(|| panic!("{mark:?} is below {lines:?}"));
@@ -179,6 +179,7 @@ fn sound(drawing: &Drawing) {
         assert!(line.is_char_boundary(mark.start) && line.is_char_boundary(mark.end), "{mark:?} in {line:?}");
     }
     let rows = right.iter().map(|(row, _)| *row).chain(targets.iter().map(|target| target.row));
+    let rows = rows.chain(frames.iter().map(|(row, _)| *row));
     for row in rows.chain(pictures.iter().map(|(row, _)| *row)) {
         assert!(row < lines.len(), "row {row} is below {lines:?}");
     }

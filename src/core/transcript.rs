@@ -206,8 +206,9 @@ impl Drawing {
         }
         let lines = &self.lines;
         for mark in &mut self.marks {
-            mark.end = mark.end.min(lines[mark.row].len());
-            mark.start = mark.start.min(mark.end);
+            let line = &lines[mark.row];
+            let within = |at: usize| if line.is_char_boundary(at) { at } else { line.len() };
+            (mark.start, mark.end) = (within(mark.start), within(mark.end));
         }
         self.show_all();
         self

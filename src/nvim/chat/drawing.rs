@@ -477,12 +477,7 @@ impl Chat {
     }
 
     /// Colours what was given a look in lines of which the first was put at a position.
-    fn mark_looks(
-        &self,
-        editor: &Editor,
-        looks: &[(usize, Range<usize>)],
-        (first, column): (usize, usize),
-    ) -> Result<()> {
+    fn mark_looks(&self, editor: &Editor, looks: &[Look], (first, column): (usize, usize)) -> Result<()> {
         if looks.is_empty() {
             return Ok(());
         }
@@ -728,9 +723,12 @@ fn ready(text: &str) -> &str {
     text.trim_end_matches(['\n', '\r'])
 }
 
-/// Lines as they can be seen, and where in them, by index and bytes, characters were given a look. `before` is
+/// Where a character was given a look: which of some lines, and its bytes there.
+type Look = (usize, Range<usize>);
+
+/// Lines as they can be seen, and where in them characters were given a look. `before` is
 /// what the first of them begins with already.
-fn as_seen<'t>(lines: &[&'t str], before: &str) -> (Vec<Cow<'t, str>>, Vec<(usize, Range<usize>)>) {
+fn as_seen<'t>(lines: &[&'t str], before: &str) -> (Vec<Cow<'t, str>>, Vec<Look>) {
     let mut marks = Vec::new();
     let mut see = |(row, line): (usize, &&'t str)| {
         if is_plain(line) {
