@@ -141,6 +141,9 @@ fn files_that_were_deleted_and_renamed_stand_in_the_review() {
     chat.wait_for("Done");
     chat.nvim.stop_insert();
     chat.nvim.command("Acp toggle");
+    // A file that is missing for a moment is not gone.
+    let both = |nvim: &mut Nvim| nvim.screen().matches("deleted on the disk").count() == 2;
+    chat.nvim.wait_until(both, "both files to be gone");
     chat.nvim.command("only");
     chat.nvim.command("Acp review");
     screen(&mut chat, "deleted-renamed", "Review:");

@@ -72,7 +72,9 @@ async fn once_whole(shared: &Arc<Shared>, path: &Path, work: &Work) -> Option<Ou
                 let half = HalfWritten::Tell;
                 run(Work::Examine { path, encoding, known, half }, &theirs.watch)
             }
-            Work::Look { path, .. } if !theirs.watch.is_at_rest(&path) => {
+            Work::Look { path, roots, .. }
+                if !look::is_outside(&path, &roots) && theirs.watch.is_half_written(&path) =>
+            {
                 Outcome::Examined(OnDisk::HalfWritten)
             }
             work => run(work, &theirs.watch),
@@ -140,12 +142,12 @@ pub fn run(work: Work, watch: &Watch) -> Outcome {
             })
         }
         Work::Stamp { path, read } => {
-            let stamp = state(&path);
-            let stamp = stamp.filter(|stamp| read.is_none_or(|read| examine::is_older(*stamp, read)));
+            let found = state(&path);
+            let stamp = found.filter(|stamp| read.is_none_or(|read| examine::is_older(*stamp, read)));
             if let Some(stamp) = stamp {
                 watch.held(&path, stamp);
             }
-            Outcome::Stamped(stamp)
+            Outcome::Stamped { is_there: found.is_some(), stamp }
         }
         Work::Mention(files) => Outcome::Mention(mention::unsaved(&files)),
         Work::Reconcile { path, sides } => {

@@ -128,16 +128,16 @@ impl Watch {
         self.seen.before(path)
     }
 
-    /// Whether there is a whole text.
-    pub fn is_at_rest(&self, path: &Path) -> bool {
+    /// Whether the file may hold half of a text.
+    pub fn is_half_written(&self, path: &Path) -> bool {
         let path = &real(path);
         if !self.seen.has(path) {
-            return true;
+            return false;
         }
         let (fingerprint, bytes) = self.seen.look(path);
-        let Some((is_whole, news)) = self.seen.ask(path, fingerprint, bytes.as_deref()) else { return true };
+        let Some((_, news)) = self.seen.ask(path, fingerprint, bytes.as_deref()) else { return false };
         self.tell(Message::Looked { path: path.to_owned(), news });
-        is_whole || !self.is_alive()
+        self.seen.is_half_written(path) && self.is_alive()
     }
 
     /// Comes when some file has been looked at; what came before this call does not count.

@@ -145,6 +145,12 @@ impl Tracker {
         self.candidate.is_none() && self.due.is_none()
     }
 
+    /// Whether it may hold half of a text: its writer is at it, or what is there looks cut.
+    pub fn is_half_written(&self) -> bool {
+        let is_cut = |seen: &Candidate| seen.content.is_none() || seen.shape == Shape::Cut;
+        self.candidate.as_ref().is_some_and(|seen| is_cut(seen) || self.writer == Writer::Open)
+    }
+
     /// It cannot be looked at now; something will be heard when it can.
     pub fn put_off(&mut self) {
         self.due = None;

@@ -151,6 +151,10 @@ impl Seen {
         lock(&self.files).get(path).is_none_or(|file| file.tracker.is_at_rest())
     }
 
+    pub fn is_half_written(&self, path: &Path) -> bool {
+        lock(&self.files).get(path).is_some_and(|file| file.tracker.is_half_written())
+    }
+
     /// Whether there was no file when it was last whole.
     pub fn is_missing(&self, path: &Path) -> bool {
         lock(&self.files).get(path).is_some_and(|file| file.tracker.known() == Some(None))

@@ -67,7 +67,11 @@ pub enum Outcome {
     /// Before the diffs and now, as buffers have it; nothing where there is no such file, or no text in it.
     Recalled(Option<(Text, Text)>),
     Examined(OnDisk),
-    Stamped(Option<Stamp>),
+    Stamped {
+        is_there: bool,
+        /// `None` also for a file that may have been written after the buffer read it.
+        stamp: Option<Stamp>,
+    },
     Mention(String),
     Reconciled(Box<Reconciled>, Option<Stamp>),
     Reviewed(Box<FileReview>),

@@ -223,8 +223,9 @@ impl App {
                 self.stage(job, |app, job| app.reconciled(job, *outcome))
             }
             (Some(Job::Mention(mention)), Outcome::Mention(text)) => self.mentioned(mention, text),
-            (Some(Job::Stamp { path, buf, tick }), Outcome::Stamped(stamp)) => {
-                self.file_stamped(&path, buf, tick, stamp)
+            (Some(Job::Stamp { path, buf, tick }), Outcome::Stamped { is_there, stamp }) => {
+                self.file_stamped(&path, buf, tick, stamp)?;
+                if is_there { Ok(()) } else { self.without_file(buf, &path) }
             }
             (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
                 self.asking.retry = true;

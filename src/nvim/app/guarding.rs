@@ -57,8 +57,12 @@ impl App {
         }
     }
 
-    fn without_file(&mut self, buf: Buf, path: &Path) -> Result<()> {
-        if self.is_of_a_session(path) && self.editor.buf_option::<String>(buf, "buftype")?.is_empty() {
+    /// A loaded buffer has no file.
+    pub(super) fn without_file(&mut self, buf: Buf, path: &Path) -> Result<()> {
+        if self.editor.buf_is_loaded(buf)
+            && self.is_of_a_session(path)
+            && self.editor.buf_option::<String>(buf, "buftype")?.is_empty()
+        {
             self.editor.helper::<()>("guard", buf)?;
             self.editor.helper::<()>("acknowledge", buf)?;
         }
@@ -81,7 +85,7 @@ impl App {
         {
             held.stamp = stamp;
         }
-        if stamp.is_none() { self.without_file(buf, path) } else { Ok(()) }
+        Ok(())
     }
 
     /// Neovim has found that a buffer's file is another one.
