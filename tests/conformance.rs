@@ -205,7 +205,7 @@ fn context_cost_and_title_are_shown_as_told_however_odd() {
     let usage = |used: Value, size: u64, cost: Value| {
         update(json!({ "sessionUpdate": "usage_update", "used": used, "size": size, "cost": cost }))
     };
-    let title = format!("A very\nlong {} title", "long ".repeat(1000));
+    let title = format!("A very\nlong {} title", "long ".repeat(150));
     let mut chat = Scripted::sized(
         &[],
         steps([
@@ -276,14 +276,27 @@ fn what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place() {
     chat.chat();
     hold_pickers(&mut chat.nvim);
     chat.send("go");
-    assert_eq!(picker(&mut chat.nvim, 1), ["Deny", "Allow", "Yes!", "No way", "Allow once"]);
+    assert_eq!(
+        picker(&mut chat.nvim, 1),
+        [
+            "allow always: Deny",
+            "reject always: Allow",
+            "unknown effect \"allow_session\": Yes!",
+            "allow once: No way",
+            "reject once: Allow once"
+        ]
+    );
     chat.nvim.command("Acp allow");
     assert_eq!(chat.answer("p")["result"], chosen("4"));
     chat.wait_for("Edit two");
     chat.nvim.wait_until(|nvim| picker(nvim, 2).len() == 5, "the second question");
     chat.nvim.command("Acp reject");
     assert_eq!(chat.answer("q")["result"], chosen("5"));
-    assert_eq!(picker(&mut chat.nvim, 3), ["Allow for this session", "Allow", "Maybe"]);
+    assert_eq!(picker(&mut chat.nvim, 3), [
+            "unknown effect \"allow_session\": Allow for this session",
+            "unknown effect: Allow",
+            "unknown effect: Maybe"
+        ]);
     chat.nvim.command("Acp allow");
     // It is shown once more, since nothing of the kind is offered.
     assert_eq!(picker(&mut chat.nvim, 4).len(), 3);

@@ -977,8 +977,10 @@ fn a_file_that_the_agent_made_itself_comes_into_its_empty_buffer_without_a_quest
         ]),
     );
     chat.chat();
-    pick(&mut chat.nvim, 1);
+    pick(&mut chat.nvim, 0);
     chat.send("go");
+    chat.nvim.wait_for_screen("fresh");
+    chat.nvim.command("Acp allow");
     chat.answer("p");
     chat.project.write("new.txt", "fresh\nfrom the disk\n");
     chat.nvim.command("Acp cancel");

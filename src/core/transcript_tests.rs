@@ -236,7 +236,7 @@ fn a_command_whose_output_is_text_shows_the_last_lines_while_it_runs() {
 fn long_titles_are_cut_in_the_middle_and_times_are_short() {
     assert_eq!(cut_middle("src/a/very/long/path/to/file.rs", 15), "src/a/v…file.rs");
     assert_eq!(cut_middle("short", 15), "short");
-    assert_eq!([cut_end("short", 5), cut_end("short", 4), cut_end("short", 0)], ["short", "sho…", "…"]);
+    assert_eq!([cut_end("short", 5), cut_end("short", 4), cut_end("short", 0)], ["short", "sho…", ""]);
     let times = [850, 1250, 42_000, 187_000].map(seconds);
     assert_eq!(times, ["850 ms", "1.2 s", "42 s", "3:07"]);
     assert_eq!([7, 1234, 1_234_567].map(grouped), ["7", "1,234", "1,234,567"]);
