@@ -292,11 +292,14 @@ fn what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place() {
     chat.nvim.wait_until(|nvim| picker(nvim, 2).len() == 5, "the second question");
     chat.nvim.command("Acp reject");
     assert_eq!(chat.answer("q")["result"], chosen("5"));
-    assert_eq!(picker(&mut chat.nvim, 3), [
+    assert_eq!(
+        picker(&mut chat.nvim, 3),
+        [
             "unknown effect \"allow_session\": Allow for this session",
             "unknown effect: Allow",
             "unknown effect: Maybe"
-        ]);
+        ]
+    );
     chat.nvim.command("Acp allow");
     // It is shown once more, since nothing of the kind is offered.
     assert_eq!(picker(&mut chat.nvim, 4).len(), 3);

@@ -207,6 +207,20 @@ fn an_agent_that_has_read_the_disk_by_itself_meets_no_conflict() {
 }
 
 #[test]
+fn what_changed_on_the_disk_before_the_chat_began_is_kept_or_seen_to_go() {
+    let steps = turns([write("w", "a.txt", "ONE\ntwo\nthree\n")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\n")], steps);
+    open(&mut chat.nvim, "a.txt");
+    // Nothing has Neovim look at the file.
+    chat.project.write("a.txt", "one\ntwo\nthree\nfour\n");
+    chat.chat();
+    turn(&mut chat, 1);
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp undo all");
+    chat.nvim.wait_until(|_| chat.project.read("a.txt") == "one\ntwo\nthree\nfour\n", "the text of before");
+}
+
+#[test]
 fn what_an_agent_wrote_on_the_disk_it_may_take_back_through_the_editor() {
     let path = json!([{ "path": "$PROJECT/a.txt" }]);
     let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "edit", "title": "Edit", "kind": "edit",

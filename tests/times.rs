@@ -9,7 +9,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, opened, prompt, says, update};
+use support::script::{Scripted, ends, opened, prompt, says, update, writes};
 
 /// How a buffer's file is looked at: Lua that prepares it, run with the buffer and the file's name, then keys,
 /// in which `FILE` is the file's name.
@@ -367,6 +367,31 @@ fn neovim_asks_again_when_the_session_is_over() {
     change(&chat, "a.txt", "one of the disk\n");
     chat.nvim.type_ahead(":checktime<CR>");
     chat.nvim.wait_until(|nvim| nvim.screen().contains("W12"), "Neovim's own question");
+}
+
+/// An agent may write while it ends.
+#[test]
+fn a_file_that_an_agent_wrote_is_not_asked_about_when_its_session_is_over_either() {
+    let mut parts = opened();
+    parts.push(prompt());
+    parts.extend(writes("a.txt", "one\nTWO\nthree\n"));
+    parts.push(ends("end_turn"));
+    let mut chat = with_session(parts);
+    chat.project.write("a.txt", "one\ntwo\nthree\n");
+    let buf = open(&mut chat, "a.txt", &shown("", ""), false);
+    chat.nvim.command("AcpChat");
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| holds(nvim, buf, &["TWO"]), "what the agent wrote");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp close");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return #require('acp').status().sessions", []).as_u64() == Some(0),
+        "the session to go",
+    );
+    chat.nvim.exec_lua("vim.api.nvim_buf_set_lines(..., 0, 0, false, { 'mine' })", [buf.into()]);
+    change(&chat, "a.txt", "one\nTWO\nthree\nof the disk\n");
+    chat.nvim.type_ahead(":checktime<CR>");
+    wait_unasked(&mut chat.nvim, "after the session", |nvim| holds(nvim, buf, &["mine", "of the disk"]));
 }
 
 #[test]

@@ -184,7 +184,6 @@ impl Hub {
                     self.shared.watch.held(&path, stamp);
                 }
             }
-            Command::Unwatch { session, path } => self.shared.watch.left(session, path),
             Command::Outside { rules } => self.shared.outside.set(rules),
             Command::ListAllowed => self.list_allowed(),
             Command::Revoke { allowed } => {

@@ -43,7 +43,9 @@ pub fn on_disk(work: &Work) -> Option<PathBuf> {
 
 /// Does work that depends on the disk of this path. Nothing comes of a panic.
 pub async fn run_on_disk(shared: Arc<Shared>, path: PathBuf, work: Work) -> Option<Outcome> {
-    let waits = matches!(work, Work::Examine { half: HalfWritten::Wait, .. } | Work::Look { .. });
+    let waits = matches!(work, Work::Examine { half: HalfWritten::Wait, .. })
+        // The user who goes somewhere is not to wait for a writer.
+        || matches!(&work, Work::Look { roots, .. } if !roots.is_empty());
     if waits && let Some(outcome) = once_whole(&shared, &path, &work).await {
         return Some(outcome);
     }

@@ -2,9 +2,9 @@
 //! itself: it is told before it hears of what names them, as far as the disk answers in time, and else as
 //! soon as it does.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
@@ -29,18 +29,20 @@ pub struct Names {
     disks: Disks,
     /// When each path was asked about.
     asked: Mutex<HashMap<PathBuf, Instant>>,
+    /// The folders that did not answer, and in which something is asked already.
+    silent: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
 impl Names {
     pub fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
-        Self { mailbox, disks, asked: Mutex::default() }
+        Self { mailbox, disks, asked: Mutex::default(), silent: Arc::default() }
     }
 
     /// As [`Self::tell`], of those paths that the editor was not told of just now.
     pub async fn tell_new(&self, mut paths: Vec<PathBuf>) {
         let now = Instant::now();
         {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut asked = lock(&self.asked);
             paths.retain(|path| asked.get(path).is_none_or(|at| now.saturating_duration_since(*at) >= FRESH));
             if asked.len() + paths.len() > MOST {
                 asked.clear();
@@ -57,14 +59,19 @@ impl Names {
             by_folder.entry(path.parent().unwrap_or(&path).to_owned()).or_default().push(path);
         }
         let mut told = JoinSet::new();
-        for paths in by_folder.into_values() {
+        for (folder, paths) in by_folder {
             let Some(first) = paths.first().cloned() else { continue };
-            let (disks, mailbox) = (self.disks.clone(), self.mailbox.clone());
+            let (disks, mailbox, silent) = (self.disks.clone(), self.mailbox.clone(), self.silent.clone());
             let is_silent = disks.is_silent(&first);
+            if is_silent && !lock(&silent).insert(folder.clone()) {
+                // The editor asks again when it needs to know.
+                continue;
+            }
             let asking = tokio::spawn(async move {
                 let look = move || paths.into_iter().map(|path| (look(&path), path)).collect::<Vec<_>>();
                 let found = disks.run(&first, look).await.unwrap_or_default();
                 let names = found.into_iter().map(|(name, path)| (path, name)).collect();
+                lock(&silent).remove(&folder);
                 mailbox.post(Event::Resolved { names });
             });
             if !is_silent {
@@ -74,6 +81,10 @@ impl Names {
         // What comes later is told then.
         let _ = timeout(WAIT, async { while told.join_next().await.is_some() {} }).await;
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Links resolved as far as the path exists.

@@ -61,10 +61,6 @@ enum Message {
         path: PathBuf,
         content: Option<u64>,
     },
-    Left {
-        session: SessionKey,
-        path: PathBuf,
-    },
     Ended(SessionKey),
     Closed(SessionKey),
     Writing(PathBuf),
@@ -150,10 +146,6 @@ impl Watch {
         self.begin();
         self.seen.begin(&path);
         self.tell(Message::Touched { session, path, content });
-    }
-
-    pub fn left(&self, session: SessionKey, path: PathBuf) {
-        self.tell(Message::Left { session, path });
     }
 
     /// The session is over, and with it its interest in any file.
@@ -295,35 +287,23 @@ impl Watcher {
     }
 
     /// Whether the file's disk answers. One that doesn't would hold up the watching of all others; its files
-    /// are watched once a session has to do with them again.
+    /// are watched once an agent reads, writes or edits them again.
     fn answers(&self, path: &Path) -> bool {
         let file = path.to_owned();
         self.disks.soon(path, PATIENCE, move || drop(std::fs::metadata(file))).is_some()
     }
 
     fn take(&mut self, message: Message) {
-        match &message {
-            Message::Touched { path, .. }
-            | Message::Named { path, .. }
-            | Message::Left { path, .. }
-            | Message::Wrote { path, content: Some(_) }
-                if !self.answers(path) =>
-            {
-                return;
-            }
-            _ => {}
-        }
         match message {
+            Message::Touched { path, .. } | Message::Named { path, .. } if !self.answers(&path) => {
+                self.leave_alone(&path);
+            }
             Message::Touched { session, path, content } => self.touched(session, path, content),
             Message::Named { session, path, edit } => self.named(session, path, edit),
-            Message::Left { session, path } => {
-                let path = real(&path);
-                self.leave(session, |file| *file == path);
-            }
-            Message::Ended(session) => self.leave(session, |_| true),
+            Message::Ended(session) => self.leave(session),
             Message::Closed(session) => {
                 self.closed.insert(session);
-                self.leave(session, |_| true);
+                self.leave(session);
             }
             Message::Writing(path) => *self.writing.entry(path).or_default() += 1,
             Message::Wrote { path, content } => self.wrote(path, content),
@@ -352,9 +332,16 @@ impl Watcher {
         self.touched(session, target, None);
     }
 
+    /// What is not watched has no state: nothing would ever be told of it.
+    fn leave_alone(&self, path: &Path) {
+        if !self.files.contains_key(path) {
+            self.seen.forget(path);
+        }
+    }
+
     fn touched(&mut self, session: SessionKey, path: PathBuf, content: Option<u64>) {
         if self.closed.contains(&session) {
-            return;
+            return self.leave_alone(&path);
         }
         self.touches += 1;
         if let Some(watched) = self.files.get_mut(&path) {
@@ -401,7 +388,7 @@ impl Watcher {
             }
         }
         if self.files.contains_key(&path) {
-            if content.is_some() {
+            if content.is_some() && self.answers(&path) {
                 // Its folder may be one of those that the write created.
                 self.arm(&path);
             }
@@ -409,10 +396,10 @@ impl Watcher {
         }
     }
 
-    fn leave(&mut self, session: SessionKey, which: impl Fn(&PathBuf) -> bool) {
+    fn leave(&mut self, session: SessionKey) {
         let mut over = Vec::new();
-        self.seen.left(session, |path| which(path));
-        for (path, watched) in self.files.iter_mut().filter(|(path, _)| which(path)) {
+        self.seen.left(session);
+        for (path, watched) in &mut self.files {
             watched.sessions.remove(&session);
             // What is being written is still to be told of.
             if watched.sessions.is_empty() && self.seen.is_at_rest(path) {

@@ -124,8 +124,6 @@ pub enum Command {
     /// changes so far; without any it is over. What the disk holds meanwhile may be half of a text. It is
     /// watched from then on, as by `Watch`. `held` is the state of the file whose text a buffer holds.
     Edits { session: SessionKey, call: u64, path: PathBuf, diffs: Option<Vec<FileDiff>>, held: Option<Stamp> },
-    /// The session has nothing to do with the file any more. All end with the session.
-    Unwatch { session: SessionKey, path: PathBuf },
     /// What agents may do outside of their sessions' folders; until this is told they may do nothing.
     Outside { rules: Rules },
     /// Answered by `Allowed`.
@@ -384,8 +382,7 @@ impl Command {
             | Self::Type { session, .. }
             | Self::Resize { session, .. }
             | Self::Watch { session, .. }
-            | Self::Edits { session, .. }
-            | Self::Unwatch { session, .. } => Some(session),
+            | Self::Edits { session, .. } => Some(session),
             Self::Connect { .. }
             | Self::List { .. }
             | Self::Delete { .. }

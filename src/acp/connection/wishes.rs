@@ -135,7 +135,6 @@ impl Connection {
             | Command::Outside { .. }
             | Command::ListAllowed
             | Command::Revoke { .. }
-            | Command::Unwatch { .. }
             | Command::Handle { .. }
             | Command::Compute { .. }
             | Command::Checkpoint { .. }

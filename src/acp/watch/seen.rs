@@ -17,6 +17,9 @@ use crate::core::message::{FileDiff, SessionKey, Stamp};
 /// Of a larger file it is not told whether it is the beginning of what was there before.
 const LARGEST: u64 = 1 << 20;
 
+/// What is kept of a file's last text while no call edits it is no larger.
+const SMALL: usize = 64 << 10;
+
 /// The clock begins here, so that there is a time at which an older file was written.
 const START: Millis = 24 * 60 * 60 * 1000;
 
@@ -100,10 +103,10 @@ impl Seen {
         lock(&self.files).entry(path.to_owned()).or_default().edit(now, edit);
     }
 
-    /// The session has nothing to do any more with the files that fit.
-    pub fn left(&self, session: SessionKey, which: impl Fn(&PathBuf) -> bool) {
+    /// The session has nothing to do with any file any more.
+    pub fn left(&self, session: SessionKey) {
         let now = self.now();
-        for (_, file) in lock(&self.files).iter_mut().filter(|(path, _)| which(path)) {
+        for file in lock(&self.files).values_mut() {
             file.end(now, |call| call.0 == session);
         }
     }
@@ -119,6 +122,7 @@ impl Seen {
             }
             file.tracker.step(now, Input::Uncertain);
         }
+        self.news.notify_waiters();
     }
 
     pub fn hear(&self, path: &Path, said: Input, at: Instant) {
@@ -196,7 +200,12 @@ impl Seen {
         if let Some((said, at)) = said {
             file.tracker.step(self.at(at), said);
         }
+        let known = file.tracker.known();
         let news = file.looked(now, found, bytes);
+        if file.tracker.known() != known {
+            // Others may wait for just this.
+            self.news.notify_waiters();
+        }
         Some((file.tracker.is_whole(found.map(|found| found.content)), news))
     }
 }
@@ -247,7 +256,17 @@ impl File {
             self.recent = Some((found, bytes.into()));
         }
         self.remember();
+        if self.tracker.is_at_rest() && !self.tracker.is_in_call() {
+            self.settle();
+        }
         news
+    }
+
+    /// Nothing is left to be compared. A text that is not large stays: the next call may begin by cutting it.
+    fn settle(&mut self) {
+        self.calls = Vec::new();
+        self.recent = None;
+        self.before.take_if(|(_, bytes)| bytes.len() > SMALL);
     }
 
     /// What was seen last may be whole now.

@@ -36,6 +36,17 @@ const WAITS: u32 = 100;
 /// Between two slices keys are taken in.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// Since when a buffer has the text of its file.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Known {
+    /// It was saved just now.
+    Saved,
+    /// It was read just now; the file may have changed since.
+    Read,
+    /// It was read before anybody took note: only whether there is a file can be told.
+    Once,
+}
+
 impl App {
     pub fn buffer_loaded(&mut self, buf: Buf) -> Result<()> {
         let Some(path) = self.files.loaded(&self.editor, buf) else { return Ok(()) };
@@ -47,26 +58,32 @@ impl App {
         self.review_loaded(buf, &path)
     }
 
-    /// A buffer was read from its file, or saved into it, just now.
-    pub(super) fn file_known(&mut self, buf: Buf, is_read: bool) -> Result<()> {
+    /// Has the background note the state of a buffer's file.
+    pub(super) fn file_known(&mut self, buf: Buf, known: Known) -> Result<()> {
         let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
         let tick = self.editor.changedtick(buf)?;
         let job = self.next_job(Job::Stamp { path: path.clone(), buf, tick });
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = (now.as_secs().cast_signed(), i64::from(now.subsec_nanos()));
-        self.send(Command::Compute { job, work: Work::Stamp { path, read: is_read.then_some(now) } })
+        let read = match known {
+            Known::Saved => None,
+            Known::Read => Some(now),
+            Known::Once => Some((i64::MIN, 0)),
+        };
+        self.send(Command::Compute { job, work: Work::Stamp { path, read } })
     }
 
     pub fn buffer_read(&mut self, buf: Buf) -> Result<()> {
         self.buffer_loaded(buf)?;
         if self.background.is_some() && !is_modified(&self.editor, buf) {
-            self.file_known(buf, true)?;
+            self.file_known(buf, Known::Read)?;
         }
         Ok(())
     }
 
     pub fn buffer_unloaded(&mut self, buf: Buf) -> Result<()> {
         self.reviews.release(buf);
+        self.watching.unloaded(buf);
         if let Some(path) = self.files.unloaded(buf)
             && self.background.is_some()
         {
@@ -302,6 +319,9 @@ impl App {
             Task::Read { checked, .. } | Task::Write { checked, .. } if *checked => HalfWritten::Take,
             Task::Read { .. } | Task::Write { .. } => HalfWritten::Wait,
         };
+        if matches!(job.task, Task::Read { .. } | Task::Write { .. }) {
+            self.watching.touch(job.buf);
+        }
         let encoding = self.editor.buf_option(job.buf, "fileencoding")?;
         let work = Work::Examine { path: job.path.clone(), encoding, known, half };
         let job = self.next_job(Job::File(job));
@@ -461,8 +481,9 @@ impl App {
                     held.saved = Some(text.clone());
                 }
             } else if let Some(task) = job.task.checked() {
-                // Somebody else wrote the file: that comes first.
-                let session = job.session();
+                // Somebody else wrote the file: that comes first. Where nobody knows since when, it is no
+                // change of the agent's.
+                let session = job.session().filter(|_| held.stamp.is_some());
                 self.files.push_front(&job.path, task);
                 self.files.push_front(&job.path, Task::Take { session, call: None });
                 return self.end_task(&job);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use super::App;
+use super::edits::Known;
 use crate::core::message::Stamp;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::Task;
@@ -23,7 +24,8 @@ impl App {
 
     /// A buffer with a file was loaded, or named.
     pub(super) fn guard(&mut self, buf: Buf, path: &Path) -> Result<()> {
-        if self.is_of_a_session(path) && self.editor.buf_option::<String>(buf, "buftype")?.is_empty() {
+        let is_guarded = self.is_of_a_session(path) || self.watching.is_touched(buf);
+        if is_guarded && self.editor.buf_option::<String>(buf, "buftype")?.is_empty() {
             self.editor.helper("guard", buf)
         } else {
             self.editor.helper("unguard", buf)
@@ -41,8 +43,8 @@ impl App {
         for (path, buf, is_known) in all {
             self.guard(buf, &path)?;
             if !is_known && self.background.is_some() && self.is_of_a_session(&path) {
-                // One without a file is to be told so.
-                self.file_known(buf, true)?;
+                // Neovim is to be told of one that is not there.
+                self.file_known(buf, Known::Once)?;
             }
         }
         Ok(())
@@ -104,7 +106,10 @@ impl App {
             self.advise(text, Level::Warn);
             return Ok(());
         }
-        self.advise(format!("{name} has changed on the disk: merged first, :write again"), Level::Warn);
+        let text = format!(
+            "{name} has changed on the disk: :write again once that is merged; :write! puts yours there"
+        );
+        self.advise(text, Level::Warn);
         let session = self.session_about(&path);
         self.file_task(path, Task::Take { session, call: None })
     }

@@ -7,7 +7,7 @@ use mlua::Result;
 
 use super::App;
 use super::changed::Change;
-use super::edits::{is_dos, stamp_of};
+use super::edits::{Known, is_dos, stamp_of};
 use crate::config::Save;
 use crate::core::checkpoint::Held;
 use crate::core::entry::EntryId;
@@ -254,7 +254,7 @@ impl App {
             self.clear_gone(buf)?;
             if !is_modified(&self.editor, buf) {
                 self.buffer_modified(buf)?;
-                self.file_known(buf, false)?;
+                self.file_known(buf, Known::Saved)?;
             }
         }
         Ok(())

@@ -148,7 +148,7 @@ impl App {
         let failed = match stamp_of(&path) {
             // Neovim would ask; a prompt must not overwrite what it was not asked to.
             now if now.is_some() && known.is_some() && now != known => {
-                Some("it was changed on the disk; :write asks what to do".to_owned())
+                Some("it was changed on the disk, too, and is merged first".to_owned())
             }
             _ if self.editor.buf_option(buf, "readonly").unwrap_or(false) => {
                 Some("its buffer is 'readonly'".to_owned())

@@ -8,6 +8,7 @@ use mlua::Result;
 use super::{App, Job};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Work};
+use crate::core::session::Session;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::Files;
 use crate::nvim::{follow, resolve};
@@ -35,7 +36,11 @@ impl App {
                 self.renamed(buf)?;
             }
         }
-        Ok(())
+        let is_root = |session: &Session| {
+            [&session.place.cwd].into_iter().chain(&session.place.additional).any(|root| news.contains(root))
+        };
+        // What lies in a folder is only known by what the folder is called.
+        if self.sessions.values().any(is_root) { self.guard_all() } else { Ok(()) }
     }
 
     /// Takes note that a buffer's file is called something else than was thought. What is being done with it

@@ -206,6 +206,9 @@ impl App {
         let Some(launch) = self.processes.launch(old).cloned() else {
             return Err(mlua::Error::runtime(format!("{name} was never started; :AcpChat {name} does that")));
         };
+        // The session's files are watched anew once they are named in the next one.
+        self.edits_over(key)?;
+        self.watching.ended(key);
         // The agent stays for other sessions.
         match self.of_agent(old).len() > 1 {
             true => self.send(Command::Close { session: key })?,
@@ -288,6 +291,7 @@ impl App {
         self.taken_up.remove(&key);
         self.recorded.remove(&key);
         self.forget_signals(key);
+        self.watching.ended(key);
         if self.current == Some(key) {
             self.current = self.sessions.keys().next_back().copied();
         }

@@ -10,6 +10,7 @@ use mlua::Result;
 use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, FileDiff, SessionKey};
+use crate::nvim::editor::Buf;
 use crate::nvim::resolve::canonical;
 
 /// What the background has been told to watch.
@@ -18,6 +19,8 @@ pub struct Watching {
     files: HashSet<(SessionKey, PathBuf)>,
     /// The calls under way that edit files.
     edits: HashSet<(SessionKey, EntryId, PathBuf)>,
+    /// Loaded buffers whose files agents have touched. An agent may write after its session is over, too.
+    touched: HashSet<Buf>,
 }
 
 impl Watching {
@@ -25,6 +28,18 @@ impl Watching {
     pub fn ended(&mut self, session: SessionKey) {
         self.files.retain(|(known, _)| *known != session);
         self.edits.retain(|(known, ..)| *known != session);
+    }
+
+    pub fn touch(&mut self, buf: Buf) {
+        self.touched.insert(buf);
+    }
+
+    pub fn is_touched(&self, buf: Buf) -> bool {
+        self.touched.contains(&buf)
+    }
+
+    pub fn unloaded(&mut self, buf: Buf) {
+        self.touched.remove(&buf);
     }
 
     /// The sessions that have to do with a file, links resolved.
@@ -46,6 +61,7 @@ impl App {
         for path in paths {
             if self.watching.files.insert((key, path.clone())) {
                 if let Some(buf) = self.files.buf_of(&self.editor, &path) {
+                    self.watching.touch(buf);
                     self.editor.helper::<()>("guard", buf)?;
                 }
                 self.send(Command::Watch { session: key, path })?;

@@ -265,7 +265,7 @@ impl Chat {
             regions.push(match entry.stream() {
                 Some(text) => Region {
                     streamed: ready(text).len(),
-                    column: drawing.lines.last().map_or(0, String::len),
+                    column: broken_lines(ready(text), 0, None).last().map_or(0, str::len),
                     ..Region::empty()
                 },
                 None => Region { lines: drawing.lines, ..Region::empty() },

@@ -183,10 +183,20 @@ local function before_write(buf, event)
   end
 end
 
--- Before a command line that may write is run: Neovim has no other word for what is refused later than an error.
+-- The Ex commands that write buffers.
+local WRITING = {}
+for _, name in ipairs({ "write", "update", "wall", "wq", "wqall", "xit", "exit", "xall", "wnext", "wNext", "wprevious" }) do
+  WRITING[name] = true
+end
+
+-- Before a command line that writes is run: Neovim has no other word for what is refused later than an error.
 local function before_command()
   local line = vim.fn.getcmdline()
-  if vim.v.event.abort or not line:find("^[%s:]*%%?[wxu]") then
+  if vim.v.event.abort or line == "" then
+    return
+  end
+  local ok, command = pcall(api.nvim_parse_cmd, line, {})
+  if not ok or not WRITING[command.cmd] then
     return
   end
   for buf in pairs(guarded) do
