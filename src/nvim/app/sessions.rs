@@ -275,6 +275,7 @@ impl App {
             self.windows.hide(&self.editor, &chat)?;
             self.windows.forget(key);
             chat.close(&self.editor);
+            [chat.prompt, chat.transcript].iter().for_each(|buf| self.files.texts.forget(*buf));
             self.discard(chat.into_lines());
         }
         self.drop_conflicts(key)?;
