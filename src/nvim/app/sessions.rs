@@ -279,6 +279,7 @@ impl App {
             self.discard(chat.into_lines());
         }
         self.drop_conflicts(key)?;
+        self.forget_checkpoints(key)?;
         self.files.forget(key);
         self.tally.forget(key);
         if let Some(session) = self.sessions.remove(&key) {
