@@ -7,10 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::core::message::{Content, Event, ToolCallPatch, ToolContent, Update};
+use crate::core::message::{Content, Event, ToolCallPatch, Update};
 
 /// Above this many waiting bytes the background stops reading from agents until some are taken.
 const FULL: usize = 4 << 20;
+
+/// For so many events there is room all the time; what a burst took is given back.
+const KEPT: usize = 256;
 
 /// How soon the reader is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +34,8 @@ pub struct Mailbox {
 
 #[derive(Default)]
 struct Inner {
-    events: VecDeque<Event>,
+    /// Each with what it counts in `bytes`.
+    events: VecDeque<(usize, Event)>,
     bytes: usize,
 }
 
@@ -51,21 +55,25 @@ impl Mailbox {
     /// what a call shows takes the place of what it showed before.
     pub fn post(&self, event: Event) {
         let wake = if is_stream(&event) { Wake::Frame } else { Wake::Now };
+        // What of an event takes long to count is not joined to another.
+        let counts = event.size();
         {
-            let mut inner = self.lock();
-            let (mut before, mut after) = (0, 0);
+            let inner = &mut *self.lock();
             let rest = match inner.events.back_mut() {
-                Some(last) => {
-                    before = size(last);
+                Some((counted, last)) => {
                     let rest = join(last, event);
-                    after = size(last);
+                    if rest.is_none() {
+                        let before = std::mem::replace(counted, last.size());
+                        inner.bytes = (inner.bytes + *counted).saturating_sub(before);
+                    }
                     rest
                 }
                 None => Some(event),
             };
-            after += rest.as_ref().map_or(0, size);
-            inner.bytes = (inner.bytes + after).saturating_sub(before);
-            inner.events.extend(rest);
+            if let Some(event) = rest {
+                inner.bytes += counts;
+                inner.events.push_back((counts, event));
+            }
         }
         self.wake(wake);
     }
@@ -75,8 +83,11 @@ impl Mailbox {
         self.woken.store(0, Ordering::Release);
         let (event, has_room) = {
             let mut inner = self.lock();
-            let event = inner.events.pop_front()?;
-            inner.bytes = inner.bytes.saturating_sub(size(&event));
+            let (counted, event) = inner.events.pop_front()?;
+            inner.bytes = inner.bytes.saturating_sub(counted);
+            if inner.events.is_empty() {
+                inner.events.shrink_to(KEPT);
+            }
             (event, inner.bytes < FULL / 2)
         };
         if has_room {
@@ -138,30 +149,6 @@ fn is_stream(event: &Event) -> bool {
     }
 }
 
-/// About how much memory an event holds on to; what is small anyway counts as if it were all alike.
-fn size(event: &Event) -> usize {
-    const SMALL: usize = 256;
-    match event {
-        Event::Updated { update: Update::Message { content: Content::Text(text), .. }, .. } => text.len(),
-        Event::Updated { update: Update::ToolCall(call), .. } => {
-            let content = call.content.iter().flatten().map(|content| match content {
-                ToolContent::Content(Content::Text(text)) => text.len(),
-                ToolContent::Diff(diff) => {
-                    diff.new_text.len() + diff.old_text.as_ref().map_or(0, |text| text.len())
-                }
-                _ => SMALL,
-            });
-            SMALL + content.sum::<usize>()
-        }
-        Event::TerminalGrew { bytes, .. } => bytes.len(),
-        Event::FileServed { before, after, .. } => {
-            SMALL + [before, after].into_iter().flatten().map(|text| text.len()).sum::<usize>()
-        }
-        Event::Called { params, .. } | Event::Told { params, .. } => SMALL + params.to_string().len(),
-        _ => SMALL,
-    }
-}
-
 /// Whether an update says only what the call shows, as those do that stream a command's output.
 fn only_content(call: &ToolCallPatch) -> bool {
     let ToolCallPatch { id: _, title, name, kind, status, content, locations, raw_input, raw_output } = call;
@@ -208,7 +195,9 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::message::{AgentId, Role, SessionKey};
+    use crate::core::message::{
+        AgentId, Location, PlanItem, PlanStatus, Priority, Role, SessionKey, ToolContent,
+    };
 
     fn chunk(message: &str, text: &str) -> Event {
         Event::Updated {
@@ -245,7 +234,7 @@ mod tests {
             mailbox.post(shows("1", text));
         }
         mailbox.post(shows("2", "d"));
-        assert_eq!(mailbox.lock().bytes, size(&shows("1", "abc")) + size(&shows("2", "d")));
+        assert_eq!(mailbox.lock().bytes, shows("1", "abc").size() + shows("2", "d").size());
         assert_eq!(mailbox.take(), Some(shows("1", "abc")));
         assert_eq!(mailbox.take(), Some(shows("2", "d")));
         assert_eq!((mailbox.take(), mailbox.lock().bytes), (None, 0));
@@ -273,6 +262,48 @@ mod tests {
         mailbox.post(Event::Started { agent: AgentId(1), pid: 1 });
         mailbox.post(chunk("m", "y"));
         assert_eq!(*wakes.lock().unwrap(), [Wake::Frame, Wake::Now]);
+    }
+
+    #[test]
+    fn whatever_an_event_holds_makes_agents_wait() {
+        let call = |patch: ToolCallPatch| Update::ToolCall(Box::new(patch));
+        let text = "x".repeat(FULL);
+        let many = FULL / 64;
+        let raw = serde_json::json!({ "deep": [{ "text": text }] });
+        let item = PlanItem { content: String::new(), priority: Priority::Low, status: PlanStatus::Pending };
+        let place = Location { path: String::new().into(), line: None };
+        let updates = [
+            call(ToolCallPatch { raw_input: Some(raw.clone()), ..ToolCallPatch::new("1") }),
+            call(ToolCallPatch { raw_output: Some(raw), ..ToolCallPatch::new("1") }),
+            call(ToolCallPatch { raw_output: Some(vec![0; many].into()), ..ToolCallPatch::new("1") }),
+            call(ToolCallPatch { title: Some(text.clone()), ..ToolCallPatch::new("1") }),
+            call(ToolCallPatch { locations: Some(vec![place; 2 * many]), ..ToolCallPatch::new("1") }),
+            Update::Plan(vec![item; 2 * many]),
+            Update::CompactionSummary { id: "1".into(), text },
+        ];
+        for (number, update) in updates.into_iter().enumerate() {
+            let mailbox = Mailbox::new(|_| {});
+            mailbox.post(Event::Updated { session: SessionKey(1), update });
+            assert!(!mailbox.has_room(), "update {number}");
+            mailbox.take();
+            assert_eq!(mailbox.lock().bytes, 0);
+        }
+    }
+
+    #[test]
+    fn small_events_count_and_the_room_that_a_burst_took_is_given_back() {
+        let mailbox = Mailbox::new(|_| {});
+        let mut posted = 0;
+        while mailbox.has_room() && posted < FULL {
+            // Two messages by turns, so that none is joined.
+            mailbox.post(chunk(if posted % 2 == 0 { "a" } else { "b" }, "x"));
+            posted += 1;
+        }
+        assert!(posted <= FULL / size_of::<Event>(), "{posted} events of one byte are under way");
+        assert!(mailbox.lock().events.capacity() >= posted);
+        while mailbox.take().is_some() {}
+        let inner = mailbox.lock();
+        assert!(inner.bytes == 0 && inner.events.capacity() <= 2 * KEPT, "{}", inner.events.capacity());
     }
 
     fn listening() -> (Arc<Mailbox>, Arc<Mutex<Vec<Wake>>>) {

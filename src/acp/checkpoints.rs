@@ -48,6 +48,10 @@ impl Checkpoints {
         wish: Wish,
     ) {
         if self.thread.is_none() {
+            if matches!(wish, Wish::Unlook { .. } | Wish::Finish { .. }) {
+                // Nothing is kept yet.
+                return;
+            }
             let (orders, queue) = mpsc::channel::<Order>();
             let mut keeper = Keeper::new(mailbox.clone(), disks.clone());
             let work = move || {
@@ -81,10 +85,10 @@ impl Checkpoints {
 struct Keeper {
     mailbox: Arc<Mailbox>,
     disks: Disks,
-    /// What the turns of this Neovim did to files.
+    /// What the turns of this Neovim that are not over did to files.
     turns: HashMap<(TurnKey, PathBuf), Begun>,
     /// What files held when calls that are about them began.
-    looked: HashMap<(TurnKey, PathBuf), Held>,
+    looked: HashMap<(TurnKey, PathBuf), Looked>,
     /// Bytes of texts since the last look at the size; nobody looked yet.
     written: Option<u64>,
     told: bool,
@@ -95,6 +99,12 @@ struct Begun {
     stored: Stored,
     before: Held,
     after: Stored,
+}
+
+/// What a file held when the first of some calls began, and those of them that may still change it.
+struct Looked {
+    held: Held,
+    entries: HashSet<usize>,
 }
 
 /// A change to be recorded.
@@ -121,13 +131,31 @@ impl Keeper {
                     self.add(folder, &Adding { turn: *turn, head, at: *at, path, call, before, after });
                 done.and_then(|()| self.make_room(folder, limits))
             }
-            Wish::Look { turn, path } => {
-                self.looked.entry((*turn, path.clone())).or_insert_with(|| in_time(&self.disks, path));
+            Wish::Look { turn, path, entry } => {
+                let look = || Looked { held: in_time(&self.disks, path), entries: HashSet::new() };
+                let looked = self.looked.entry((*turn, path.clone())).or_insert_with(look);
+                looked.entries.insert(*entry);
+                Ok(())
+            }
+            Wish::Unlook { turn, path, entry } => {
+                let key = (*turn, path.clone());
+                if let Some(looked) = self.looked.get_mut(&key) {
+                    looked.entries.remove(entry);
+                    if looked.entries.is_empty() {
+                        self.looked.remove(&key);
+                    }
+                }
+                Ok(())
+            }
+            Wish::Finish { turn } => {
+                self.turns.retain(|(of, _), _| of != turn);
+                self.looked.retain(|(of, _), _| of != turn);
                 Ok(())
             }
             Wish::Settle { turn, head, at, path, call, diffs } => {
                 let now = in_time(&self.disks, path);
-                let looked = self.looked.remove(&(*turn, path.clone())).filter(|before| *before != now);
+                let looked = self.looked.remove(&(*turn, path.clone())).map(|looked| looked.held);
+                let looked = looked.filter(|before| *before != now);
                 match looked.or_else(|| before_diffs(&now, diffs)) {
                     Some(before) => {
                         let (call, before, after) = (call.as_deref(), &before, &now);

@@ -166,3 +166,28 @@ fn only_the_user_can_read_it() {
         assert_eq!(mode(&entry.path()), 0o600);
     }
 }
+
+#[test]
+fn texts_are_held_no_longer_than_their_turn_and_their_call() {
+    let folder = Folder::new("held");
+    let mut keeper = keeper();
+    fs::create_dir_all(&folder.0).expect("a folder");
+    let path = folder.0.join("looked-at");
+    fs::write(&path, "one\n").expect("a file");
+    let limits = Limits { age: 10_000, bytes: 1 << 20 };
+    let [turn, other] = [1, 2].map(|at| TurnKey { at, number: at });
+    let grant = |keeper: &mut Keeper, wish| keeper.grant(&folder.0, limits, wish);
+    for (turn, entry) in [(turn, 1), (turn, 2), (turn, 1), (other, 3)] {
+        grant(&mut keeper, Wish::Look { turn, path: path.clone(), entry });
+    }
+    grant(&mut keeper, Wish::Unlook { turn, path: path.clone(), entry: 1 });
+    assert_eq!(keeper.looked.len(), 2, "another call of the turn may still change it");
+    grant(&mut keeper, Wish::Unlook { turn, path: path.clone(), entry: 2 });
+    assert_eq!(keeper.looked.keys().map(|(of, _)| *of).collect::<Vec<_>>(), [other]);
+    for at in [1, 2] {
+        add(&mut keeper, &folder.0, at, "/a", &text("one\n"), &text("two\n"));
+    }
+    grant(&mut keeper, Wish::Finish { turn: other });
+    assert!(keeper.looked.is_empty());
+    assert_eq!(keeper.turns.keys().map(|(of, _)| *of).collect::<Vec<_>>(), [turn]);
+}

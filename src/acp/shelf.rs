@@ -234,9 +234,12 @@ fn remember(folder: &Path, text: Text) -> io::Result<()> {
     for text in history.prompts().iter().rev() {
         let mut line = serde_json::to_vec(&Line { text: text.clone() })?;
         line.push(b'\n');
-        bytes += line.len() as u64;
-        if bytes > MOST / 2 && !lines.is_empty() {
-            break;
+        // The last one stays, and does not push out the others.
+        if !lines.is_empty() {
+            bytes += line.len() as u64;
+            if bytes > MOST / 2 {
+                break;
+            }
         }
         lines.push(line);
     }
@@ -259,4 +262,23 @@ fn recall(folder: &Path) -> io::Result<Vec<Text>> {
 /// Prompts are nobody else's business.
 fn open(path: &Path) -> io::Result<File> {
     private().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_as_long_as_the_file_may_be_costs_no_other() {
+        let folder = std::env::temp_dir().join(format!("acp-shelf-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let long = "x".repeat(usize::try_from(MOST).expect("a size"));
+        for text in ["one", &long, "two", "three"] {
+            remember(&folder, text.into()).expect("to be kept");
+        }
+        let size = fs::metadata(folder.join(PROMPTS)).expect("a file").len();
+        assert_eq!(recall(&folder).expect("prompts"), ["one", "two", "three"]);
+        assert!(size < 1000, "{size}");
+        let _ = fs::remove_dir_all(&folder);
+    }
 }

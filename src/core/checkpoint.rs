@@ -176,7 +176,11 @@ pub enum Wish {
         after: Held,
     },
     /// A call is about to change a file, maybe without the client: what does it hold?
-    Look { turn: TurnKey, path: PathBuf },
+    Look { turn: TurnKey, path: PathBuf, entry: usize },
+    /// The call came to nothing: what the file held when it began is not needed for it.
+    Unlook { turn: TurnKey, path: PathBuf, entry: usize },
+    /// Nothing more comes of the turn.
+    Finish { turn: TurnKey },
     /// The call is over. What it did to the file is added, whoever wrote it: by what the file held then,
     /// else by what the call's diffs say.
     Settle { turn: TurnKey, head: Head, at: u64, path: PathBuf, call: Option<String>, diffs: Vec<FileDiff> },

@@ -8,6 +8,9 @@ use crate::core::text::Text;
 /// At most this many prompts are kept of a project.
 pub const MOST: usize = 1000;
 
+/// At most this many bytes of them, without the last one.
+pub const MOST_BYTES: usize = 2 << 20;
+
 /// The prompts of a project, oldest first, each once: the last time counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
@@ -29,6 +32,21 @@ impl History {
         self.prompts.push(prompt);
         let over = self.prompts.len().saturating_sub(MOST);
         self.prompts.drain(..over);
+        self.shorten();
+    }
+
+    /// Takes away the longest while they are too much: a log that was pasted once must not cost the
+    /// hundreds of prompts that were typed. The last one stays, whatever its length.
+    fn shorten(&mut self) {
+        let older = |history: &Self| history.prompts.len().saturating_sub(1);
+        let mut bytes: usize = self.prompts[..older(self)].iter().map(|prompt| prompt.len()).sum();
+        while bytes > MOST_BYTES {
+            let lengths = self.prompts[..older(self)].iter().map(|prompt| prompt.len()).enumerate();
+            // Of several that are as long, the oldest.
+            let Some((longest, length)) = lengths.rev().max_by_key(|(_, length)| *length) else { return };
+            self.prompts.remove(longest);
+            bytes -= length;
+        }
     }
 
     pub fn prompts(&self) -> &[Text] {
@@ -115,6 +133,26 @@ mod tests {
             history.add(number.to_string().into());
         }
         assert_eq!(history.prompts().len(), MOST);
+    }
+
+    #[test]
+    fn of_too_many_bytes_the_longest_go_and_the_last_prompt_stays() {
+        let mut history = history();
+        let long = |letter: &str, bytes: usize| Text::from(letter.repeat(bytes));
+        history.add(long("a", 2 * MOST_BYTES));
+        assert_eq!(history.prompts().len(), 4, "the last one stays");
+        history.add("four".into());
+        assert_eq!(history.prompts(), ["one", "two", "three", "four"]);
+        let third = MOST_BYTES / 3;
+        for letter in ["b", "c", "d", "e"] {
+            history.add(long(letter, third));
+        }
+        let starts = |history: &History| -> String {
+            history.prompts().iter().filter_map(|prompt| prompt.chars().next()).collect()
+        };
+        assert_eq!(starts(&history), "ottfcde", "of those as long, the oldest goes");
+        history.add("five".into());
+        assert_eq!(starts(&history), "ottfdef");
     }
 
     proptest! {

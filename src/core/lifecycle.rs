@@ -60,6 +60,11 @@ impl Agents {
         id
     }
 
+    /// Those that have ended are not asked for again, but for these.
+    pub fn forget_ended(&mut self, but: &[AgentId]) {
+        self.agents.retain(|id, agent| agent.stage != Stage::Ended || but.contains(id));
+    }
+
     pub fn started(&mut self, id: AgentId, pid: u32) {
         if let Some(agent) = self.agents.get_mut(&id).filter(|agent| agent.stage != Stage::Ended) {
             agent.pid = Some(pid);
@@ -209,6 +214,17 @@ mod tests {
     use std::path::PathBuf;
 
     const STAGES: [Stage; 4] = [Stage::Starting, Stage::Ready, Stage::Ending, Stage::Ended];
+
+    #[test]
+    fn an_agent_that_has_ended_is_known_as_long_as_a_session_needs_it() {
+        let mut agents = Agents::default();
+        let [needed, ended, running] = [(); 3].map(|()| agents.begin(launch("a")));
+        agents.exited(needed);
+        agents.exited(ended);
+        agents.forget_ended(&[needed]);
+        let known = [needed, ended, running].map(|agent| agents.launch(agent).is_some());
+        assert_eq!(known, [true, false, true]);
+    }
 
     #[test]
     fn each_step_leads_from_each_stage_to_one() {

@@ -13,6 +13,7 @@ mod files;
 mod launch;
 mod prompts;
 mod question;
+mod size;
 mod turn;
 mod update;
 mod work;

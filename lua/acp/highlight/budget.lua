@@ -62,8 +62,9 @@ end
 ---@field spent number ns
 ---@field missed integer slices that took too long
 
----@type table<vim.treesitter.LanguageTree, acp.highlight.Parse>
-local under_way = setmetatable({}, { __mode = "k" })
+--- Where a parser has its parse under way. In a table of ours with weak keys it would never be freed: the parse
+--- leads back to the parser.
+local UNDER_WAY = {}
 ---@type table<vim.treesitter.LanguageTree, true>
 local given_up = setmetatable({}, { __mode = "k" })
 
@@ -155,28 +156,30 @@ function M.parse(parser, range)
   if given_up[parser] then
     return "given up"
   end
-  local before = under_way[parser]
+  local before = rawget(parser, UNDER_WAY) ---@type acp.highlight.Parse?
   -- What was begun with another range is brought to its end first: a parser that has paused in one region
   -- can't begin with another.
   local parse = before or (has_callback and begin or begin_unsliced)(parser, range)
-  under_way[parser] = parse
+  rawset(parser, UNDER_WAY, parse)
   local began, cpu = M.clock(), os.clock()
   local slice = parse.resume
   if slice then
     local ok, err = pcall(take, parse, slice)
     if not ok then
-      under_way[parser], given_up[parser] = nil, true
+      rawset(parser, UNDER_WAY, nil)
+      given_up[parser] = true
       error(err, 0)
     end
   end
   parse.spent = parse.spent + M.clock() - began
   parse.missed = parse.missed + (os.clock() - cpu > MISSED and 1 or 0)
   if parse.finished and not parse.failure then
-    under_way[parser] = nil
+    rawset(parser, UNDER_WAY, nil)
     local other = before and not vim.deep_equal(before.range, range)
     return other and "paused" or "done"
   elseif parse.finished or parse.spent > M.MOST * 1e6 or parse.missed > MOST_MISSED then
-    under_way[parser], given_up[parser] = nil, true
+    rawset(parser, UNDER_WAY, nil)
+    given_up[parser] = true
     return "given up"
   end
   return "paused"

@@ -88,13 +88,23 @@ impl App {
     }
 
     /// A prompt has gone out.
-    pub(super) fn checkpoint_turn(&mut self, key: SessionKey, content: &[Content]) {
+    pub(super) fn checkpoint_turn(&mut self, key: SessionKey, content: &[Content]) -> Result<()> {
+        self.forget_checkpoints(key)?;
         let text = content.iter().find_map(|content| match content {
             Content::Text(text) => Some(Head::short_prompt(text)),
             _ => None,
         });
         let turn = self.turn_key();
         self.checkpoints.turns.insert(key, (turn, text.unwrap_or_default()));
+        Ok(())
+    }
+
+    /// Nothing more comes of the session's last turn: another one begins, or the session is closed.
+    pub(super) fn forget_checkpoints(&mut self, key: SessionKey) -> Result<()> {
+        match self.checkpoints.turns.remove(&key) {
+            Some((turn, _)) if self.config.checkpoints.enabled => self.wish_checkpoint(Wish::Finish { turn }),
+            _ => Ok(()),
+        }
     }
 
     /// A change of an agent's has come about.
@@ -104,7 +114,7 @@ impl App {
         }
         let key = change.session;
         if !self.checkpoints.turns.contains_key(&key) {
-            self.checkpoint_turn(key, &[]);
+            self.checkpoint_turn(key, &[])?;
         }
         let Some((turn, head)) = self.turn_head(key) else { return Ok(()) };
         let (before, after) = change.held.clone();
@@ -138,11 +148,14 @@ impl App {
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let here = self.config.checkpoints.enabled && session.taking_up.is_none();
         let Some((turn, head)) = self.turn_head(key).filter(|_| here) else { return Ok(()) };
+        let full = canonical(path);
+        if call.status.is_over() && !matches!(call.status, Status::Done | Status::Unreported) {
+            return self.wish_checkpoint(Wish::Unlook { turn, path: full, entry: entry.0 });
+        }
         // What a buffer holds comes by the buffer.
         if self.files.buf_of(&self.editor, path).is_some() {
             return Ok(());
         }
-        let full = canonical(path);
         let wish = match call.status {
             Status::Done => {
                 let diffs =
@@ -151,7 +164,7 @@ impl App {
                 Wish::Settle { turn, head, at: self.now().0, path: full, call, diffs }
             }
             _ if call.status.is_over() => return Ok(()),
-            _ => Wish::Look { turn, path: full },
+            _ => Wish::Look { turn, path: full, entry: entry.0 },
         };
         self.wish_checkpoint(wish)
     }
@@ -496,6 +509,8 @@ impl App {
         }
         let (done, failed) = (state.done, state.failed.join("; "));
         drop(state);
+        let turn = outcome.borrow().turn;
+        self.wish_checkpoint(Wish::Finish { turn })?;
         if done > 0 {
             let files = if done == 1 { name } else { format!("{done} files") };
             let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints can undo it");

@@ -84,6 +84,7 @@ impl App {
     pub fn buffer_unloaded(&mut self, buf: Buf) -> Result<()> {
         self.reviews.release(buf);
         self.watching.unloaded(buf);
+        self.files.texts.forget(buf);
         if let Some(path) = self.files.unloaded(buf)
             && self.background.is_some()
         {

@@ -78,6 +78,11 @@ impl App {
         Ok(None)
     }
 
+    /// The session is closed.
+    pub(super) fn forget_mention(&mut self, session: SessionKey) {
+        self.mentions.0.remove(&session);
+    }
+
     /// Reads the buffers one after the other, and has it worked out in the background what they differ in.
     fn read_unsaved(
         &mut self,

@@ -41,7 +41,7 @@ impl App {
             cwd,
         };
         let running = self.processes.running(&launch, None);
-        let agent = running.unwrap_or_else(|| self.processes.begin(launch.clone()));
+        let agent = running.unwrap_or_else(|| self.begin_agent(launch.clone()));
         let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, self.now());
         session.taking_up = stored;
         if let Some(info) = self.processes.info(agent) {
@@ -59,6 +59,13 @@ impl App {
         self.show(key)?;
         self.guard_all()?;
         Ok(key)
+    }
+
+    /// The number of an agent that is about to be started. Those of before that nobody needs go.
+    fn begin_agent(&mut self, launch: Launch) -> AgentId {
+        let needed: Vec<AgentId> = self.sessions.values().map(|session| session.agent).collect();
+        self.processes.forget_ended(&needed);
+        self.processes.begin(launch)
     }
 
     /// Has the agent open the session, or take up the stored one that is meant.
@@ -216,7 +223,7 @@ impl App {
         }
         // Another session may have started the agent again already.
         let other = self.processes.running(&launch, Some(old));
-        let next = other.unwrap_or_else(|| self.processes.begin(launch.clone()));
+        let next = other.unwrap_or_else(|| self.begin_agent(launch.clone()));
         self.tell_turn_lost(key, "the agent was started again");
         if let Some(session) = self.sessions.get_mut(&key) {
             session.restarted(next, &command_line(&launch), now);
@@ -278,9 +285,13 @@ impl App {
             self.windows.hide(&self.editor, &chat)?;
             self.windows.forget(key);
             chat.close(&self.editor);
+            [chat.prompt, chat.transcript].iter().for_each(|buf| self.files.texts.forget(*buf));
             self.discard(chat.into_lines());
         }
         self.drop_conflicts(key)?;
+        self.forget_mention(key);
+        self.reviews.undone.remove(&key);
+        self.forget_checkpoints(key)?;
         self.files.forget(key);
         self.tally.forget(key);
         if let Some(session) = self.sessions.remove(&key) {

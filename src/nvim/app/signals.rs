@@ -39,7 +39,7 @@ impl App {
         seen.turns += 1;
         let turn = seen.turns;
         self.emit("AcpTurnStarted", key, json!({ "turn": turn }));
-        self.checkpoint_turn(key, content);
+        self.checkpoint_turn(key, content)?;
         self.keep_prompt(key, content)
     }
 

@@ -1,6 +1,6 @@
 //! The texts that buffers were last known to hold: an agent that reads an unchanged buffer again, or a
 //! part of it after another, does not cost a reading of all its lines. A text is kept as long as
-//! somebody else keeps it, and the last one a little longer.
+//! somebody else keeps it, and the last one until another is read or its buffer goes.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::nvim::editor::{Buf, Editor};
 pub struct Texts {
     known: HashMap<Buf, Known>,
     /// Whoever reads in parts keeps none of them.
-    last: Text,
+    last: Option<(Buf, Text)>,
 }
 
 struct Known {
@@ -36,7 +36,31 @@ impl Texts {
 
     pub fn keep(&mut self, buf: Buf, ended: bool, snapshot: &Snapshot) {
         self.known.retain(|_, known| known.text.is_held());
-        self.last = snapshot.text.clone();
+        self.last = Some((buf, snapshot.text.clone()));
         self.known.insert(buf, Known { tick: snapshot.tick, ended, text: snapshot.text.downgrade() });
+    }
+
+    /// The buffer's text is not asked for any more.
+    pub fn forget(&mut self, buf: Buf) {
+        self.known.remove(&buf);
+        self.last.take_if(|(of, _)| *of == buf);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_text_goes_with_its_buffer() {
+        let mut texts = Texts::default();
+        let text: Text = "a text that nobody else keeps".repeat(10).into();
+        let weak = text.downgrade();
+        texts.keep(Buf(1), true, &Snapshot { tick: 1, text });
+        texts.forget(Buf(2));
+        assert!(weak.is_held());
+        texts.forget(Buf(1));
+        assert!(!weak.is_held());
+        assert!(texts.known.is_empty());
     }
 }
