@@ -23,7 +23,7 @@ use super::record::Records;
 use super::registry;
 use super::shelf::Shelf;
 use super::terminals::Terminals;
-use super::watch::Watch;
+use super::watch::{Edit, Watch};
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, restore, stillborn};
 use crate::core::message::{
@@ -178,8 +178,9 @@ impl Hub {
                 tokio::spawn(async move { shared.names.tell(paths).await });
             }
             Command::Watch { session, path } => self.shared.watch.named(session, path),
-            Command::Edits { session, call, path, diffs, held } => {
-                self.shared.watch.edited(session, call, path.clone(), diffs);
+            Command::Edits { session, call, path, diffs, held, size } => {
+                let edit = Edit { call: (session, call), diffs, size };
+                self.shared.watch.edited(session, path.clone(), edit);
                 if let Some(stamp) = held {
                     self.shared.watch.held(&path, stamp);
                 }

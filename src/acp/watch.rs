@@ -20,13 +20,14 @@ use tokio::sync::futures::Notified;
 
 use self::fingerprint::Fingerprint;
 pub use self::fingerprint::hash;
-use self::seen::{Edit, Seen};
+pub use self::seen::Edit;
+use self::seen::Seen;
 use self::stir::Suspect;
 use super::disks::{Disks, PATIENCE};
 use super::files::real;
 use super::wire_log::WireLog;
 use crate::core::half_written::Input;
-use crate::core::message::{Event, FileChange, FileDiff, SessionKey, Stamp};
+use crate::core::message::{Event, FileChange, SessionKey, Stamp};
 use crate::mailbox::Mailbox;
 use crate::platform::files;
 
@@ -93,9 +94,8 @@ impl Watch {
 
     /// A tool call that edits the file is under way, and has announced these changes so far; or, without any,
     /// it is over. The path's links may still have to be resolved.
-    pub fn edited(&self, session: SessionKey, call: u64, path: PathBuf, diffs: Option<Vec<FileDiff>>) {
+    pub fn edited(&self, session: SessionKey, path: PathBuf, edit: Edit) {
         self.begin();
-        let edit = Edit { call: (session, call), diffs };
         // At once: what is asked for next is to know of it.
         self.seen.edit(&path, edit.clone());
         self.tell(Message::Named { session, path, edit: Some(edit) });

@@ -123,8 +123,16 @@ pub enum Command {
     Watch { session: SessionKey, path: PathBuf },
     /// A tool call, by its number in its session, edits this file (an absolute path) and has announced these
     /// changes so far; without any it is over. What the disk holds meanwhile may be half of a text. It is
-    /// watched from then on, as by `Watch`. `held` is the state of the file whose text a buffer holds.
-    Edits { session: SessionKey, call: u64, path: PathBuf, diffs: Option<Vec<FileDiff>>, held: Option<Stamp> },
+    /// watched from then on, as by `Watch`. `held` is the state of the file whose text a buffer holds, as far as it
+    /// is known, and `size` how many bytes that text has, if it has no unsaved edits.
+    Edits {
+        session: SessionKey,
+        call: u64,
+        path: PathBuf,
+        diffs: Option<Vec<FileDiff>>,
+        held: Option<Stamp>,
+        size: Option<u64>,
+    },
     /// What agents may do outside of their sessions' folders; until this is told they may do nothing.
     Outside { rules: Rules },
     /// Answered by `Allowed`.

@@ -199,6 +199,26 @@ fn text(disk: &OnDisk) -> Option<&str> {
     }
 }
 
+/// The writer began before anybody looked at the file, and does nothing for long.
+#[test]
+fn less_than_the_buffer_has_is_not_whole_while_a_call_edits_the_file() {
+    let mut test = Test::new();
+    touched(&[])(&mut test);
+    let path = test.file("a.txt", "one\n");
+    let older = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    fs::File::open(&path).unwrap().set_modified(older).unwrap();
+    let edits = |diffs| {
+        let size = Some(8);
+        Command::Edits { session: SESSION, call: 1, path: path.clone(), diffs, held: None, size }
+    };
+    test.send(edits(Some(Vec::new())));
+    assert_eq!(examine(&mut test, 1, &path, HalfWritten::Tell), OnDisk::HalfWritten);
+    fs::write(&path, "one\nTWO\n").unwrap();
+    test.send(edits(None));
+    assert_eq!(change(&mut test), (path.clone(), FileChange::Changed));
+    assert_eq!(text(&examine(&mut test, 2, &path, HalfWritten::Tell)), Some("one\nTWO\n"));
+}
+
 #[test]
 fn what_is_being_written_is_told_as_that_until_it_is_whole() {
     let mut test = Test::new();
@@ -206,7 +226,14 @@ fn what_is_being_written_is_told_as_that_until_it_is_whole() {
     let path = test.file("a.txt", "one\ntwo\n");
     let older = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     fs::File::open(&path).unwrap().set_modified(older).unwrap();
-    let edits = |diffs| Command::Edits { session: SESSION, call: 1, path: path.clone(), diffs, held: None };
+    let edits = |diffs| Command::Edits {
+        session: SESSION,
+        call: 1,
+        path: path.clone(),
+        diffs,
+        held: None,
+        size: None,
+    };
     test.send(edits(Some(Vec::new())));
     let disk = examine(&mut test, 1, &path, HalfWritten::Tell);
     assert_eq!(text(&disk), Some("one\ntwo\n"), "nobody has written it for long");

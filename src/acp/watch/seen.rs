@@ -31,6 +31,8 @@ type CallKey = (SessionKey, u64);
 pub struct Edit {
     pub call: CallKey,
     pub diffs: Option<Vec<FileDiff>>,
+    /// How many bytes the editor's text has, if it is known.
+    pub size: Option<u64>,
 }
 
 pub struct Seen {
@@ -53,6 +55,8 @@ struct File {
     /// The last whole text, and the one that was seen last, while there are calls.
     before: Option<Bytes>,
     recent: Option<Bytes>,
+    /// How many bytes the editor had when a call began, for as long as there is no text to compare with.
+    size: Option<u64>,
 }
 
 /// A content, and what stands for it.
@@ -220,6 +224,7 @@ impl File {
             Some(call) => call.diffs = diffs,
             None => self.calls.push(Call { key: edit.call, diffs, over: false }),
         }
+        self.size = edit.size;
         // What it is like beside what was announced is to be seen anew.
         self.last = None;
         self.tracker.step(now, Input::CallBegan);
@@ -278,11 +283,16 @@ impl File {
     }
 
     fn shape(&self, found: Fingerprint, bytes: Option<&[u8]>) -> Shape {
-        let Some(bytes) = bytes.filter(|bytes| bytes.len() as u64 <= LARGEST) else {
-            return if found.stamp.size == 0 { Shape::Cut } else { Shape::Plain };
-        };
+        let before = self.before().map(|(_, bytes)| &**bytes);
+        // The writer may have begun before anybody looked.
+        let is_shorter = before.is_none() && self.size.is_some_and(|size| found.stamp.size < size);
+        let unknown = if is_shorter || found.stamp.size == 0 { Shape::Cut } else { Shape::Plain };
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() as u64 <= LARGEST) else { return unknown };
         let announced: Vec<FileDiff> = self.calls.iter().flat_map(|call| call.diffs.clone()).collect();
-        half_written::shape(bytes, self.before().map(|(_, bytes)| &**bytes), &announced)
+        match half_written::shape(bytes, before, &announced) {
+            Shape::Plain => unknown,
+            shape => shape,
+        }
     }
 
     /// The last whole text.

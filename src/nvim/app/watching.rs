@@ -11,6 +11,7 @@ use super::App;
 use crate::core::entry::EntryId;
 use crate::core::message::{Command, FileDiff, SessionKey};
 use crate::nvim::editor::Buf;
+use crate::nvim::files::is_modified;
 use crate::nvim::resolve::canonical;
 
 /// What the background has been told to watch.
@@ -86,8 +87,11 @@ impl App {
         }
         for (path, diffs) in edits {
             // What a buffer holds has a name whose links are resolved.
-            let held = self.files.buf_of(&self.editor, &path);
-            let path = held.and_then(|buf| self.files.name_of(buf)).map(Path::to_owned).unwrap_or(path);
+            let buf = self.files.buf_of(&self.editor, &path).filter(|buf| self.editor.buf_is_loaded(*buf));
+            let path = buf.and_then(|buf| self.files.name_of(buf)).map(Path::to_owned).unwrap_or(path);
+            let clean = buf.filter(|buf| !is_modified(&self.editor, *buf));
+            let size = clean
+                .and_then(|buf| Some(self.editor.byte_count(buf, self.editor.line_count(buf).ok()?) as u64));
             // A link has another name than its file.
             self.watching.files.insert((key, path.clone()));
             let known = (key, entry, path.clone());
@@ -98,7 +102,7 @@ impl App {
             if tells {
                 let diffs = (!over).then_some(diffs);
                 let held = self.files.held(&path).and_then(|held| held.stamp);
-                self.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held })?;
+                self.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held, size })?;
             }
         }
         Ok(())
@@ -111,7 +115,14 @@ impl App {
         for known in over {
             self.watching.edits.remove(&known);
             let (session, entry, path) = known;
-            self.send(Command::Edits { session, call: entry.0 as u64, path, diffs: None, held: None })?;
+            self.send(Command::Edits {
+                session,
+                call: entry.0 as u64,
+                path,
+                diffs: None,
+                held: None,
+                size: None,
+            })?;
         }
         Ok(())
     }
