@@ -820,6 +820,16 @@ test("code that is in no buffer stays plain when it takes too long", function()
   assert(#code.colours(good, "lua")[1] > 0)
 end)
 
+test("a language without a parser is named", function()
+  local buf = chat()
+  hl.open(buf, 1, 0)
+  local last = append(buf, 1, "before\n\n```nosuchlang\na = b\n```\n\nafter\n")
+  hl.close(buf, 1, last)
+  assert(hl.why_plain(buf, 4):find("no parser for nosuchlang", 1, true))
+  assert(hl.why_plain(buf, 1) == nil and hl.why_plain(buf, last - 1) == nil)
+  done(buf)
+end)
+
 test("it is known why something is plain, of open fences and of closed ones", function()
   local tangled = "```c\n" .. ("{\n"):rep(3000)
   for _, text in ipairs({

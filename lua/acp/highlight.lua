@@ -504,6 +504,25 @@ M.drop = for_chat(function(chat, id)
   end
 end)
 
+--- How far above a row the fence is looked for that it is in.
+local FENCE_ABOVE = 2000
+
+--- The language of the fence that a row is in, if there is no parser for it.
+---@param chat acp.highlight.Chat
+---@param row integer
+---@param first integer the first row of its text
+---@return string?
+local function unknown_language(chat, row, first)
+  local above = api.nvim_buf_get_lines(chat.buf, math.max(first, row - FENCE_ABOVE), row, false)
+  for i = #above, 1, -1 do
+    local name = above[i]:match("^%s*```+%s*([%w_+#-]*)") or above[i]:match("^%s*~~~+%s*([%w_+#-]*)")
+    if name then
+      -- What closes a fence has no name.
+      return name ~= "" and not languages.find(name:lower()) and name or nil
+    end
+  end
+end
+
 --- Why a row has no colours, or not all of them.
 ---@param chat acp.highlight.Chat
 ---@param row integer
@@ -529,6 +548,10 @@ local function why_plain(chat, row)
     local longest = code and limits.CODE_LINE or limits.LINE
     local line = bytes <= longest and api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] or nil
     reason = (not line or limits.is_cut(line, longest)) and "cut" or nil
+  end
+  local unknown = not reason and unknown_language(chat, row, base)
+  if unknown then
+    return ("there is no parser for %s; plugins such as nvim-treesitter install one"):format(unknown)
   end
   return limits.reasons[reason]
 end

@@ -365,7 +365,7 @@ pub fn draw(
             let mut lines = lines.into_iter();
             drawing.line(format!("{word}{}", lines.next().unwrap_or_default()), Some(group)).framed(group);
             for line in lines {
-                drawing.line(line, Some("AcpMeta"));
+                drawing.line(line, Some("AcpMeta")).framed(group);
             }
             drawing.left_out(more, "", &style.hints);
         }
