@@ -185,7 +185,19 @@ end
 
 -- The Ex commands that write buffers.
 local WRITING = {}
-for _, name in ipairs({ "write", "update", "wall", "wq", "wqall", "xit", "exit", "xall", "wnext", "wNext", "wprevious" }) do
+for _, name in ipairs({
+  "write",
+  "update",
+  "wall",
+  "wq",
+  "wqall",
+  "xit",
+  "exit",
+  "xall",
+  "wnext",
+  "wNext",
+  "wprevious",
+}) do
   WRITING[name] = true
 end
 
