@@ -830,6 +830,51 @@ test("a language without a parser is named", function()
   done(buf)
 end)
 
+test("what parsers took is given back with their chat", function()
+  local ffi = require("ffi")
+  ffi.cdef("int malloc_trim(size_t pad);")
+  -- MB, where the system tells.
+  local function resident()
+    collectgarbage()
+    collectgarbage()
+    pcall(function()
+      ffi.C.malloc_trim(0)
+    end)
+    for line in
+      vim.fn.filereadable("/proc/self/status") == 1 and io.lines("/proc/self/status") or function() end
+    do
+      local kilobytes = line:match("^VmRSS:%s*(%d+)")
+      if kilobytes then
+        return tonumber(kilobytes) / 1024
+      end
+    end
+    return 0
+  end
+  local text = (("word "):rep(800) .. "\n"):rep(500)
+  local function say()
+    local buf = chat()
+    hl.open(buf, 1, 0)
+    local last = 1
+    for at = 1, #text, 16384 do
+      last = append(buf, last, text:sub(at, at + 16383))
+      hl.grew(buf, 1, last)
+      api.nvim_win_set_cursor(0, { last, 0 })
+      vim.cmd("redraw")
+      vim.wait(1)
+    end
+    hl.close(buf, 1, last)
+    vim.wait(50)
+    done(buf)
+  end
+  say()
+  local before = resident()
+  for _ = 1, 6 do
+    say()
+  end
+  local grown = resident() - before
+  assert(grown < 20, grown .. " MB")
+end)
+
 test("it is known why something is plain, of open fences and of closed ones", function()
   local tangled = "```c\n" .. ("{\n"):rep(3000)
   for _, text in ipairs({

@@ -584,6 +584,7 @@ function M.detach(buf)
     api.nvim_buf_clear_namespace(buf, marks.ns, 0, -1)
     api.nvim_buf_clear_namespace(buf, anchors, 0, -1)
   end
+  budget.forget()
 end
 
 -- A redraw alone tells of every way in which rows come on screen: scrolls, folds, resizes, new windows.

@@ -20,12 +20,31 @@ M.clock = vim.uv.hrtime
 local SLICE = 3000
 local has_callback = vim.fn.has("nvim-0.11") == 1
 
+--- Bytes of the texts that parsers were made for since the compiled code was last dropped, and how many there may be.
+local parsed, MOST_PARSED = 0, 1000000
+
+--- What LuaJIT has compiled keeps the objects that it was compiled with: a parser, too, with a tree that takes far more
+--- memory than its text, long after nobody else knows it. So that code is dropped now and then; what is used is compiled
+--- again, within milliseconds.
+function M.forget()
+  if parsed > 0 and jit then
+    jit.flush()
+  end
+  parsed = 0
+end
+
 --- A parser over a text or a buffer. No other file makes one.
 ---@param source string|integer
 ---@param lang string
 ---@param opts table?
 ---@return vim.treesitter.LanguageTree
 function M.parser(source, lang, opts)
+  local is_text = type(source) == "string"
+  parsed = parsed
+    + (is_text and #source or vim.api.nvim_buf_get_offset(source, vim.api.nvim_buf_line_count(source)))
+  if parsed > MOST_PARSED then
+    M.forget()
+  end
   if type(source) == "string" then
     return vim.treesitter.get_string_parser(source, lang, opts)
   end
