@@ -514,6 +514,8 @@ fn the_places_are_listed_with_what_was_done() {
     chat.nvim.wait_until(|nvim| here(nvim).starts_with("c.txt"), "the place");
     chat.nvim.command("cclose");
     chat.nvim.command("Acp locations session loclist");
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() == Some("qf"), "the list");
     let list = chat.nvim.exec_lua("return vim.fn.getloclist(0)", []);
     assert_eq!(
         chat.nvim.exec_lua(listed, [list]).as_str(),
