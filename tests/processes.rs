@@ -497,6 +497,10 @@ fn stopped(commands: &[Value]) -> Scripted {
     parts.push(json!({ "reply": "session/prompt", "result": { "stopReason": "cancelled" } }));
     let mut chat = Scripted::new(&[], steps(parts));
     chat.chat();
+    wait_for(|| sleeping(&chat) == ["sleep 1009"], "what the agent starts before the turn");
+    // Starts of processes are told in hundredths of a second.
+    let before = std::time::Instant::now();
+    wait_for(|| before.elapsed().as_millis() > 20, "another time than that");
     chat.send("go");
     chat.wait_for("Running.");
     chat.nvim.command("Acp cancel");
