@@ -6,7 +6,7 @@ mod queue;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -16,6 +16,7 @@ use super::disk::{self, DiskError, DiskErrorKind, Written};
 use super::disks::{Disks, PATIENCE};
 use super::hub::Shared;
 use super::links;
+use super::lock;
 use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, RpcError};
 use super::to_acp;
 pub use queue::{Files, Held, Passed};
@@ -56,10 +57,6 @@ impl Loaded {
         }
         files.iter().find(|(_, real)| *real == resolved).map(|(name, _)| name.clone())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A path without links. The file need not exist, its folder must.

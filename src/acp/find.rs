@@ -6,13 +6,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ignore::{WalkBuilder, WalkState};
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use super::lock;
 use crate::core::message::{Event, JobId};
 use crate::mailbox::Mailbox;
 
@@ -82,11 +83,6 @@ impl Search {
     fn is_over(&self) -> bool {
         self.newest.load(Ordering::Relaxed) != self.id.0
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A list is whole or not there; a panic leaves the latter.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Listing {

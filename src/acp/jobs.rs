@@ -74,11 +74,13 @@ async fn once_whole(shared: &Arc<Shared>, path: &Path, work: &Work) -> Option<Ou
                 let half = HalfWritten::Tell;
                 run(Work::Examine { path, encoding, known, half }, &theirs.watch)
             }
-            Work::Look { path, roots, .. }
-                if !look::is_outside(&path, &roots) && theirs.watch.is_half_written(&path) =>
-            {
+            Work::Look { path, roots, .. } if look::is_outside(&path, &roots) => {
+                Outcome::Looked(Look::Outside)
+            }
+            Work::Look { path, .. } if theirs.watch.is_half_written(&path) => {
                 Outcome::Examined(OnDisk::HalfWritten)
             }
+            Work::Look { path, diffs, near, .. } => Outcome::Looked(look::at(&path, &diffs, near)),
             work => run(work, &theirs.watch),
         });
         match answered(is_look, tried).await? {

@@ -40,7 +40,7 @@ mod wire_log;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -181,14 +181,19 @@ struct Over {
     told: Condvar,
 }
 
+/// For plain data that a panic cannot leave half changed in a way that matters.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Over {
     fn set(&self) {
-        *self.is.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *lock(&self.is) = true;
         self.told.notify_all();
     }
 
     fn wait(&self, limit: Duration) -> bool {
-        let is = self.is.lock().unwrap_or_else(PoisonError::into_inner);
+        let is = lock(&self.is);
         *self.told.wait_timeout_while(is, limit, |over| !*over).unwrap_or_else(PoisonError::into_inner).0
     }
 }

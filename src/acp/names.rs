@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::disks::Disks;
+use super::lock;
 use crate::core::message::Event;
 use crate::mailbox::Mailbox;
 use crate::platform::paths::canonicalize;
@@ -81,10 +82,6 @@ impl Names {
         // What comes later is told then.
         let _ = timeout(WAIT, async { while told.join_next().await.is_some() {} }).await;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Links resolved as far as the path exists.

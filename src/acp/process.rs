@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc as blocking;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use super::framing::{Framer, TooLong, is_length_header, trim};
 use super::from_acp::Chunk;
 use super::guard::Guard;
 use super::keeper::{self, Keeper, Kept, Unkept};
+use super::lock;
 use super::rpc::{self, Message, Noise};
 use super::shortcut::Shortcut;
 use super::wire_log::{AgentLog, Direction};
@@ -306,10 +307,6 @@ impl Default for Stderr {
 fn run(name: &str, body: impl FnOnce() + Send + 'static) {
     // A thread that can't be had drops its end of the channel, which reads as the end of the agent.
     let _ = thread::Builder::new().name(name.to_owned()).spawn(body);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn write_lines(mut stdin: ChildStdin, queue: &blocking::Receiver<Vec<u8>>) {

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ use self::seen::Seen;
 use self::stir::Suspect;
 use super::disks::{Disks, PATIENCE};
 use super::files::real;
+use super::lock;
 use super::wire_log::WireLog;
 use crate::core::half_written::Input;
 use crate::core::message::{Event, FileChange, SessionKey, Stamp};
@@ -569,9 +570,4 @@ fn reason(error: &notify::Error) -> String {
         }
         _ => error.to_string(),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is kept there is looked at again on the disk, so half of it does no harm.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

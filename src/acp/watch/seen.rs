@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Notify;
 
 use super::fingerprint::{Fingerprint, by_stamp};
-use super::lock;
 use super::stir::Stir;
+use crate::acp::lock;
 use crate::core::half_written::{self, Input, Millis, Shape, Tracker};
 use crate::core::message::{FileDiff, SessionKey, Stamp};
 

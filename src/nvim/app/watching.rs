@@ -89,9 +89,6 @@ impl App {
             // What a buffer holds has a name whose links are resolved.
             let buf = self.files.buf_of(&self.editor, &path).filter(|buf| self.editor.buf_is_loaded(*buf));
             let path = buf.and_then(|buf| self.files.name_of(buf)).map(Path::to_owned).unwrap_or(path);
-            let clean = buf.filter(|buf| !is_modified(&self.editor, *buf));
-            let size = clean
-                .and_then(|buf| Some(self.editor.byte_count(buf, self.editor.line_count(buf).ok()?) as u64));
             // A link has another name than its file.
             self.watching.files.insert((key, path.clone()));
             let known = (key, entry, path.clone());
@@ -101,6 +98,10 @@ impl App {
             };
             if tells {
                 let diffs = (!over).then_some(diffs);
+                let clean = buf.filter(|buf| !is_modified(&self.editor, *buf));
+                let size = clean.and_then(|buf| {
+                    Some(self.editor.byte_count(buf, self.editor.line_count(buf).ok()?) as u64)
+                });
                 let held = self.files.held(&path).and_then(|held| held.stamp);
                 self.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held, size })?;
             }
