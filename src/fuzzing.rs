@@ -11,20 +11,20 @@ use crate::acp::disk::{Located, Roots};
 use crate::acp::framing::{Framer, TooLong, trim};
 use crate::acp::from_acp::{self, Chunk, Fact};
 use crate::acp::rpc::{self, Message};
-use crate::core::changes::{apply, edits};
-use crate::core::diff::{self, place};
-use crate::core::entry::Entry;
-use crate::core::harmless::Harmless;
+use crate::core::changes::diff::{self, place};
+use crate::core::changes::merge::{Side, merge, shared};
+use crate::core::changes::text_edits::{apply, edits};
+use crate::core::ids::{AgentId, Moment, SessionKey};
 use crate::core::locations::absolute;
-use crate::core::merge::{Side, merge, shared};
-use crate::core::message::{
-    AgentId, AgentInfo, Content, FileDiff, Opened, Place, SessionKey, TurnEnd, Update,
-};
-use crate::core::output::Output;
-use crate::core::screen::Screen;
-use crate::core::session::{Moment, Session};
+use crate::core::message::{AgentInfo, Content, FileDiff, Opened, Place, TurnEnd, Update};
+use crate::core::session::Session;
+use crate::core::session::entry::Entry;
+use crate::core::terminal::output::Output;
+use crate::core::terminal::sanitize::Harmless;
+use crate::core::terminal::screen::Screen;
+use crate::core::text::line_range;
+use crate::core::text::uri;
 use crate::core::transcript::{Drawing, Standing, Style, cut_end, cut_middle, draw_standing};
-use crate::core::{slice, uri};
 
 /// Panics when something does not hold for the bytes.
 pub type Target = fn(&[u8]);
@@ -139,7 +139,7 @@ pub fn updates(data: &[u8]) {
     }
     drawn(&session);
     for index in 0..session.entries().len() {
-        session.toggle(crate::core::entry::EntryId(index));
+        session.toggle(crate::core::ids::EntryId(index));
     }
     drawn(&session);
     session.apply(Update::Plan(Vec::new()), Moment(1000));
@@ -270,9 +270,9 @@ pub fn truncation(data: &[u8]) {
     for cut in [cut_end(&text, limit), cut_middle(&text, limit)] {
         assert!(cut.chars().count() <= limit, "{cut:?} of {limit}");
     }
-    let lines = slice::lines(&text, Some(limit as u32), Some(piece as u32));
+    let lines = line_range::lines(&text, Some(limit as u32), Some(piece as u32));
     assert!(text.contains(lines) && lines.lines().count() <= piece, "{lines:?} of {text:?}");
-    assert_eq!(slice::lines(&text, None, None), text);
+    assert_eq!(line_range::lines(&text, None, None), text);
 }
 
 /// A path that counts as inside of a folder is inside of it, wherever its links lead; an address made of a

@@ -195,9 +195,8 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::message::{
-        AgentId, Location, PlanItem, PlanStatus, Priority, Role, SessionKey, ToolContent,
-    };
+    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::message::{Location, PlanItem, PlanStatus, Priority, Role, ToolContent};
 
     fn chunk(message: &str, text: &str) -> Event {
         Event::Updated {

@@ -1,6 +1,6 @@
 //! Files that are written slowly while a buffer holds them: what stands in the buffer, where the cursor is,
 //! what undo brings back and what there is to review. The test is the writer, so it says when each step
-//! happens; which text of a file is a whole one is tested as data in `core::half_written`.
+//! happens; which text of a file is a whole one is tested as data in `core::changes::half_written`.
 
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;

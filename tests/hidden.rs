@@ -1,5 +1,5 @@
 //! What an agent says looks like what it is: no character of it is hidden, none is obeyed by the screen, none makes
-//! it look like the plugin's own words. Which characters are meant is for `core::visible` and its tests.
+//! it look like the plugin's own words. Which characters are meant is for `core::text::visible` and its tests.
 
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use acp_nvim::acp::guard::Guard;
 use acp_nvim::acp::terminals::{Limits, TerminalError, TerminalSpec, Terminals};
-use acp_nvim::core::message::{Event, Exit, SessionKey, TerminalId};
+use acp_nvim::core::ids::{SessionKey, TerminalId};
+use acp_nvim::core::message::{Event, Exit};
 use acp_nvim::mailbox::Mailbox;
 
 const S: SessionKey = SessionKey(1);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Instant;
 
-use acp_nvim::core::diff::place;
+use acp_nvim::core::changes::diff::place;
 use acp_nvim::core::message::FileDiff;
 use serde_json::{Value, json};
 

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use super::files::Held;
 use super::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, Reply, RequestId, RpcError};
 use super::to_acp;
-use crate::core::message::{AgentId, Answer, AskId, Question, SessionKey};
-use crate::core::outside::Choice;
+use crate::core::ids::{AgentId, AskId, SessionKey};
+use crate::core::message::{Answer, Question};
+use crate::core::store::allowlist::Choice;
 
 /// One agent's open questions.
 pub struct Asks {

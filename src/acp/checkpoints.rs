@@ -1,7 +1,7 @@
 //! Checkpoints on the disk: for each project a folder with a journal for each turn, and the texts that
 //! journals name, each once. A thread of its own does it, in the order in which it was wished for, and
 //! under a lock, so that several Neovims lose nothing of each other's. What the lines say is
-//! `core::checkpoint`'s word.
+//! `core::store::checkpoint`'s word.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -13,12 +13,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::disk::{self, DiskErrorKind};
 use super::disks::{Disks, PATIENCE};
-use crate::core::blame::{self, Step};
-use crate::core::checkpoint::{
+use crate::core::changes::blame::{self, Step};
+use crate::core::ids::JobId;
+use crate::core::message::{Event, Severity};
+use crate::core::store::checkpoint::{
     Fact, Fetched, Head, Held, Last, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey,
     Wish, before_diffs, counts, edits, hunks,
 };
-use crate::core::message::{Event, JobId, Severity};
 use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private, wait_lock};
 

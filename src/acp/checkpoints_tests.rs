@@ -3,7 +3,7 @@
 use std::thread;
 
 use super::*;
-use crate::core::checkpoint::Kind;
+use crate::core::store::checkpoint::Kind;
 
 struct Folder(PathBuf);
 

@@ -33,9 +33,9 @@ use super::session::Sessions;
 use super::shortcut::{Names, Shortcut};
 use super::wire_log::AgentLog;
 use super::{stillborn, to_acp};
+use crate::core::ids::{AgentId, SessionKey, TerminalId};
 use crate::core::message::{
-    AgentId, AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, SessionKey, Severity, Steering,
-    TerminalId, TurnEnd, Update,
+    AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, Severity, Steering, TurnEnd, Update,
 };
 use crate::core::session::exit_text;
 

@@ -11,7 +11,7 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::watch::hash;
-use crate::core::slice;
+use crate::core::text::line_range;
 use crate::platform::files;
 use crate::platform::paths::canonicalize;
 
@@ -189,12 +189,12 @@ pub struct Written {
     pub content: u64,
 }
 
-/// The file's text from the 1-based `line` on, at most `limit` lines of it; see [`slice::lines`].
+/// The file's text from the 1-based `line` on, at most `limit` lines of it; see [`line_range::lines`].
 pub fn read(path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<Read, DiskError> {
     let bytes = bytes(path, LARGEST)?;
     let content = hash(&bytes);
     let text = text(bytes).map_err(DiskError::NotText)?;
-    let part = slice::lines(text.strip_prefix(MARK).unwrap_or(&text), line, limit);
+    let part = line_range::lines(text.strip_prefix(MARK).unwrap_or(&text), line, limit);
     Ok(Read { text: if part.len() == text.len() { text } else { part.to_owned() }, content })
 }
 

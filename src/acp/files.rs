@@ -21,7 +21,8 @@ use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, Rp
 use super::to_acp;
 pub use queue::{Files, Held, Passed};
 
-use crate::core::message::{Access, Event, Place, Question, SessionKey};
+use crate::core::ids::SessionKey;
+use crate::core::message::{Access, Event, Place, Question};
 use crate::platform::paths::canonicalize;
 
 /// How long a request waits for the disk of a session's folder.

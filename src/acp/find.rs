@@ -14,7 +14,8 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::lock;
-use crate::core::message::{Event, JobId};
+use crate::core::ids::JobId;
+use crate::core::message::Event;
 use crate::mailbox::Mailbox;
 
 /// At most this many files are handed out.

@@ -13,9 +13,8 @@ use std::path::{Path, PathBuf};
 use self::stream::{Calls, New};
 use self::written::Written;
 use super::from_acp::{self, Data};
-use crate::core::message::{
-    AgentId, Content, Event, Exit, SessionKey, TerminalId, ToolCallId, ToolCallPatch, ToolContent, Update,
-};
+use crate::core::ids::{AgentId, SessionKey, TerminalId, ToolCallId};
+use crate::core::message::{Content, Event, Exit, ToolCallPatch, ToolContent, Update};
 
 /// The most that is kept of a call's own output; of more, the end is.
 const MOST_TEXT: usize = 64 << 10;

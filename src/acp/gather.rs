@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::core::context::{Lines, base64, file_uri, image_type, size};
 use crate::core::message::{Content, Gathered, ResourceBody, Want};
+use crate::core::session::references::{Lines, base64, file_uri, image_type, size};
 use crate::platform::program;
 
 /// A text of more bytes is not sent along: a whole file goes as a link then.

@@ -26,9 +26,9 @@ use super::terminals::Terminals;
 use super::watch::{Edit, Watch};
 use super::wire_log::WireLog;
 use super::{Settings, connection, jobs, restore, stillborn};
+use crate::core::ids::{AgentId, JobId, SessionKey};
 use crate::core::message::{
-    AgentId, Command, Event, Failure, FailureKind, JobId, Outcome, SessionKey, Severity, Steering, TurnEnd,
-    Work,
+    Command, Event, Failure, FailureKind, Outcome, Severity, Steering, TurnEnd, Work,
 };
 use crate::mailbox::Mailbox;
 

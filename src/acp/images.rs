@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::core::image::{self, MOST};
-use crate::core::message::{Content, Picture, PicturePlace, ResourceBody, SessionKey, ToolContent, Update};
+use crate::core::ids::SessionKey;
+use crate::core::message::image::{self, MOST};
+use crate::core::message::{Content, Picture, PicturePlace, ResourceBody, ToolContent, Update};
 use crate::platform::files::create_private_folder;
 use crate::platform::group::process_lives;
 

@@ -15,12 +15,15 @@ use super::disks::PATIENCE;
 use super::hub::Shared;
 use super::watch::Watch;
 use super::{gather, look};
-use crate::core::changeset::without;
-use crate::core::context::references;
+use crate::core::changes::diff;
+use crate::core::changes::file_review::without;
+use crate::core::changes::text_edits;
 use crate::core::locations::Look;
 use crate::core::message::{HalfWritten, OnDisk, Outcome, Stamp, Work};
-use crate::core::output::Output;
-use crate::core::{changes, diff, mention, places};
+use crate::core::session::references::references;
+use crate::core::session::unsaved_note;
+use crate::core::terminal::error_locations;
+use crate::core::terminal::output::Output;
 use crate::fingerprint;
 
 /// How long one who reads waits for a file that is being written: an agent waits with it, and the writer may
@@ -102,7 +105,7 @@ async fn answered(is_look: bool, work: impl Future<Output = Option<Outcome>>) ->
 /// Does the work. It may take long; call it where waiting is allowed.
 pub fn run(work: Work, watch: &Watch) -> Outcome {
     match work {
-        Work::Edits { old, new } => Outcome::Edits(changes::edits(&old, &new)),
+        Work::Edits { old, new } => Outcome::Edits(text_edits::edits(&old, &new)),
         Work::Review { file: Some(mut file), written } => {
             written.into_review(&mut file);
             Outcome::Reviewed(file)
@@ -120,7 +123,7 @@ pub fn run(work: Work, watch: &Watch) -> Outcome {
                 Some(known) => *known,
                 None => *known.entry(path.to_owned()).or_insert(path.is_file()),
             };
-            Outcome::Places(places::all(&plain.text(), &cwd, is_file))
+            Outcome::Places(error_locations::all(&plain.text(), &cwd, is_file))
         }
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
         Work::Before { text, diffs } => Outcome::Before(without(&text, &diff::place(&text, &diffs)).into()),
@@ -153,7 +156,7 @@ pub fn run(work: Work, watch: &Watch) -> Outcome {
             }
             Outcome::Stamped { is_there: found.is_some(), stamp }
         }
-        Work::Mention(files) => Outcome::Mention(mention::unsaved(&files)),
+        Work::Mention(files) => Outcome::Mention(unsaved_note::unsaved(&files)),
         Work::Reconcile { path, sides } => {
             let reconciled = Box::new(sides.reconcile());
             Outcome::Reconciled(reconciled, state(&path))

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::files::real;
-use crate::core::diff::{self, PlacedState};
+use crate::core::changes::diff::{self, PlacedState};
 use crate::core::locations::{Lines, Look};
 use crate::core::message::FileDiff;
 

@@ -1,5 +1,5 @@
 //! What agents may do outside of their sessions' folders, for all agents: the user's options, what the
-//! user has said, and what is kept of it. What an answer counts for is `core::outside`; who waits for
+//! user has said, and what is kept of it. What an answer counts for is `core::store::allowlist`; who waits for
 //! one is `files`. It reads the disk: call it where waiting is allowed.
 
 mod kept;
@@ -9,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kept::Kept;
 
-use crate::core::message::{Access, SessionKey};
-use crate::core::outside::{Allowed, Answers, Choice, Decision, Rules, Until};
+use crate::core::ids::SessionKey;
+use crate::core::message::Access;
+use crate::core::store::allowlist::{Allowed, Answers, Choice, Decision, Rules, Until};
 use crate::platform::paths::canonicalize;
 
 /// Until the editor says otherwise, all is refused.

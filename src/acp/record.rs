@@ -1,6 +1,6 @@
 //! The records of sessions on the disk: a folder with one file for each, to which lines are only ever
 //! appended, so that several Neovims do not lose each other's. A thread of its own does it, in the
-//! order in which it was wished for. What the lines say is `core::record`'s word.
+//! order in which it was wished for. What the lines say is `core::store::record`'s word.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use super::disk;
 use crate::core::message::Event;
-use crate::core::record::{Fact, Kept, Line, Owner, Wish};
+use crate::core::store::record::{Fact, Kept, Line, Owner, Wish};
 use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private};
 

@@ -1,6 +1,6 @@
 //! What is on the disk about agents: the registry's index as it was fetched, what the user has
 //! approved, and the agents that were downloaded. Several Neovims share it. All of it blocks, and what
-//! it means is `core::registry`'s and `config`'s part.
+//! it means is `core::store::registry`'s and `config`'s part.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::disk;
 use super::wire_log::WireLog;
-use crate::core::registry::{self, Change, Files, Index, MAX_INDEX_BYTES, Plan, Stored};
+use crate::core::store::registry::{self, Change, Files, Index, MAX_INDEX_BYTES, Plan, Stored};
 use crate::platform::files::{create_private_folder, private, wait_lock};
 
 /// How the names of folders begin that a download is put together in.

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::core::registry::Download;
+use crate::core::store::registry::Download;
 
 struct Home(std::path::PathBuf);
 

@@ -8,9 +8,8 @@ use std::sync::atomic::AtomicU64;
 use super::escaped::Span;
 use super::foreign::Foreign;
 use super::shortcut::Names;
-use crate::core::message::{
-    AgentId, ConfigOption, Content, OptionKind, OptionValue, Place, SessionKey, TerminalId,
-};
+use crate::core::ids::{AgentId, SessionKey, TerminalId};
+use crate::core::message::{ConfigOption, Content, OptionKind, OptionValue, Place};
 
 pub struct Session {
     pub key: SessionKey,

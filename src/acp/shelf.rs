@@ -13,8 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::disk;
-use crate::core::history::History;
 use crate::core::message::{Draft, Event, Keep};
+use crate::core::session::prompt_history::History;
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private, try_lock, wait_lock};

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::from_acp::Chunk;
-use crate::core::message::{Event, SessionKey};
+use crate::core::ids::SessionKey;
+use crate::core::message::Event;
 use crate::mailbox::Mailbox;
 
 /// One agent's sessions by the names that it gave them. Cheap to clone; all clones are one.

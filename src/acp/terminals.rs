@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use crate::acp::escaped::{self, Mark};
 use crate::acp::guard::Guard;
-use crate::core::message::{Event, Exit, SessionKey, TerminalId};
+use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::message::{Event, Exit};
 use crate::mailbox::Mailbox;
 use crate::platform::Signal;
 use crate::platform::group::Group;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use crate::core::message::{Capabilities, Content, Exit, McpServer, OptionValue, Place, ResourceBody};
-use crate::core::uri;
+use crate::core::text::uri;
 
 pub const INITIALIZE: &str = v1::AGENT_METHOD_NAMES.initialize;
 pub const AUTHENTICATE: &str = v1::AGENT_METHOD_NAMES.authenticate;

@@ -1,7 +1,7 @@
 //! Files that sessions have touched, watched on the disk: one that others changed is told of, once,
 //! when its content is another one and whole. What an agent writes through this client is no news. The
 //! thread that watches begins with the first file and ends with the background. When a text is whole is for
-//! `core::half_written` to say; what a change means for a buffer is the editor's side's business.
+//! `core::changes::half_written` to say; what a change means for a buffer is the editor's side's business.
 
 mod fingerprint;
 mod seen;
@@ -27,8 +27,9 @@ use super::disks::{Disks, PATIENCE};
 use super::files::real;
 use super::lock;
 use super::wire_log::WireLog;
-use crate::core::half_written::Input;
-use crate::core::message::{Event, FileChange, SessionKey, Stamp};
+use crate::core::changes::half_written::Input;
+use crate::core::ids::SessionKey;
+use crate::core::message::{Event, FileChange, Stamp};
 use crate::mailbox::Mailbox;
 use crate::platform::files;
 

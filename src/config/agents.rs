@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::catalog::{self, Catalog, DEMO, Preset};
 use super::{AgentOptions, Config, ConfigError, read};
 use crate::core::message::Launch;
-use crate::core::registry::{self, Entry, Plan};
+use crate::core::store::registry::{self, Entry, Plan};
 
 /// What is known of the machine that agents are started on.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::core::registry::{self, Entry, Plan, Stored};
+use crate::core::store::registry::{self, Entry, Plan, Stored};
 
 /// What the plugin knows about an agent beside the registry's entry, if there is one.
 #[derive(Debug, Deserialize)]

@@ -135,7 +135,7 @@ fn table() -> String {
 /// The agents of the registry that have no name of the plugin's.
 fn registered() -> String {
     let catalog = Catalog::default();
-    let one = |entry: &crate::core::registry::Entry| {
+    let one = |entry: &crate::core::store::registry::Entry| {
         let by = match &entry.distribution {
             ways if ways.npx.is_some() => "npx",
             ways if ways.uvx.is_some() => "uvx",

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::options::known;
 use super::{ConfigError, Log, Size};
 use crate::core::message::McpServer;
-use crate::core::registry;
+use crate::core::store::registry;
 
 /// The mistakes found so far.
 #[derive(Default)]

@@ -537,7 +537,7 @@ mod starting {
 mod registered {
     use super::*;
     use crate::config::agents::{Lack, Source};
-    use crate::core::registry::{Plan, Stored, parse};
+    use crate::core::store::registry::{Plan, Stored, parse};
 
     const INDEX: &str = r#"{ "agents": [
         { "id": "snake", "distribution": { "uvx": { "package": "snake==1", "args": ["acp"] } } },

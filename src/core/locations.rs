@@ -2,17 +2,16 @@
 //! message names are news, and what they are called. How fast a person can be taken along is told in
 //! [`pace`]; windows, buffers and the disk are left to the editor's side and the background.
 
-pub mod pace;
+pub mod throttle;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::entry::EntryId;
-use crate::core::message::{SessionKey, ToolKind};
-use crate::core::session::Moment;
-use crate::core::uri;
+use crate::core::ids::{EntryId, Moment, SessionKey};
+use crate::core::message::ToolKind;
+use crate::core::text::uri;
 
 /// So many places of a session are kept; the oldest go first.
 const KEPT: usize = 10_000;

@@ -5,28 +5,30 @@
 //! Facts ([`Event`]) are in the past tense and travel to the editor's thread; wishes ([`Command`])
 //! are imperative and travel to the background.
 
-mod agent;
-mod call;
-mod choices;
-mod content;
-mod files;
-mod launch;
-mod prompts;
-mod question;
+pub mod agent;
+pub mod call;
+pub mod choices;
+pub mod content;
+pub mod files;
+pub mod image;
+pub mod launch;
+pub mod prompts;
+pub mod question;
 mod size;
-mod turn;
-mod update;
-mod work;
+pub mod turn;
+pub mod update;
+pub mod work;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::core::checkpoint::{self, Limits};
-use crate::core::outside::{Allowed, Rules};
-use crate::core::record::{Kept, Wish};
-use crate::core::registry;
+use crate::core::ids::{AgentId, AskId, JobId, SessionKey, TerminalId};
+use crate::core::store::allowlist::{Allowed, Rules};
+use crate::core::store::checkpoint::{self, Limits};
+use crate::core::store::record::{Kept, Wish};
+use crate::core::store::registry;
 use crate::core::text::Text;
 
 pub use agent::{
@@ -42,32 +44,6 @@ pub use question::{Answer, PermissionKind, PermissionOption, Question};
 pub use turn::{LeftCommand, Steering, StopReason, TurnEnd, TurnUsage};
 pub use update::{Cost, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, Update};
 pub use work::{Outcome, Work};
-
-/// One running agent process, numbered by the editor's thread. A restart gets a new number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct AgentId(pub u32);
-
-/// One session as this plugin knows it, numbered by the editor's thread before the agent has named
-/// it. The agent's own `sessionId` is opaque and stays in the background.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct SessionKey(pub u32);
-
-/// A question that waits for exactly one [`Answer`]; numbered by the background.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct AskId(pub u64);
-
-/// A piece of computing done in the background; numbered by the editor's thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct JobId(pub u64);
-
-/// The agent's `toolCallId`: opaque, unique within a turn only (some agents use them again).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ToolCallId(pub String);
-
-/// One run of a command in a terminal, of this client's or of the agent's own. It is never used again,
-/// unlike the names that agents give to their own.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TerminalId(pub String);
 
 /// What the editor's thread wants of the background.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,11 +2,19 @@
 //! handed out as a set of touched entries. How a session opens, its turns, the agent's updates and its
 //! questions are modules of their own, which hand back what to send as commands.
 
+pub mod answer_label;
 mod asks;
 mod content;
+pub mod entry;
+pub mod form;
+pub mod lifecycle;
 mod opening;
 mod outside;
+pub mod prompt_history;
+pub mod references;
+pub mod tool_call;
 mod turn;
+pub mod unsaved_note;
 mod updates;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -16,23 +24,14 @@ pub use content::as_markdown;
 pub use opening::{LoggedIn, exit_text};
 pub use turn::Queued;
 
-use crate::core::entry::{Body, Entry, EntryId, Greeting, display_name};
+use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{
-    AgentId, AgentInfo, ConfigOption, Content, Cost, LeftCommand, Models, Modes, Place, PlanItem, Reopen,
-    Role, SessionKey, SlashCommand, TerminalId, ToolCallId,
+    AgentInfo, ConfigOption, Content, Cost, LeftCommand, Models, Modes, Place, PlanItem, Reopen, Role,
+    SlashCommand,
 };
+use crate::core::session::entry::{Body, Entry, Greeting, display_name};
+use crate::core::session::tool_call::{Cause, ToolCall};
 use crate::core::text::{Text, one_line};
-use crate::core::tool_call::{Cause, ToolCall};
-
-/// Milliseconds on the editor's clock; the core has none of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Moment(pub u64);
-
-impl Moment {
-    pub fn since(self, earlier: Self) -> u64 {
-        self.0.saturating_sub(earlier.0)
-    }
-}
 
 /// What a session is doing.
 #[derive(Clone, Debug, PartialEq)]
@@ -389,5 +388,4 @@ impl Session {
 }
 
 #[cfg(test)]
-#[path = "session_tests.rs"]
 mod tests;

@@ -1,6 +1,12 @@
 //! Texts that go around: one that several parts hold at once without copying it, and small facts that
 //! several parts of a screen need.
 
+pub mod encoding;
+pub mod line_range;
+pub mod uri;
+pub mod url_check;
+pub mod visible;
+
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Weak};

@@ -35,9 +35,10 @@ use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::Config;
-use crate::core::message::{OptionKind, PermissionKind, SessionKey};
+use crate::core::ids::SessionKey;
+use crate::core::message::{OptionKind, PermissionKind};
 use crate::core::session::{Phase, Session};
-use crate::core::visible::visible_line;
+use crate::core::text::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
 use crate::nvim::{enter, images, picker, run, to_lua};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::agents::{Source, Standing, State};
 use crate::config::{Choice, Keys};
-use crate::core::registry::Plan;
+use crate::core::store::registry::Plan;
 use crate::core::transcript::cut_end;
 use crate::nvim::picker::plain;
 
@@ -284,7 +284,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Catalog, Config, Machine};
-    use crate::core::registry::{Stored, parse};
+    use crate::core::store::registry::{Stored, parse};
 
     const INDEX: &str = r#"{ "agents": [
         { "id": "cline", "name": "Cline", "version": "3.0.65", "description": "Writes code.", "license": "Apache-2.0",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mlua::Result;
 
 use crate::config::OpenQuestions;
-use crate::core::message::{AskId, SessionKey};
+use crate::core::ids::{AskId, SessionKey};
 use crate::core::session::Wanted;
 use crate::core::transcript::cut_end;
 use crate::nvim::app::App;

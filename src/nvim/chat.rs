@@ -8,7 +8,7 @@ use mlua::{Result, Value};
 
 use self::drawing::Canvas;
 pub use self::drawing::Fold;
-use crate::core::message::SessionKey;
+use crate::core::ids::SessionKey;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// A prompt of more bytes is read, filled and emptied in slices.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
 
-use crate::core::visible::{is_plain, visible, visible_line};
+use crate::core::text::visible::{is_plain, visible, visible_line};
 use crate::platform::files::path_of_bytes;
 
 /// A buffer's number.

@@ -1,15 +1,16 @@
 //! How an agent's forms and pages are put to the user. A form is asked for field by field and can be
 //! gone over before it is sent; a page is opened only after the user has seen where it leads and
-//! agreed. What fits a field is `core::form`'s word, whose turn it is `asking`'s.
+//! agreed. What fits a field is `core::session::form`'s word, whose turn it is `asking`'s.
 
 use mlua::Result;
 use serde_json::{Value, json};
 
-use crate::core::address::Warning;
-use crate::core::entry::Body;
-use crate::core::form::{Choice, Control, Field, Filling};
-use crate::core::message::{AskId, Command, Question, SessionKey};
-use crate::core::session::{Moment, Session, Wanted};
+use crate::core::ids::{AskId, Moment, SessionKey};
+use crate::core::message::{Command, Question};
+use crate::core::session::entry::Body;
+use crate::core::session::form::{Choice, Control, Field, Filling};
+use crate::core::session::{Session, Wanted};
+use crate::core::text::url_check::Warning;
 use crate::core::transcript::{cut_end, cut_middle};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Level};

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use mlua::{Function, Lua, Result, Table, Value};
 use serde_json::Value as Json;
 
-use crate::core::message::{Answer, AskId, Command, SessionKey};
+use crate::core::ids::{AskId, SessionKey};
+use crate::core::message::{Answer, Command};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::files::brief;

@@ -13,11 +13,11 @@ use mlua::{Result, Value};
 
 use self::reading::Snapshot;
 use self::texts::Texts;
-use crate::core::changes::TextEdit;
-use crate::core::checkpoint;
-use crate::core::entry::EntryId;
-use crate::core::message::{AskId, OnDisk, SessionKey, Stamp};
-use crate::core::reconcile::Pick;
+use crate::core::changes::reconcile::Pick;
+use crate::core::changes::text_edits::TextEdit;
+use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::message::{OnDisk, Stamp};
+use crate::core::store::checkpoint;
 use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::resolve::canonical;

@@ -16,11 +16,9 @@ use self::marks::Marks;
 pub use self::marks::Tag;
 pub use self::open::{entered, list, load};
 pub use self::window::{code_window, is_code};
-use crate::core::entry::EntryId;
-use crate::core::locations::pace::Pace;
+use crate::core::ids::{EntryId, Moment, SessionKey};
+use crate::core::locations::throttle::Pace;
 use crate::core::locations::{Lines, Visit};
-use crate::core::message::SessionKey;
-use crate::core::session::Moment;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::timer::Timer;
 

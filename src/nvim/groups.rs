@@ -2,7 +2,7 @@
 
 use mlua::{Result, Table, Value};
 
-use crate::core::screen::COLOURS;
+use crate::core::terminal::screen::COLOURS;
 use crate::nvim::editor::Editor;
 
 /// The plugin's highlight groups, as links that a colour scheme or a user may replace.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mlua::{Function, LuaString, Result, Table, Value};
 
 use crate::config::{KEYS, Keys, Pane};
-use crate::core::message::{AskId, SessionKey};
+use crate::core::ids::{AskId, SessionKey};
 use crate::core::session::Session;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor};

@@ -1,5 +1,5 @@
 //! Files outside of the sessions' folders: how the user is asked about one, and how what was allowed is
-//! seen and taken back. What an answer counts for is `core::outside`, whose turn it is `asking`.
+//! seen and taken back. What an answer counts for is `core::store::allowlist`, whose turn it is `asking`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,11 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::config::OutsideFiles;
-use crate::core::entry::{Body, Subject};
-use crate::core::message::{Access, AskId, Command, SessionKey};
-use crate::core::outside::{Allowed, Rules, Until, doing};
-use crate::core::session::{Moment, Session};
+use crate::core::ids::{AskId, Moment, SessionKey};
+use crate::core::message::{Access, Command};
+use crate::core::session::Session;
+use crate::core::session::entry::{Body, Subject};
+use crate::core::store::allowlist::{Allowed, Rules, Until, doing};
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::picker::plain;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::label::label;
-use crate::core::message::{AskId, FileDiff, SessionKey};
-use crate::core::review::Review;
-use crate::core::tool_call::count_lines;
+use crate::core::changes::review::Review;
+use crate::core::ids::{AskId, SessionKey};
+use crate::core::message::FileDiff;
+use crate::core::session::answer_label::label;
+use crate::core::session::tool_call::count_lines;
 use crate::nvim::app::App;
 
 impl App {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use mlua::{Function, Result, Table, Value};
 
-use crate::core::visible::visible_line;
+use crate::core::text::visible::visible_line;
 use crate::nvim::editor::Editor;
 
 /// Lets the user choose among `items`; `then` gets the 0-based index, or nothing.

@@ -3,7 +3,7 @@
 
 use mlua::{Function, Result, Table, Value};
 
-use crate::core::message::SessionKey;
+use crate::core::ids::SessionKey;
 use crate::core::transcript::plan;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor, Win};

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use mlua::{Function, Result, Table, Value};
 
-use crate::core::context::{Lines, Target};
-use crate::core::history::{Browse, History};
-use crate::core::message::{Content, Draft, JobId, SessionKey};
+use crate::core::ids::{JobId, SessionKey};
+use crate::core::message::{Content, Draft};
+use crate::core::session::prompt_history::{Browse, History};
+use crate::core::session::references::{Lines, Target};
 use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
 

@@ -12,10 +12,11 @@ use std::path::PathBuf;
 use mlua::{Function, Result, Value};
 
 use self::backlog::Backlog;
-use crate::core::harmless::Harmless;
-use crate::core::message::{Exit, SessionKey, TerminalId};
-use crate::core::screen::Screen;
-use crate::core::session::{Moment, exit_text};
+use crate::core::ids::{Moment, SessionKey, TerminalId};
+use crate::core::message::Exit;
+use crate::core::session::exit_text;
+use crate::core::terminal::sanitize::Harmless;
+use crate::core::terminal::screen::Screen;
 use crate::core::transcript::Tail;
 use crate::nvim::editor::{Buf, Editor, Win};
 

@@ -2,10 +2,11 @@
 //! report is absent, not zero.
 
 use crate::config::Keys;
+use crate::core::ids::Moment;
 use crate::core::message::OptionKind;
-use crate::core::session::{Moment, Phase, Session};
+use crate::core::session::{Phase, Session};
+use crate::core::text::visible::visible_line;
 use crate::core::transcript::{cut_middle, price, progress, seconds};
-use crate::core::visible::visible_line;
 
 /// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
@@ -172,7 +173,8 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::message::{AgentId, Content, Cost, Opened, Place, SessionKey, Update};
+    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::message::{Content, Cost, Opened, Place, Update};
 
     fn idle() -> Session {
         let mut session =

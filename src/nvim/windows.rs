@@ -11,7 +11,7 @@ use mlua::{Result, Table, Value};
 
 pub use self::layout::{Side, split};
 use crate::config::{Layout, WindowOptions};
-use crate::core::message::SessionKey;
+use crate::core::ids::SessionKey;
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::{Buf, Editor, Win};
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::core::uri::has_drive;
+use crate::core::text::uri::has_drive;
 
 /// The path of what is there, with all links and `..` resolved.
 pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {

@@ -1,5 +1,6 @@
 //! What the agent asks of the user: permission, and the values of a form.
 
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 

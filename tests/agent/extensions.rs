@@ -1,5 +1,6 @@
 //! Methods beyond the protocol: refused or passed over, unless the user serves them.
 
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
 //! Files and commands that the agent uses through the client.
 
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 

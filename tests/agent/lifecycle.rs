@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use acp_nvim::acp::Settings;
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 

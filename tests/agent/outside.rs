@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use acp_nvim::core::message::*;
-use acp_nvim::core::outside::{Allowed, Rules, Until};
+use acp_nvim::core::store::allowlist::{Allowed, Rules, Until};
 use serde_json::{Value, json};
 
 use super::support::*;

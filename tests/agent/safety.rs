@@ -5,8 +5,9 @@ use std::process::{Command as Process, Stdio};
 use std::time::Duration;
 
 use acp_nvim::acp::Settings;
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
-use acp_nvim::core::outside::Rules;
+use acp_nvim::core::store::allowlist::Rules;
 use serde_json::{Value, json};
 
 use super::support::*;

@@ -1,5 +1,6 @@
 //! Opening, loading, listing and closing sessions, and logging in for it.
 
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use acp_nvim::acp::{self, Background, Settings};
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use acp_nvim::mailbox::Mailbox;
 use agent_client_protocol_schema::v1;

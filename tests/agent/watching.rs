@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 

@@ -11,7 +11,8 @@ use crate::acp::from_acp;
 use crate::acp::rpc::RpcError;
 use crate::acp::session::Session;
 use crate::acp::to_acp;
-use crate::core::message::{Chosen, Event, Failure, SessionKey, Steering, StopReason, TurnEnd};
+use crate::core::ids::SessionKey;
+use crate::core::message::{Chosen, Event, Failure, Steering, StopReason, TurnEnd};
 
 impl Connection {
     pub(super) fn answered(&mut self, call: Call, result: Result<Value, RpcError>) -> ControlFlow<Failure> {

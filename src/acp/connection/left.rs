@@ -12,7 +12,8 @@ use tokio::time::sleep;
 use super::Connection;
 use crate::acp::escaped::{self, Origin, Span};
 use crate::acp::hub::Shared;
-use crate::core::message::{Event, LeftCommand, SessionKey};
+use crate::core::ids::SessionKey;
+use crate::core::message::{Event, LeftCommand};
 
 /// What was asked to end needs a moment for it.
 const PATIENCE: Duration = Duration::from_millis(700);

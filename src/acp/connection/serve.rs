@@ -15,9 +15,8 @@ use crate::acp::quirks::{self, Special};
 use crate::acp::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, Reply, RequestId, RpcError};
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::to_acp;
-use crate::core::message::{
-    Event, Exit, PermissionOption, Question, SessionKey, Severity, TerminalId, ToolCallPatch,
-};
+use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::message::{Event, Exit, PermissionOption, Question, Severity, ToolCallPatch};
 
 /// Requests that wait for a command's end, or for the disk that one is to run on.
 pub struct Waits {

@@ -11,9 +11,10 @@ use crate::acp::hub;
 use crate::acp::rpc::{self, RequestId, RpcError};
 use crate::acp::session::{Session, Turn};
 use crate::acp::to_acp;
+use crate::core::ids::SessionKey;
 use crate::core::message::{
-    AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, Reopen, SessionKey,
-    Severity, Steering, StopReason, TurnEnd,
+    AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, Reopen, Severity, Steering,
+    StopReason, TurnEnd,
 };
 
 /// A request of ours, and what its answer is for.

@@ -15,8 +15,9 @@ use tokio::time::timeout;
 use super::{Due, FileRequest, FileWork, ForEditor, Target};
 use crate::acp::hub::Shared;
 use crate::acp::rpc::{Reply, RequestId};
-use crate::core::message::{AgentId, Event, Place, Question, SessionKey, Severity};
-use crate::core::outside::{self, Choice, Decision};
+use crate::core::ids::{AgentId, SessionKey};
+use crate::core::message::{Event, Place, Question, Severity};
+use crate::core::store::allowlist::{self, Choice, Decision};
 use crate::platform::paths::canonicalize;
 
 /// How long the end of an agent waits for the reads and writes that are under way.
@@ -416,7 +417,7 @@ impl Aside {
 
 fn scope(resolved: &Path) -> PathBuf {
     let home = std::env::home_dir().map(|home| canonicalize(&home).unwrap_or(home));
-    outside::target(resolved, home.as_deref())
+    allowlist::target(resolved, home.as_deref())
 }
 
 impl std::fmt::Debug for Held {

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::acp::from_acp;
-use crate::core::message::{Content, ToolCallId, ToolCallPatch, ToolContent, ToolKind, WireStatus};
+use crate::core::ids::ToolCallId;
+use crate::core::message::{Content, ToolCallPatch, ToolContent, ToolKind, WireStatus};
+use crate::core::session::tool_call::{self, Cause, Status};
 use crate::core::text::one_line;
-use crate::core::tool_call::{self, Cause, Status};
 
 /// The calls of a turn that run commands.
 #[derive(Default)]

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{id, text};
-use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent};
+use crate::core::ids::TerminalId;
+use crate::core::message::{Content, FileDiff, ResourceBody, ToolContent};
 use crate::core::text::Text;
 
 /// One block, or a text, or a list of either: all of it as blocks.

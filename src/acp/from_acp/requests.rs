@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 use super::updates::patch;
 use super::{id, text};
 use crate::acp::rpc::{RequestId, RpcError};
-use crate::core::address::Address;
-use crate::core::message::{PermissionKind, PermissionOption, TerminalId, ToolCallId, ToolCallPatch};
+use crate::core::ids::{TerminalId, ToolCallId};
+use crate::core::message::{PermissionKind, PermissionOption, ToolCallPatch};
+use crate::core::text::url_check::Address;
 
 /// A request, read. Sessions are still by the agent's own name.
 #[derive(Debug, PartialEq)]

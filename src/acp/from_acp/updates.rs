@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::chunk::role;
 use super::content::{block, blocks, tool_content};
 use super::{count, each, id, options, text};
+use crate::core::ids::{TerminalId, ToolCallId};
 use crate::core::message::{
-    Content, Cost, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, TerminalId,
-    ToolCallId, ToolCallPatch, ToolContent, ToolKind, Update, WireStatus,
+    Content, Cost, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand,
+    ToolCallPatch, ToolContent, ToolKind, Update, WireStatus,
 };
-use crate::core::tool_call::{self, Cause, Status};
+use crate::core::session::tool_call::{self, Cause, Status};
 
 /// What one update says. Agents that run commands themselves put the output into `_meta` of a tool
 /// call's updates, so that one update may say several things.

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use crate::core::encoding::{decode, is_known};
 use crate::core::message::{OnDisk, Stamp};
+use crate::core::text::encoding::{decode, is_known};
 pub use crate::platform::files::stamp;
 
 /// More than an editor would hold.

@@ -16,8 +16,9 @@ use super::display::Display;
 use super::pty::{self, Bell, Listener, Ours, Program, Pty};
 use super::{GRACE, Limits, SIZE, Shared, TerminalOutput};
 use crate::acp::escaped::{self, Mark};
-use crate::core::message::{Event, Exit, SessionKey, TerminalId};
-use crate::core::output::Output;
+use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::message::{Event, Exit};
+use crate::core::terminal::output::Output;
 use crate::platform::Signal;
 use crate::platform::group::Group;
 

@@ -11,8 +11,9 @@ use tokio::sync::Notify;
 use super::fingerprint::{Fingerprint, by_stamp};
 use super::stir::Stir;
 use crate::acp::lock;
-use crate::core::half_written::{self, Input, Millis, Shape, Tracker};
-use crate::core::message::{FileDiff, SessionKey, Stamp};
+use crate::core::changes::half_written::{self, Input, Millis, Shape, Tracker};
+use crate::core::ids::SessionKey;
+use crate::core::message::{FileDiff, Stamp};
 
 /// Of a larger file it is not told whether it is the beginning of what was there before.
 const LARGEST: u64 = 1 << 20;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{Event, EventKind};
 
-use crate::core::half_written::Input;
+use crate::core::changes::half_written::Input;
 
 /// Whether the system says that a file was closed; where it does not, what it says of writing is no more than
 /// that something happened.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigOption, Models, Modes};
+use super::choices::{ConfigOption, Models, Modes};
 
 /// Why an agent is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,12 @@
-//! What one message says of a tool call. What becomes of a call by that is left to `core::tool_call`.
+//! What one message says of a tool call. What becomes of a call by that is left to `core::session::tool_call`.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Content, TerminalId, ToolCallId};
+use super::content::Content;
+use crate::core::ids::{TerminalId, ToolCallId};
 use crate::core::text::Text;
 
 /// The fields of a tool call that one message carried.

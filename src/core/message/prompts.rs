@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Content;
-use crate::core::context::Lines;
+use super::content::Content;
+use crate::core::session::references::Lines;
 use crate::core::text::Text;
 
 /// One thing that a prompt refers to.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Access, ToolCallId, ToolCallPatch};
+use super::call::ToolCallPatch;
+use super::files::Access;
+use crate::core::ids::ToolCallId;
 use crate::core::text::Text;
 
 /// What an agent asks of the editor.
@@ -29,7 +31,7 @@ pub enum Question {
         content: Text,
     },
     /// A read or write outside of the session's folders, or of what has a name there, too. `path` is without links; an answer that counts
-    /// for more than this once counts for `target`. Answered by a `core::outside::Choice`.
+    /// for more than this once counts for `target`. Answered by a `core::store::allowlist::Choice`.
     Outside {
         path: PathBuf,
         target: PathBuf,

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigOption, Content, ToolCallPatch};
+use super::call::ToolCallPatch;
+use super::choices::ConfigOption;
+use super::content::Content;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {

@@ -6,37 +6,39 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FileDiff, Gathered, HalfWritten, OnDisk, Stamp, UnsavedText, Want};
-use crate::core::changes::TextEdit;
-use crate::core::changeset::{FileReview, Written};
-use crate::core::context::Reference;
-use crate::core::diff::Placed;
+use super::call::FileDiff;
+use super::files::{HalfWritten, OnDisk, Stamp, UnsavedText};
+use super::prompts::{Gathered, Want};
+use crate::core::changes::diff::Placed;
+use crate::core::changes::file_review::{FileReview, Written};
+use crate::core::changes::reconcile::{Reconciled, Sides};
+use crate::core::changes::text_edits::TextEdit;
 use crate::core::locations::Look;
-use crate::core::reconcile::{Reconciled, Sides};
+use crate::core::session::references::Reference;
 use crate::core::text::Text;
 
 /// Computing for the background; pure functions of the core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Work {
-    /// The smallest edits that turn `old` into `new` (`core::changes`).
+    /// The smallest edits that turn `old` into `new` (`core::changes::text_edits`).
     Edits { old: String, new: String },
-    /// Where the diffs of one file stand in its text (`core::diff`).
+    /// Where the diffs of one file stand in its text (`core::changes::diff`).
     Place { text: Text, diffs: Vec<FileDiff> },
-    /// What the text of one file was before the diffs that are in it (`core::changeset`).
+    /// What the text of one file was before the diffs that are in it (`core::changes::file_review`).
     Before { text: Text, diffs: Vec<FileDiff> },
     /// What a file without a buffer is, and was before the diffs that are in it.
     Recall { path: PathBuf, diffs: Vec<FileDiff> },
-    /// Take what was written into the review of its file (`core::changeset`), or into a new one.
+    /// Take what was written into the review of its file (`core::changes::file_review`), or into a new one.
     Review { file: Option<Box<FileReview>>, written: Written },
     /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
     Gather { wants: Vec<Want>, images: bool },
-    /// What a long prompt refers to (`core::context`).
+    /// What a long prompt refers to (`core::session::references`).
     References { text: Text },
     /// Which of these paths are there.
     Exists { paths: Vec<PathBuf> },
     /// The folders of these paths whose disks answer.
     Reach { paths: Vec<PathBuf> },
-    /// The places in files that a command names in its raw output (`core::places`).
+    /// The places in files that a command names in its raw output (`core::terminal::error_locations`).
     Places { output: Vec<u8>, cwd: PathBuf },
     /// What there is at a path, and which lines of it these diffs touch: those of the hunk that is nearest
     /// to a line, if there is one, else the first.
@@ -52,9 +54,9 @@ pub enum Work {
     /// In what state a file is that was just read or written; no text is read. `read` is the time of day at
     /// which it was read: what was written since is not what was read.
     Stamp { path: PathBuf, read: Option<(i64, i64)> },
-    /// What an agent is told of unsaved edits (`core::mention`).
+    /// What an agent is told of unsaved edits (`core::session::unsaved_note`).
     Mention(Vec<UnsavedText>),
-    /// What becomes of a buffer whose file another side has written (`core::reconcile`), and in what state
+    /// What becomes of a buffer whose file another side has written (`core::changes::reconcile`), and in what state
     /// the file is after that.
     Reconcile { path: PathBuf, sides: Box<Sides> },
 }
@@ -88,5 +90,5 @@ pub enum Outcome {
     Pasted(Result<PathBuf, String>),
     Looked(Look),
     /// Of these, only places in files that are there.
-    Places(Vec<crate::core::places::Place>),
+    Places(Vec<crate::core::terminal::error_locations::Place>),
 }

@@ -4,16 +4,15 @@
 
 use serde_json::Value;
 
-use super::{Moment, Phase, Session};
-use crate::core::address::Address;
-use crate::core::entry::{Body, Elicitation, EntryId, Subject, Verdict};
-use crate::core::form::{Filling, Form};
-use crate::core::label::label;
-use crate::core::message::{
-    Answer, AskId, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch,
-};
-use crate::core::outside::Choice;
-use crate::core::tool_call::Cause;
+use super::{Phase, Session};
+use crate::core::ids::{AskId, EntryId, Moment};
+use crate::core::message::{Answer, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch};
+use crate::core::session::answer_label::label;
+use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
+use crate::core::session::form::{Filling, Form};
+use crate::core::session::tool_call::Cause;
+use crate::core::store::allowlist::Choice;
+use crate::core::text::url_check::Address;
 
 /// A question that waits for the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -255,10 +254,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::entry::Greeting;
-    use crate::core::message::{
-        AgentId, AgentInfo, Content, Ending, Opened, Place, SessionKey, StopReason, TurnEnd,
-    };
+    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::message::{AgentInfo, Content, Ending, Opened, Place, StopReason, TurnEnd};
+    use crate::core::session::entry::Greeting;
 
     const ASK: AskId = AskId(7);
 

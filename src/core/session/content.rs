@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use crate::core::context;
-use crate::core::image;
+use crate::core::message::image;
 use crate::core::message::{Content, ResourceBody};
+use crate::core::session::references;
 use crate::core::text::{Text, one_line};
 
 /// A prompt as its user sees it: the text, and a line for each attachment.
@@ -17,7 +17,7 @@ pub(super) fn describe(content: &[Content], root: &Path) -> (Text, Vec<String>) 
             // One text alone, which may be long, is shared.
             Content::Text(part) if text.is_empty() => text = part.clone(),
             Content::Text(part) => text.push_str(part),
-            other => attachments.push(context::label(other, root).unwrap_or_else(|| as_markdown(other))),
+            other => attachments.push(references::label(other, root).unwrap_or_else(|| as_markdown(other))),
         }
     }
     (text, attachments)

@@ -1,12 +1,13 @@
 //! How a session begins and ends: connecting, opening, logging in, a process in the place of a dead one,
 //! and what is said when the agent is gone. What happens in between is left to `turn` and `updates`.
 
-use super::{Moment, Phase, Queued, Session, Turn};
-use crate::core::entry::{Body, EntryId, Greeting, Verdict};
+use super::{Phase, Queued, Session, Turn};
+use crate::core::ids::{AgentId, EntryId, Moment};
 use crate::core::message::{
-    AgentId, AgentInfo, AuthMethod, Command, Ending, Exit, Failure, FailureKind, Opened, Reopen,
+    AgentInfo, AuthMethod, Command, Ending, Exit, Failure, FailureKind, Opened, Reopen,
 };
-use crate::core::tool_call::Cause;
+use crate::core::session::entry::{Body, Greeting, Verdict};
+use crate::core::session::tool_call::Cause;
 
 /// What a login leads to.
 #[derive(Debug, PartialEq)]

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use super::{Moment, OpenAsk, Phase, Session, Wanted};
-use crate::core::entry::{Body, Elicitation, Subject, Verdict};
-use crate::core::message::{Access, Answer, AskId, Command};
-use crate::core::outside;
+use super::{OpenAsk, Phase, Session, Wanted};
+use crate::core::ids::{AskId, Moment};
+use crate::core::message::{Access, Answer, Command};
+use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
+use crate::core::store::allowlist;
 
 impl Session {
     /// `path` is without links; `target` is what an answer counts for that counts for more than once.
@@ -30,7 +31,7 @@ impl Session {
             choices: Vec::new(),
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
-        let wanted = Wanted::Permission(outside::options(path, target, access));
+        let wanted = Wanted::Permission(allowlist::options(path, target, access));
         self.asks.push(OpenAsk { ask, entry, wanted });
         self.show_choices(entry);
         self.status_touched = true;
@@ -41,8 +42,9 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::message::{AgentId, AgentInfo, Content, Opened, Place, SessionKey};
-    use crate::core::outside::Choice;
+    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::message::{AgentInfo, Content, Opened, Place};
+    use crate::core::store::allowlist::Choice;
 
     const ASK: AskId = AskId(7);
 

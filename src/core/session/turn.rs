@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::content::describe;
-use super::{Moment, Phase, Session, Turn};
-use crate::core::entry::{Body, Entry, EntryId, Verdict};
+use super::{Phase, Session, Turn};
+use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
     Answer, Command, Content, Cost, FailureKind, LeftCommand, Severity, Steering, StopReason, TurnEnd,
 };
+use crate::core::session::entry::{Body, Entry, Verdict};
+use crate::core::session::tool_call::Cause;
 use crate::core::text::{Text, one_line};
-use crate::core::tool_call::Cause;
 use crate::core::transcript::cut_middle;
 
 /// How long an agent may take to confirm a cancel, in milliseconds.

@@ -1,14 +1,15 @@
 //! What an agent tells in a session, absorbed in whatever order it comes: text, calls, plans, modes and
 //! usage become entries and state. What its texts look like is left to `content`.
 
+use super::Session;
 use super::content::{as_markdown, without_lead};
-use super::{Moment, Session};
-use crate::core::entry::{Body, EntryId};
+use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
     Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
 };
+use crate::core::session::entry::Body;
+use crate::core::session::tool_call::ToolCall;
 use crate::core::text::{Text, cut, one_line};
-use crate::core::tool_call::ToolCall;
 
 /// A title is read whenever a bar is drawn.
 const MOST_TITLE: usize = 1024;

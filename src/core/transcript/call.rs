@@ -4,14 +4,15 @@
 use std::path::Path;
 
 use super::bounds::beginning;
+use super::drawing::{Drawing, Mark, Style, Tail, Target};
 use super::patch::{ADDED, Patch, REMOVED};
-use super::{
-    Drawing, Mark, Style, Tail, Target, choices, clean_lines, coloured, cut_middle, seconds, status_mark,
-};
-use crate::core::message::{Content, FileDiff, ResourceBody, TerminalId, ToolContent, ToolKind};
-use crate::core::screen::Screen;
+use super::wording::{cut_middle, seconds, status_mark};
+use super::{ansi_spans, choices, clean_lines};
+use crate::core::ids::TerminalId;
+use crate::core::message::{Content, FileDiff, ResourceBody, ToolContent, ToolKind};
 use crate::core::session::as_markdown;
-use crate::core::tool_call::{Status, ToolCall, kind_word};
+use crate::core::session::tool_call::{Status, ToolCall, kind_word};
+use crate::core::terminal::screen::Screen;
 
 pub fn draw(
     drawing: &mut Drawing,
@@ -149,7 +150,7 @@ fn draw_coloured(drawing: &mut Drawing, text: &str, limit: usize, more: &str) {
     let count = clean_lines(text).count().max(lines.len());
     let limit = if count == limit + 1 { count } else { limit };
     for line in lines.iter().take(limit) {
-        coloured::draw(drawing, &line.text, &line.spans);
+        ansi_spans::draw(drawing, &line.text, &line.spans);
     }
     let shown = lines.len().min(limit);
     if count > shown {
@@ -211,7 +212,7 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
     };
     let from = tail.lines.len().saturating_sub(shown);
     for (index, line) in tail.lines.iter().enumerate().skip(from) {
-        coloured::draw(drawing, line, tail.spans.get(index).map_or(&[], Vec::as_slice));
+        ansi_spans::draw(drawing, line, tail.spans.get(index).map_or(&[], Vec::as_slice));
     }
     let hidden = tail.total.saturating_sub(tail.lines.len() - from);
     if hidden > 0 && shown > 0 {
@@ -220,7 +221,7 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
 }
 
 /// Bigger files are not compared on the editor's thread, which is in the middle of drawing.
-pub(super) const COMPARED: usize = crate::core::tool_call::COMPARED;
+pub(super) const COMPARED: usize = crate::core::session::tool_call::COMPARED;
 /// More lines or bytes of one thing are not put under a call; `K` shows all of it.
 const SHOWN: usize = 1000;
 const OUTPUT: usize = 64 << 10;

@@ -1,7 +1,7 @@
 //! The answers to a question for permission, under what asks it: each after the key that gives it, so
 //! that nobody has to look anything up. Where there are no such keys, the commands stand there.
 
-use super::{Drawing, Mark, Style};
+use super::drawing::{Drawing, Mark, Style};
 
 const INDENT: &str = "    ";
 const GAP: &str = "   ";

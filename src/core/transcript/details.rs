@@ -4,13 +4,16 @@
 use serde_json::Value;
 
 use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
+use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
-use super::{Drawing, MOST_STEPS, Mark, Tail, grouped, progress, seconds};
-use crate::core::entry::{Body, Entry};
-use crate::core::message::{Content, PlanStatus, ResourceBody, TerminalId, ToolContent};
+use super::wording::{grouped, seconds};
+use super::{MOST_STEPS, progress};
+use crate::core::ids::TerminalId;
+use crate::core::message::{Content, PlanStatus, ResourceBody, ToolContent};
 use crate::core::session::as_markdown;
+use crate::core::session::entry::{Body, Entry};
+use crate::core::session::tool_call::{Status, ToolCall, kind_word};
 use crate::core::text::{cut, one_line};
-use crate::core::tool_call::{Status, ToolCall, kind_word};
 
 /// Of one text at most this many lines and bytes are shown; no one reads more, and the editor takes them all
 /// at once.

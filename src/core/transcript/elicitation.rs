@@ -2,12 +2,14 @@
 //! waits, a line or two afterwards. The values of a form are never part of it.
 
 use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
-use super::{Drawing, Mark, Style, choices, cut_end, cut_middle, one_line, status_mark};
-use crate::core::address::Address;
-use crate::core::entry::{Elicitation, Subject, Verdict};
-use crate::core::form::{Control, Field};
+use super::drawing::{Drawing, Mark, Style};
+use super::wording::{cut_end, cut_middle, status_mark};
+use super::{choices, one_line};
 use crate::core::message::Access;
-use crate::core::tool_call::Status;
+use crate::core::session::entry::{Elicitation, Subject, Verdict};
+use crate::core::session::form::{Control, Field};
+use crate::core::session::tool_call::Status;
+use crate::core::text::url_check::Address;
 
 pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Style) {
     let waits = asked.verdict == Verdict::Open;

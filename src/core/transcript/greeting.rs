@@ -1,8 +1,9 @@
 //! The head of a chat: what is being started, who is there, and what to do when nobody is.
 
-use super::{Drawing, Hints};
-use crate::core::entry::Greeting;
+use super::drawing::Drawing;
+use super::hints::Hints;
 use crate::core::message::{AuthKind, FailureKind};
+use crate::core::session::entry::Greeting;
 use crate::core::text::one_line;
 
 pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {

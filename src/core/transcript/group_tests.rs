@@ -5,12 +5,12 @@ use proptest::prelude::*;
 
 use super::groups::{Groups, Place, role};
 use super::*;
-use crate::core::entry::EntryId;
+use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId};
 use crate::core::message::{
-    AgentId, Content, Cost, FileDiff, Location, Opened, Place as Where, Role, SessionKey, StopReason,
-    ToolCallPatch, ToolContent, ToolKind, TurnEnd, Update, WireStatus,
+    Content, Cost, FileDiff, Location, Opened, Place as Where, Role, StopReason, ToolCallPatch, ToolContent,
+    ToolKind, TurnEnd, Update, WireStatus,
 };
-use crate::core::session::{Moment, Session};
+use crate::core::session::Session;
 
 fn style() -> Style {
     Style { icons: true, width: 60, clock: None, hints: Default::default() }

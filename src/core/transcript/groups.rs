@@ -5,10 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::Tail;
-use crate::core::entry::{Body, Entry};
-use crate::core::message::{Content, TerminalId, ToolContent, ToolKind};
-use crate::core::tool_call::{Status, ToolCall};
+use super::drawing::Tail;
+use crate::core::ids::TerminalId;
+use crate::core::message::{Content, ToolContent, ToolKind};
+use crate::core::session::entry::{Body, Entry};
+use crate::core::session::tool_call::{Status, ToolCall};
 
 /// What an entry is to a run of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

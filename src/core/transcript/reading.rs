@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::core::uri;
+use crate::core::text::uri;
 
 /// A file named in a text. The path is as it stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]

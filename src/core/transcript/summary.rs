@@ -5,12 +5,13 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use super::{Drawing, Mark, Style, cut_end, cut_middle, seconds, status_mark};
-use crate::core::entry::Entry;
+use super::drawing::{Drawing, Mark, Style};
+use super::wording::{cut_end, cut_middle, seconds, status_mark};
 use crate::core::message::ToolKind;
+use crate::core::session::entry::Entry;
+use crate::core::session::tool_call::{Status, ToolCall, relative};
 use crate::core::text::one_line;
-use crate::core::tool_call::{Status, ToolCall, relative};
-use crate::core::visible::visible_line;
+use crate::core::text::visible::visible_line;
 
 /// A name in the line is cut to this many characters.
 const NAME: usize = 32;

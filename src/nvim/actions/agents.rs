@@ -5,7 +5,7 @@ use mlua::Result;
 
 use super::{Args, fail};
 use crate::config::agents::Standing;
-use crate::core::registry::Change;
+use crate::core::store::registry::Change;
 use crate::nvim::app::App;
 
 impl App {

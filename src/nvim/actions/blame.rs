@@ -7,8 +7,8 @@ use mlua::Result;
 
 use super::fail;
 use super::views::float;
-use crate::core::blame::Author;
-use crate::core::checkpoint::{Reply, Wish};
+use crate::core::store::checkpoint::Author;
+use crate::core::store::checkpoint::{Reply, Wish};
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::Files;

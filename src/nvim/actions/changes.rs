@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use mlua::{Result, Value};
 
 use super::{Args, NO_SESSION, fail};
-use crate::core::visible::visible_line;
+use crate::core::text::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::follow;

@@ -5,8 +5,8 @@ use mlua::Result;
 use super::{Args, fail};
 use crate::config::Choice;
 use crate::config::catalog::DEMO;
-use crate::core::message::SessionKey;
-use crate::core::registry::Change;
+use crate::core::ids::SessionKey;
+use crate::core::store::registry::Change;
 use crate::nvim::app::App;
 
 /// The last line of the picker.

@@ -4,7 +4,7 @@
 use mlua::Result;
 
 use super::fail;
-use crate::core::checkpoint::{Reply, Turn, Wish, plan};
+use crate::core::store::checkpoint::{Reply, Turn, Wish, plan};
 use crate::nvim::app::App;
 use crate::nvim::app::checkpoints::Restore;
 use crate::nvim::editor::Level;

@@ -3,7 +3,8 @@
 use mlua::Result;
 
 use super::{NO_SESSION, fail};
-use crate::core::message::{Command, ConfigOption, OptionKind, OptionValue, SessionKey};
+use crate::core::ids::SessionKey;
+use crate::core::message::{Command, ConfigOption, OptionKind, OptionValue};
 use crate::nvim::app::App;
 
 impl App {

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use mlua::Result;
 
-use crate::core::earlier::{Listed, join};
-use crate::core::message::{AgentId, StoredSession};
-use crate::core::record::Kept;
+use crate::core::ids::AgentId;
+use crate::core::message::StoredSession;
+use crate::core::store::record::Kept;
+use crate::core::store::stored_sessions::{Listed, join};
 use crate::nvim::app::App;
 
 /// How long the list waits for agents.

@@ -3,8 +3,8 @@
 use mlua::{Result, Value};
 
 use super::{Args, NO_SESSION, fail};
-use crate::core::export::markdown;
-use crate::core::message::TerminalId;
+use crate::core::ids::TerminalId;
+use crate::core::transcript::export::markdown;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 

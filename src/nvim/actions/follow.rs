@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use mlua::{Result, Table, Value};
 
 use super::{NO_SESSION, fail};
+use crate::core::ids::SessionKey;
 use crate::core::locations::Visit;
-use crate::core::message::{Command, SessionKey, Work};
-use crate::core::visible::{visible, visible_line};
+use crate::core::message::{Command, Work};
+use crate::core::text::visible::{visible, visible_line};
 use crate::nvim::app::{App, Job};
 use crate::nvim::editor::{Level, Win};
 use crate::nvim::follow;

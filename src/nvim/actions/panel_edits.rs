@@ -1,5 +1,5 @@
 //! Editing in the review's buffer: `:write` puts what was made of the added lines into the files, each in one
-//! step of undo, and refuses where a file is not as it was shown. Reading the lines is `core::edited`'s part.
+//! step of undo, and refuses where a file is not as it was shown. Reading the lines is `core::changes::review_edits`'s part.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use mlua::{Function, Result};
 
 use super::fail;
-use crate::core::changes::TextEdit;
-use crate::core::diff::Hunk;
-use crate::core::edited;
-use crate::core::review::Splice;
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::review::Splice;
+use crate::core::changes::review_edits;
+use crate::core::changes::text_edits::TextEdit;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::{files, follow, later, run};
@@ -52,7 +52,7 @@ impl App {
     fn write_panel(&mut self, buf: Buf) -> Result<()> {
         let Some(panel) = self.reviews.panel.as_ref().filter(|panel| panel.buf == buf) else { return Ok(()) };
         let lines = self.editor.lines(buf, 0, -1)?;
-        let edits = match edited::read(&panel.page.parts, &lines) {
+        let edits = match review_edits::read(&panel.page.parts, &lines) {
             Ok(edits) => edits,
             Err(why) => return fail(format!("couldn't write: {why}")),
         };

@@ -7,8 +7,8 @@ use mlua::Result;
 
 use super::fail;
 use crate::config::Keys;
-use crate::core::checkpoint::{Fetched, Held, Kind, Planned};
-use crate::core::diff::{Hunk, counts};
+use crate::core::changes::diff::{Hunk, counts};
+use crate::core::store::checkpoint::{Fetched, Held, Kind, Planned};
 use crate::nvim::app::App;
 use crate::nvim::app::checkpoints::Restore;
 use crate::nvim::editor::Buf;

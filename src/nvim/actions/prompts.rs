@@ -3,9 +3,10 @@
 use mlua::Result;
 
 use super::{Args, NO_SESSION, Range, fail};
-use crate::core::context::Lines;
-use crate::core::label::label;
-use crate::core::message::{AskId, PermissionKind, SessionKey};
+use crate::core::ids::{AskId, SessionKey};
+use crate::core::message::PermissionKind;
+use crate::core::session::answer_label::label;
+use crate::core::session::references::Lines;
 use crate::core::text::{Text, one_line};
 use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;

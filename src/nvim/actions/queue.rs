@@ -6,7 +6,7 @@ use mlua::{Result, Table, Value};
 
 use super::{NO_SESSION, fail};
 use crate::config::{Keys, Pane};
-use crate::core::message::SessionKey;
+use crate::core::ids::SessionKey;
 use crate::core::transcript::cut_end;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Win};

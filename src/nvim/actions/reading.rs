@@ -3,12 +3,12 @@
 use mlua::{Result, Value};
 
 use super::fail;
-use crate::core::entry::{Body, EntryId};
-use crate::core::message::{SessionKey, TerminalId};
+use crate::core::ids::{EntryId, SessionKey, TerminalId};
+use crate::core::session::entry::Body;
+use crate::core::text::visible::{visible, visible_line};
 use crate::core::transcript::details::details;
 use crate::core::transcript::reading::{code_block_at, headings};
 use crate::core::transcript::{Drawing, UNPRINTABLE, cut_end};
-use crate::core::visible::{visible, visible_line};
 use crate::nvim::actions::views::float;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;

@@ -8,12 +8,12 @@ use mlua::{Function, Result, Table, Value};
 
 use super::{Args, fail};
 use crate::config::Pane;
-use crate::core::changes::TextEdit;
-use crate::core::changeset::FileReview;
-use crate::core::diff::{Hunk, counts};
-use crate::core::entry::EntryId;
+use crate::core::changes::diff::{Hunk, counts};
+use crate::core::changes::file_review::FileReview;
+use crate::core::changes::text_edits::TextEdit;
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, Content, SessionKey};
+use crate::core::message::{Command, Content};
 use crate::nvim::app::{App, Job};
 use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::review::Reviews;

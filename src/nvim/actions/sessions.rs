@@ -6,10 +6,11 @@ use mlua::Result;
 use serde_json::json;
 
 use super::{NO_SESSION, fail};
-use crate::core::earlier::Earlier;
-use crate::core::message::{AgentId, AuthKind, AuthMethod, Command, SessionKey, StoredSession};
-use crate::core::record::{Kept, ago, holds};
+use crate::core::ids::{AgentId, SessionKey};
+use crate::core::message::{AuthKind, AuthMethod, Command, StoredSession};
 use crate::core::session::Session;
+use crate::core::store::record::{Kept, ago, holds};
+use crate::core::store::stored_sessions::Earlier;
 use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;

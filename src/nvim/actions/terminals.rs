@@ -5,12 +5,13 @@ use mlua::{Result, Table, Value};
 
 use super::fail;
 use super::transcript::Place as Target;
-use crate::core::message::{Command, SessionKey};
-use crate::core::places::{self, Kind, Place};
+use crate::core::ids::SessionKey;
+use crate::core::message::Command;
 use crate::core::session::Session;
+use crate::core::terminal::error_locations::{self, Kind, Place};
 use crate::core::text::one_line;
+use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
-use crate::core::visible::visible_line;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::terminal::Key;
@@ -196,7 +197,8 @@ impl App {
         let (line, column) = self.editor.cursor(self.editor.current_win()?)?;
         let lines = self.editor.lines(terminal.buf, line as i64 - 1, line as i64)?;
         let text = lines.first().map(String::as_str).unwrap_or_default();
-        let found = places::at(text, column).map(|found| (cwd.join(found.path), found.line, found.column));
+        let found =
+            error_locations::at(text, column).map(|found| (cwd.join(found.path), found.line, found.column));
         let named: String = self.editor.func("expand", "<cfile>")?;
         let other = move |app: &mut App| {
             if named.is_empty() {

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use mlua::{Result, Table};
 
 use super::fail;
-use crate::core::entry::{Body, Entry, EntryId};
+use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::locations::Look;
-use crate::core::message::{Picture, PicturePlace, SessionKey, TerminalId};
+use crate::core::message::{Picture, PicturePlace};
+use crate::core::session::entry::{Body, Entry};
 use crate::core::transcript::reading::{Reference, reference_at};
 use crate::nvim::app::App;
 use crate::nvim::chat::Fold;

@@ -12,8 +12,9 @@ use super::App;
 use super::agents_list::AgentsPage;
 use crate::config::agents::{Source, system};
 use crate::config::{Catalog, Choice, ConfigError, Machine, Standing};
-use crate::core::message::{Command, JobId, Launch};
-use crate::core::registry::{Change, Files, Plan, Stored};
+use crate::core::ids::JobId;
+use crate::core::message::{Command, Launch};
+use crate::core::store::registry::{Change, Files, Plan, Stored};
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::run;
 

@@ -6,9 +6,8 @@ use mlua::Result;
 use serde_json::json;
 
 use super::App;
-use crate::core::checkpoint::Held;
-use crate::core::entry::EntryId;
-use crate::core::message::SessionKey;
+use crate::core::ids::{EntryId, SessionKey};
+use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
 use crate::nvim::follow;

@@ -10,16 +10,16 @@ use mlua::Result;
 
 use super::App;
 use super::changed::Change;
-use crate::core::changes::TextEdit;
-use crate::core::checkpoint::{
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::review::Splice;
+use crate::core::changes::text_edits::TextEdit;
+use crate::core::ids::{EntryId, JobId, SessionKey};
+use crate::core::message::{Command, Content};
+use crate::core::session::tool_call::Status;
+use crate::core::store::checkpoint::{
     Fetched, Head, Held, Kind, Limits, Loaded, Planned, Reply, TurnKey, Wish, unmarked, with_hunk,
 };
-use crate::core::diff::Hunk;
-use crate::core::entry::EntryId;
-use crate::core::message::{Command, Content, JobId, SessionKey};
-use crate::core::review::Splice;
 use crate::core::text::Text;
-use crate::core::tool_call::Status;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files;
 use crate::nvim::resolve::canonical;

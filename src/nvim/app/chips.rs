@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use mlua::{Result, Value};
 
 use super::{App, Job};
-use crate::core::context::{Reference, Target, references};
-use crate::core::message::{Command, SessionKey, Work};
+use crate::core::ids::SessionKey;
+use crate::core::message::{Command, Work};
+use crate::core::session::references::{Reference, Target, references};
 use crate::nvim::chat::LONG_PROMPT;
 use crate::nvim::editor::Buf;
 use crate::nvim::prompt::Anchor;

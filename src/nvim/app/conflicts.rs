@@ -8,9 +8,10 @@ use mlua::{Result, Value};
 
 use super::App;
 use crate::config::OnConflict;
-use crate::core::message::{AskId, SessionKey, Severity};
-use crate::core::reconcile::{Clash, Pick};
-use crate::core::visible::visible;
+use crate::core::changes::reconcile::{Clash, Pick};
+use crate::core::ids::{AskId, SessionKey};
+use crate::core::message::Severity;
+use crate::core::text::visible::visible;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::{FileJob, Task};
 use crate::nvim::follow;

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use mlua::{Function, Result, Table};
 
 use super::{App, Job};
-use crate::core::entry::EntryId;
-use crate::core::message::{SessionKey, TerminalId};
+use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::Chat;

@@ -10,14 +10,15 @@ use mlua::Result;
 
 use super::{App, Job};
 use crate::config::Save;
-use crate::core::changes::TextEdit;
-use crate::core::encoding::foreign;
+use crate::core::changes::reconcile::{Base, Reconciled, Sides, body};
+use crate::core::changes::text_edits::TextEdit;
+use crate::core::ids::{JobId, SessionKey};
 use crate::core::message::{
-    Answer, Command, FileChange, HalfWritten, JobId, OnDisk, Outcome, SessionKey, Severity, Stamp, Work,
+    Answer, Command, FileChange, HalfWritten, OnDisk, Outcome, Severity, Stamp, Work,
 };
-use crate::core::reconcile::{Base, Reconciled, Sides, body};
-use crate::core::slice;
 use crate::core::text::Text;
+use crate::core::text::encoding::foreign;
+use crate::core::text::line_range;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::applying::{Applying, Progress};
 use crate::nvim::files::reading::{Reading, Snapshot, as_file, as_lines};
@@ -496,7 +497,7 @@ impl App {
                 let whole = as_file(&job.ours.text, &format);
                 let text = match (line, limit) {
                     (None, None) => whole,
-                    (line, limit) => slice::lines(&whole, *line, *limit).into(),
+                    (line, limit) => line_range::lines(&whole, *line, *limit).into(),
                 };
                 // Of an agent that reads parts it is not known which of them are how old: what it saw
                 // first is what is sure.

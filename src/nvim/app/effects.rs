@@ -9,7 +9,7 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use super::App;
-use crate::core::message::SessionKey;
+use crate::core::ids::SessionKey;
 use crate::nvim::editor::{Editor, Level};
 
 /// Done with the editor alone, once the app is free.

@@ -5,14 +5,14 @@ use serde_json::json;
 
 use super::App;
 use super::changed::Change;
-use crate::core::checkpoint::Held;
-use crate::core::lifecycle::Admitted;
+use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
-    Access, AgentId, Answer, AskId, Command, Event, FailureKind, Question, SessionKey, Severity, Steering,
-    TurnEnd, Update,
+    Access, Answer, Command, Event, FailureKind, Question, Severity, Steering, TurnEnd, Update,
 };
-use crate::core::session::{LoggedIn, Moment};
+use crate::core::session::LoggedIn;
+use crate::core::session::lifecycle::Admitted;
+use crate::core::store::checkpoint::Held;
 use crate::core::transcript::readable;
 use crate::nvim::editor::Level;
 use crate::nvim::files::Task;

@@ -7,9 +7,9 @@ use mlua::{Function, Result, Value};
 use serde_json::{Value as Json, json};
 
 use super::{App, Job};
-use crate::core::entry::EntryId;
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Look, Verb, Visit, absolute};
-use crate::core::message::{Command, SessionKey, Severity, Work};
+use crate::core::message::{Command, Severity, Work};
 use crate::core::session::{Phase, Session};
 use crate::nvim::editor::{Editor, Level, Win};
 use crate::nvim::files::brief;
@@ -341,7 +341,7 @@ pub fn place_data(session: &Session, visit: &Visit) -> Json {
         "path": visit.path,
         "line": visit.line(),
         "verb": visit.verb.word(),
-        "kind": call.map(|call| crate::core::tool_call::kind_word(call.kind)),
+        "kind": call.map(|call| crate::core::session::tool_call::kind_word(call.kind)),
         "call": call.map(|call| &call.id.0),
         "session": visit.session.0,
         "agent": session.agent_name,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mlua::{Result, Value};
 
 use super::App;
-use crate::core::message::SessionKey;
+use crate::core::ids::SessionKey;
 use crate::core::text::Text;
 use crate::core::transcript::clean_lines;
 use crate::nvim::later;

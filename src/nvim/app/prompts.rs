@@ -8,10 +8,11 @@ use mlua::{Lua, Result};
 
 use super::App;
 use crate::config::Complete;
-use crate::core::context::Lines;
-use crate::core::context::Target;
-use crate::core::history::{Browse, History};
-use crate::core::message::{Command, Draft, Event, JobId, Keep, SessionKey};
+use crate::core::ids::{JobId, SessionKey};
+use crate::core::message::{Command, Draft, Event, Keep};
+use crate::core::session::prompt_history::{Browse, History};
+use crate::core::session::references::Lines;
+use crate::core::session::references::Target;
 use crate::core::text::Text;
 use crate::core::transcript::clean_lines;
 use crate::nvim::chat::LONG_PROMPT;

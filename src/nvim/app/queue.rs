@@ -4,9 +4,10 @@
 use mlua::{Result, Value};
 
 use super::App;
-use crate::core::message::{Content, SessionKey};
+use crate::core::ids::SessionKey;
+use crate::core::message::Content;
+use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
-use crate::core::visible::visible_line;
 
 /// More are counted, not shown.
 const SHOWN: usize = 3;

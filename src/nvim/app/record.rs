@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use mlua::Result;
 
 use super::App;
+use crate::core::ids::{JobId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, Content, JobId, Launch, Reopen, SessionKey, Severity};
-use crate::core::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, Wish};
+use crate::core::message::{Command, Content, Launch, Reopen, Severity};
+use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, Wish};
 use crate::core::text::cut;
 use crate::nvim::editor::Level;
 

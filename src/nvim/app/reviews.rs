@@ -12,14 +12,15 @@ use mlua::{Result, Value};
 use super::changed::Change;
 use super::{App, Job};
 use crate::config::{DiffStyle, Stay};
-use crate::core::changeset::{FileReview, OriginId, Written};
-use crate::core::checkpoint::Held;
-use crate::core::entry::{Body, EntryId};
+use crate::core::changes::file_review::{FileReview, Written};
+use crate::core::changes::review::Splice;
+use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, FileDiff, SessionKey, ToolKind, Work};
-use crate::core::review::Splice;
+use crate::core::message::{Command, FileDiff, ToolKind, Work};
+use crate::core::session::entry::Body;
+use crate::core::session::tool_call::Status;
+use crate::core::store::checkpoint::Held;
 use crate::core::text::{Text, one_line};
-use crate::core::tool_call::Status;
 use crate::nvim::actions::Scope;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::reading::Snapshot;
@@ -43,7 +44,7 @@ impl App {
     /// What was behind a change of a file.
     fn origin(&mut self, key: SessionKey, call: Option<EntryId>, path: &Path) -> Option<OriginId> {
         let session = self.sessions.get(&key)?;
-        let about = |call: &crate::core::tool_call::ToolCall| {
+        let about = |call: &crate::core::session::tool_call::ToolCall| {
             call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
         };
         let call = call.or_else(|| {

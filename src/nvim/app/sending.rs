@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use super::{App, Job};
-use crate::core::context::{Lines, MOST_REFERENCES, Named, Reference, Target, file_uri, references, size};
-use crate::core::message::{Command, Content, Gathered, JobId, ResourceBody, SessionKey, Want, Work};
+use crate::core::ids::{JobId, SessionKey};
+use crate::core::message::{Command, Content, Gathered, ResourceBody, Want, Work};
+use crate::core::session::references::{
+    Lines, MOST_REFERENCES, Named, Reference, Target, file_uri, references, size,
+};
 use crate::core::text::Text;
 use crate::nvim::chat::LONG_PROMPT;
 use crate::nvim::editor::{Buf, Level};

@@ -7,11 +7,8 @@ use mlua::Result;
 use serde_json::json;
 
 use super::{App, command_line};
-use crate::core::entry::EntryId;
-use crate::core::message::{
-    AgentId, AgentInfo, AskId, Command, Content as Block, Launch, Place, Reopen, SessionKey, StoredSession,
-    TerminalId,
-};
+use crate::core::ids::{AgentId, AskId, EntryId, SessionKey, TerminalId};
+use crate::core::message::{AgentInfo, Command, Content as Block, Launch, Place, Reopen, StoredSession};
 use crate::core::session::{Phase, Session};
 use crate::nvim::chat::Chat;
 use crate::nvim::editor::Level;

@@ -7,9 +7,9 @@ use mlua::Result;
 use serde_json::json;
 
 use super::App;
-use crate::core::entry::EntryId;
-use crate::core::message::{Content, SessionKey, ToolKind};
-use crate::core::tool_call::Status;
+use crate::core::ids::{EntryId, SessionKey};
+use crate::core::message::{Content, ToolKind};
+use crate::core::session::tool_call::Status;
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::winbar;
 

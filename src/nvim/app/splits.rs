@@ -8,11 +8,11 @@ use mlua::Result;
 
 use super::App;
 use crate::config::DiffStyle;
-use crate::core::diff::{Placed, PlacedState};
-use crate::core::entry::EntryId;
+use crate::core::changes::diff::{Placed, PlacedState};
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{FileDiff, SessionKey};
-use crate::core::tool_call::Status;
+use crate::core::message::FileDiff;
+use crate::core::session::tool_call::Status;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::resolve::canonical;
 use crate::nvim::review::split::{Beside, Split};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::changed::Change;
-use crate::core::message::SessionKey;
+use crate::core::ids::SessionKey;
 
 #[derive(Default)]
 pub struct Tally(BTreeMap<(SessionKey, PathBuf), Changes>);
@@ -64,7 +64,7 @@ fn span(before: &str, after: &str) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::checkpoint::Held;
+    use crate::core::store::checkpoint::Held;
 
     fn change(before: &str, after: &str, ranges: Vec<(usize, usize)>) -> Change {
         Change {

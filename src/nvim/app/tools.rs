@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use super::App;
-use crate::core::entry::EntryId;
-use crate::core::message::{SessionKey, ToolKind};
-use crate::core::tool_call::{Status, ToolCall};
+use crate::core::ids::{EntryId, SessionKey};
+use crate::core::message::ToolKind;
+use crate::core::session::tool_call::{Status, ToolCall};
 use crate::nvim::files::Task;
 use crate::nvim::follow;
 

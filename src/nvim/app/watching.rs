@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use super::App;
-use crate::core::entry::EntryId;
-use crate::core::message::{Command, FileDiff, SessionKey};
+use crate::core::ids::{EntryId, SessionKey};
+use crate::core::message::{Command, FileDiff};
 use crate::nvim::editor::Buf;
 use crate::nvim::files::is_modified;
 use crate::nvim::resolve::canonical;

@@ -14,16 +14,17 @@ use mlua::{Result, Table, Value};
 
 use self::arrivals::Arrivals;
 use super::Chat;
-use crate::core::entry::{Body, Entry, EntryId};
-use crate::core::message::{Picture, TerminalId};
+use crate::core::ids::{EntryId, TerminalId};
+use crate::core::message::Picture;
 use crate::core::session::Session;
+use crate::core::session::entry::{Body, Entry};
+use crate::core::text::visible::{Visible, is_plain};
 use crate::core::transcript::Hints;
 use crate::core::transcript::bounds::broken_lines;
 use crate::core::transcript::groups::{Groups, Place, role};
 use crate::core::transcript::{
     Drawing, Standing, Style, Tail, Tally, Target, UNPRINTABLE, draw, draw_standing,
 };
-use crate::core::visible::{Visible, is_plain};
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::highlight::Highlight;
 use crate::nvim::images;

@@ -7,8 +7,8 @@ use std::time::Instant;
 use mlua::Result;
 
 use super::reading::SLICE;
-use crate::core::changes::{self, TextEdit};
-use crate::core::reconcile::body;
+use crate::core::changes::reconcile::body;
+use crate::core::changes::text_edits::{self, TextEdit};
 use crate::nvim::editor::{Buf, Editor};
 
 /// Edits are measured in batches: looking at the clock costs, too.
@@ -48,7 +48,7 @@ impl Applying {
     /// What the text was after the last edit that is in.
     pub fn so_far(&self, before: &str) -> String {
         let ended = if before.ends_with('\n') { "\n" } else { "" };
-        changes::apply(body(before), &self.edits[..self.done]) + ended
+        text_edits::apply(body(before), &self.edits[..self.done]) + ended
     }
 
     pub fn go_on(&mut self, editor: &Editor) -> Result<Progress> {

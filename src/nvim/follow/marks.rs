@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 
 use mlua::{Result, Value};
 
-use crate::core::entry::EntryId;
+use crate::core::ids::{EntryId, Moment, SessionKey};
 use crate::core::locations::Lines;
-use crate::core::message::SessionKey;
-use crate::core::session::Moment;
-use crate::core::visible::visible_line;
+use crate::core::text::visible::visible_line;
 use crate::nvim::editor::{Buf, Editor};
 
 /// How long the lines stand in their full colour, and each paler one, in milliseconds.

@@ -9,8 +9,8 @@ use mlua::Result;
 
 use super::look::{Look, Shape};
 use super::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
-use crate::core::changeset::FileReview;
-use crate::core::diff::Hunk;
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::file_review::FileReview;
 use crate::nvim::editor::{Buf, Editor};
 
 /// What is drawn in a buffer.

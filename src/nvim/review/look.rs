@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mlua::{Function, Result, Table};
 
-use crate::core::visible::Visible;
+use crate::core::text::visible::Visible;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 pub struct Look {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use mlua::{Result, Table, Value};
 
 use super::look::{Coloured, Look, cells};
-use crate::core::diff::{self, Hunk};
+use crate::core::changes::diff::{self, Hunk};
 use crate::nvim::editor::{Buf, Editor};
 
 /// At most this many virtual lines for one hunk; the rest is said in a line.

@@ -11,8 +11,8 @@ use mlua::{Function, Result, Table, Value};
 use super::look::Look;
 use super::marks::{Words, push, words_in};
 use crate::config::Keys;
-use crate::core::diff::Hunk;
-use crate::core::edited::{ADDED, Part, REMOVED};
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::review_edits::{ADDED, Part, REMOVED};
 use crate::nvim::editor::{Buf, Editor};
 
 /// What the colours of a page may cost; beyond, code is plain.

@@ -9,7 +9,7 @@ use super::Reviews;
 pub use super::page::{About, plural};
 use super::page::{Page, nothing_left, visible};
 use crate::config::Keys;
-use crate::core::diff::{Hunk, counts};
+use crate::core::changes::diff::{Hunk, counts};
 use crate::nvim::actions::Scope;
 use crate::nvim::editor::{Buf, Editor};
 

@@ -1,6 +1,6 @@
 //! The changes that an open tool call proposes, as virtual text in the file itself: the lines that
 //! are to go are marked, the new ones stand below them. They go when the call is over. Where they
-//! belong is worked out in the background (`core::diff`).
+//! belong is worked out in the background (`core::changes::diff`).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,9 +9,8 @@ use mlua::{Result, Table};
 
 use super::look::Look;
 use super::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
-use crate::core::diff::{Hunk, Placed, PlacedState};
-use crate::core::entry::EntryId;
-use crate::core::message::SessionKey;
+use crate::core::changes::diff::{Hunk, Placed, PlacedState};
+use crate::core::ids::{EntryId, SessionKey};
 use crate::nvim::editor::{Buf, Editor};
 
 type Call = (SessionKey, EntryId);

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use mlua::{Result, Table, Value};
 
-use crate::core::entry::EntryId;
-use crate::core::message::SessionKey;
+use crate::core::ids::{EntryId, SessionKey};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// Narrower windows stand one above the other.

@@ -1,10 +1,10 @@
 //! The bar above a terminal: what runs, how it is going, and what could not be shown. Pure text; where
 //! it goes is for `window`.
 
+use crate::core::ids::Moment;
 use crate::core::message::Exit;
-use crate::core::session::Moment;
+use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
-use crate::core::visible::visible_line;
 
 /// The longest command that is shown whole, and what is left of one in the narrowest window.
 const LABEL: usize = 80;

@@ -6,7 +6,7 @@ use mlua::{Result, Value};
 use super::bar::{self, Lost, State};
 use super::{Key, Terminal, Terminals};
 use crate::config::{Position, TerminalOptions};
-use crate::core::session::Moment;
+use crate::core::ids::Moment;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 impl Terminals {

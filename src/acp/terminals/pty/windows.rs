@@ -381,7 +381,7 @@ mod tests {
         wait_for_end(&group);
         let exit = take_status(&mut program, &group).expect("a status");
         all_gone(&ours);
-        let mut output = crate::core::output::Output::new(1 << 20);
+        let mut output = crate::core::terminal::output::Output::new(1 << 20);
         loop {
             let ready = poll(&listener, Some(&ours), false, Some(Duration::from_secs(20)));
             assert!(ready.readable, "the terminal ends");

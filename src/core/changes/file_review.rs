@@ -1,0 +1,352 @@
+//! What agents did to one file, and on whose behalf: its review, who wrote which of its lines, and
+//! what was undone and may come back. Kept right through what the user types. Which files there are,
+//! and what holds them, is left to the editor's side.
+//!
+//! Texts are as in [`super::text_edits`]: lines joined by `\n`, without the newline that ends the file.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::changes::authors::Authors;
+use crate::core::changes::diff::{Hunk, Placed, PlacedState};
+use crate::core::changes::review::{Review, Splice};
+use crate::core::ids::OriginId;
+use crate::core::text::Text;
+
+/// One file that agents changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileReview {
+    review: Review,
+    authors: Authors,
+    /// The file was there before the agent, and is there now.
+    pub was_there: bool,
+    pub is_there: bool,
+    /// Hunks that were undone, newest last: Neovim's own undo may bring them back.
+    undone: Vec<Undone>,
+}
+
+/// Whole texts that a file got, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// What it was before the agent, where that is known: what differs from the review is the user's.
+    pub user: Option<Text>,
+    /// What the agent made of it; none where it removed the file.
+    pub agent: Option<(Option<Text>, OriginId)>,
+}
+
+impl Written {
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        self.user.iter().chain(self.agent.iter().flat_map(|(text, _)| text))
+    }
+
+    /// The review of a file that nobody has written before.
+    pub fn review(self) -> FileReview {
+        let mut file = FileReview::new(self.user.as_deref());
+        Self { user: None, ..self }.into_review(&mut file);
+        file
+    }
+
+    pub fn into_review(self, file: &mut FileReview) {
+        match self {
+            Self { user, agent: Some((text, origin)) } => {
+                file.agent_wrote(user.as_deref(), text.as_deref(), origin);
+            }
+            Self { user: Some(text), agent: None } => file.user_wrote(&text),
+            Self { user: None, agent: None } => {}
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Undone {
+    removed: Vec<String>,
+    added: Vec<String>,
+    origin: Option<OriginId>,
+}
+
+/// Older ones are forgotten; then what comes back counts as the user's.
+const REMEMBERED: usize = 200;
+
+impl FileReview {
+    /// A file before the first change of an agent's; `None` when it was not there.
+    pub fn new(before: Option<&str>) -> Self {
+        let text = before.unwrap_or_default();
+        let review = Review::new(text, text);
+        let authors = Authors::nobody(review.line_count());
+        let is_there = before.is_some();
+        Self { review, authors, was_there: is_there, is_there, undone: Vec::new() }
+    }
+
+    /// An agent wrote the file, or removed it; what it found there was `before`, where that is known.
+    pub fn agent_wrote(&mut self, before: Option<&str>, after: Option<&str>, origin: OriginId) {
+        if let Some(before) = before {
+            self.user_wrote(before);
+        }
+        self.is_there = after.is_some();
+        if let Some(splice) = self.review.difference(after.unwrap_or_default()) {
+            self.agent_spliced(splice, Some(origin));
+        }
+    }
+
+    pub fn user_wrote(&mut self, text: &str) {
+        if let Some(splice) = self.review.difference(text) {
+            self.user_spliced(splice);
+        }
+    }
+
+    /// The user changed lines. Bringing back what was undone makes it the agent's again.
+    pub fn user_spliced(&mut self, splice: Splice) {
+        let change = trimmed(self.review.lines(splice.rows.clone()), &splice.lines);
+        let again = self.undone.iter().rposition(|undone| trimmed(&undone.removed, &undone.added) == change);
+        if let Some(at) = again {
+            let undone = self.undone.remove(at);
+            return self.agent_spliced(splice, undone.origin);
+        }
+        let changes = self.review.changes(&splice);
+        self.authors.user_changed(&changes);
+        self.review.user_spliced(splice);
+        self.authors.fit(self.review.line_count());
+    }
+
+    fn agent_spliced(&mut self, splice: Splice, origin: Option<OriginId>) {
+        let changes = self.review.changes(&splice);
+        self.authors.changed(&changes, origin);
+        self.review.agent_spliced(splice);
+        self.authors.fit(self.review.line_count());
+    }
+
+    pub fn has_returns(&self) -> bool {
+        self.review.lines(0..self.review.line_count()).iter().any(|line| line.contains('\r'))
+    }
+
+    /// A buffer holds lines without the carriage returns of its file.
+    pub fn without_returns(&mut self) {
+        let bare = |text: String| text.replace("\r\n", "\n").trim_end_matches('\r').to_owned();
+        self.review = Review::new(&bare(self.review.base()), &bare(self.review.current()));
+    }
+
+    pub fn current(&self) -> String {
+        self.review.current()
+    }
+
+    pub fn base(&self) -> String {
+        self.review.base()
+    }
+
+    /// The text without what agents did to it, line by line.
+    pub fn base_lines(&self) -> &[String] {
+        self.review.base_lines()
+    }
+
+    /// The number of lines that are there now.
+    pub fn line_count(&self) -> usize {
+        self.review.line_count()
+    }
+
+    pub fn differs_from(&self, text: &str) -> bool {
+        self.review.difference(text).is_some()
+    }
+
+    /// Nothing is left to decide.
+    pub fn is_settled(&self) -> bool {
+        self.review.is_settled() && self.was_there == self.is_there
+    }
+
+    pub fn hunks(&self) -> Vec<Hunk> {
+        self.review.hunks()
+    }
+
+    pub fn is_mixed(&self, hunk: usize) -> bool {
+        self.review.is_mixed(hunk)
+    }
+
+    /// The hunks that stand at rows of the present text.
+    pub fn hunks_at(&self, rows: Range<usize>) -> Vec<usize> {
+        let last = self.review.line_count() - 1;
+        let meets = |hunk: &Range<usize>| {
+            let (start, end) = (hunk.start.min(last), hunk.end.max(hunk.start.min(last) + 1));
+            start < rows.end && rows.start < end
+        };
+        (0..)
+            .map_while(|hunk| self.review.rows(hunk))
+            .enumerate()
+            .filter(|(_, hunk)| meets(hunk))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// What was behind a hunk.
+    pub fn origins(&self, hunk: usize) -> BTreeSet<OriginId> {
+        self.review.rows(hunk).map(|rows| self.authors.of(rows)).unwrap_or_default()
+    }
+
+    /// What was behind a line, and whether the user has changed the line since.
+    pub fn author(&self, row: usize) -> Option<(OriginId, bool)> {
+        self.authors.at(row)
+    }
+
+    /// Takes a hunk over for good.
+    pub fn keep(&mut self, hunk: usize) {
+        self.review.keep(hunk);
+        if self.review.is_settled() {
+            self.was_there = self.is_there;
+        }
+    }
+
+    pub fn keep_all(&mut self) {
+        self.review.keep_all();
+        self.was_there = self.is_there;
+    }
+
+    /// Puts back what was there before a hunk, and gives what does so in the present text.
+    pub fn undo(&mut self, hunk: usize) -> Option<Splice> {
+        let origin = self.origins(hunk).first().copied();
+        let added = self.review.rows(hunk).map(|rows| self.review.lines(rows).to_vec())?;
+        let splice = self.review.undo(hunk)?;
+        self.authors.undone(&splice);
+        self.authors.fit(self.review.line_count());
+        self.undone.push(Undone { removed: splice.lines.clone(), added, origin });
+        if self.undone.len() > REMEMBERED {
+            self.undone.remove(0);
+        }
+        if self.review.is_settled() {
+            self.is_there = self.was_there;
+        }
+        Some(splice)
+    }
+}
+
+/// What differs of two runs of lines.
+fn trimmed<'a>(old: &'a [String], new: &'a [String]) -> (&'a [String], &'a [String]) {
+    let first = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let (old, new) = (&old[first..], &new[first..]);
+    let last = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    (&old[..old.len() - last], &new[..new.len() - last])
+}
+
+/// A text as it was before the diffs that are in it already; for agents that tell of their writes by
+/// diffs alone.
+pub fn without(text: &str, placed: &[Placed]) -> String {
+    let mut hunks: Vec<&Hunk> = placed
+        .iter()
+        .filter(|placed| placed.state == PlacedState::Applied)
+        .flat_map(|placed| &placed.hunks)
+        .collect();
+    hunks.sort_by_key(|hunk| hunk.row);
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let mut end = usize::MAX;
+    for hunk in hunks.into_iter().rev() {
+        let rows = hunk.row..hunk.row + hunk.added.len();
+        // Two diffs that speak of the same lines cannot both be taken back.
+        if rows.end <= end && rows.end <= lines.len() {
+            lines.splice(rows.clone(), hunk.removed.iter().map(String::as_str));
+            end = rows.start;
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::changes::diff::place;
+    use crate::core::message::call::FileDiff;
+
+    fn reviewed(before: &str, after: &str) -> FileReview {
+        let mut file = FileReview::new(Some(before));
+        file.agent_wrote(Some(before), Some(after), OriginId(1));
+        file
+    }
+
+    #[test]
+    fn what_the_user_typed_before_the_agent_wrote_is_not_the_agents() {
+        let mut file = reviewed("a\nb\nc", "a\nB\nc");
+        file.agent_wrote(Some("mine\na\nB\nc"), Some("mine\na\nB\nC"), OriginId(2));
+        assert_eq!(file.base(), "mine\na\nb\nc");
+        assert_eq!(file.origins(0), [OriginId(1), OriginId(2)].into());
+        assert_eq!(file.author(2), Some((OriginId(1), false)));
+        assert_eq!(file.author(0), None);
+    }
+
+    #[test]
+    fn what_is_undone_and_brought_back_is_the_agents_again() {
+        let mut file = reviewed("a\nb\nc\nd", "a\nB\nB2\nc\nd");
+        assert!(file.undo(0).is_some());
+        assert!(file.is_settled());
+        file.user_wrote("a\nB\nB2\nc\nd");
+        assert_eq!((file.hunks().len(), file.is_mixed(0)), (1, false));
+        assert_eq!(file.author(2), Some((OriginId(1), false)));
+        file.user_wrote("a\nb\nc\nd");
+        assert!(file.is_settled());
+    }
+
+    #[test]
+    fn a_file_that_was_made_or_removed_is_not_settled_before_it_is_decided() {
+        let mut file = FileReview::new(None);
+        file.agent_wrote(None, Some(""), OriginId(1));
+        assert!(!file.is_settled());
+        file.keep_all();
+        assert!(file.is_settled());
+        file.agent_wrote(Some(""), None, OriginId(1));
+        assert!(!file.is_settled());
+    }
+
+    #[test]
+    fn hunks_are_found_by_the_rows_they_stand_at() {
+        let file = reviewed("a\nb\nc\nd\ne", "A\nb\nc\nnew\nd");
+        assert_eq!(file.hunks().len(), 3);
+        assert_eq!(file.hunks_at(0..1), [0]);
+        assert_eq!(file.hunks_at(1..3), [0usize; 0]);
+        assert_eq!(file.hunks_at(0..4), [0, 1]);
+        assert_eq!(file.hunks_at(4..5), [2], "what was removed at the end is at the last line");
+    }
+
+    #[test]
+    fn a_text_is_known_as_it_was_before_the_diffs_that_are_in_it() {
+        let diff = |old: Option<&str>, new: &str| FileDiff {
+            path: "a".into(),
+            old_text: old.map(Into::into),
+            new_text: new.into(),
+        };
+        let text = "one\nTWO\nthree\nFOUR";
+        let diffs =
+            [diff(Some("two"), "TWO"), diff(Some("three\nfour\n"), "three\nFOUR\n"), diff(Some("x"), "y")];
+        assert_eq!(without(text, &place(text, &diffs)), "one\ntwo\nthree\nfour");
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "", "ab"]), 1..10)
+            .prop_map(|lines| lines.join("\n"))
+    }
+
+    proptest! {
+        #[test]
+        fn any_history_keeps_the_text_and_an_author_for_each_line(base in text(), texts in prop::collection::vec((0..4u8, text()), 0..6)) {
+            let mut file = FileReview::new(Some(&base));
+            for (who, text) in texts {
+                match who {
+                    0 => file.user_wrote(&text),
+                    1 => { file.undo(0); }
+                    who => file.agent_wrote(None, Some(&text), OriginId(who.into())),
+                }
+                if who != 1 { prop_assert_eq!(file.current(), text); }
+                prop_assert_eq!(file.authors.line_count(), file.line_count());
+                for hunk in 0..file.hunks().len() {
+                    let rows = file.review.rows(hunk).unwrap_or_default();
+                    prop_assert_eq!(file.hunks_at(rows.start..rows.end.max(rows.start + 1)).is_empty(), rows.start >= file.line_count());
+                }
+            }
+        }
+
+        #[test]
+        fn without_an_agent_no_line_has_an_author(base in text(), texts in prop::collection::vec(text(), 0..4)) {
+            let mut file = FileReview::new(Some(&base));
+            texts.iter().for_each(|text| file.user_wrote(text));
+            prop_assert!((0..file.line_count()).all(|row| file.author(row).is_none()));
+        }
+    }
+}

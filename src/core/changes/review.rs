@@ -1,0 +1,641 @@
+//! What an agent changed in a file, hunk by hunk, until the user has kept or undone each. A review
+//! sets the present text against a base: the text as it would be if the agent had done nothing.
+//! What the user types meanwhile goes into the base, too, so that it is neither shown as the agent's
+//! nor lost when a hunk is undone. Showing hunks and changing buffers is left to the editor's side.
+//!
+//! Texts are as in [`super::text_edits`]: lines joined by `\n`, without the newline that ends the file.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::text_edits::{self, Change, TextEdit};
+
+/// One file under review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Review {
+    /// Never without a line; nor is `current`.
+    base: Vec<String>,
+    current: Vec<String>,
+    /// The runs of lines in which the two differ, from the top down, none touching another.
+    spans: Vec<Span>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Span {
+    base: Range<usize>,
+    current: Range<usize>,
+    /// The user has changed it since, too.
+    mixed: bool,
+}
+
+/// A few lines that replace others: rows of the text before, and what stands there now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Splice {
+    pub rows: Range<usize>,
+    pub lines: Vec<String>,
+}
+
+impl From<Splice> for TextEdit {
+    /// In the shape of whole lines, see [`TextEdit::whole_lines`].
+    fn from(Splice { rows, mut lines }: Splice) -> Self {
+        lines.push(String::new());
+        Self { start: (rows.start, 0), end: (rows.end, 0), lines }
+    }
+}
+
+impl Review {
+    /// A review of what the agent made of `base`.
+    pub fn new(base: &str, current: &str) -> Self {
+        let mut review = Self { base: split(base), current: split(current), spans: Vec::new() };
+        if base != current {
+            review.compare();
+        }
+        review
+    }
+
+    /// The text with every hunk undone.
+    pub fn base(&self) -> String {
+        self.base.join("\n")
+    }
+
+    /// The lines of the text with every hunk undone.
+    pub fn base_lines(&self) -> &[String] {
+        &self.base
+    }
+
+    /// The text with every hunk kept.
+    pub fn current(&self) -> String {
+        self.current.join("\n")
+    }
+
+    /// Nothing is left to decide.
+    pub fn is_settled(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// What the agent changed, from the top down; rows are those of the present text.
+    pub fn hunks(&self) -> Vec<Hunk> {
+        let hunk = |span: &Span| Hunk {
+            row: span.current.start,
+            removed: self.base[span.base.clone()].to_vec(),
+            added: self.current[span.current.clone()].to_vec(),
+        };
+        self.spans.iter().map(hunk).collect()
+    }
+
+    /// The number of the hunk at a row of the present text. One that only removed lines is at the row
+    /// after them, or at the last row if there is none.
+    pub fn at_row(&self, row: usize) -> Option<usize> {
+        let last = self.current.len() - 1;
+        self.spans.iter().position(|span| {
+            span.current.contains(&row) || (span.current.is_empty() && row == span.current.start.min(last))
+        })
+    }
+
+    /// Whether the user has changed a hunk since the agent made it.
+    pub fn is_mixed(&self, hunk: usize) -> bool {
+        self.spans.get(hunk).is_some_and(|span| span.mixed)
+    }
+
+    /// The rows of the present text that the hunk's lines stand at.
+    pub fn rows(&self, hunk: usize) -> Option<Range<usize>> {
+        self.spans.get(hunk).map(|span| span.current.clone())
+    }
+
+    /// The number of lines that are there now.
+    pub fn line_count(&self) -> usize {
+        self.current.len()
+    }
+
+    /// Lines of the present text.
+    pub fn lines(&self, rows: Range<usize>) -> &[String] {
+        &self.current[rows]
+    }
+
+    /// What leads from the present text to another, as one splice; `None` when they are the same.
+    pub fn difference(&self, text: &str) -> Option<Splice> {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let first = self.current.iter().zip(&lines).take_while(|(old, new)| old == *new).count();
+        if first == self.current.len() && first == lines.len() {
+            return None;
+        }
+        let most = self.current.len().min(lines.len()) - first;
+        let both = self.current.iter().rev().zip(lines.iter().rev());
+        let last = both.take(most).take_while(|(old, new)| old == *new).count();
+        let lines = lines[first..lines.len() - last].iter().map(|line| (*line).to_owned()).collect();
+        Some(Splice { rows: first..self.current.len() - last, lines })
+    }
+
+    /// The agent changed the text.
+    pub fn agent_wrote(&mut self, text: &str) {
+        if let Some(splice) = self.difference(text) {
+            self.agent_spliced(splice);
+        }
+    }
+
+    /// The user changed the text. What they did to lines that are the agent's, or between two of them,
+    /// becomes a part of that hunk; all else is in the base from now on.
+    pub fn user_wrote(&mut self, text: &str) {
+        if let Some(splice) = self.difference(text) {
+            self.user_spliced(splice);
+        }
+    }
+
+    /// The agent changed lines. Costs what the lines and the hunks at them cost, not what the text does.
+    pub fn agent_spliced(&mut self, splice: Splice) {
+        let window = self.window(&splice.rows);
+        self.splice(splice, window, 0, false);
+    }
+
+    /// The user changed lines; see [`Self::user_wrote`].
+    pub fn user_spliced(&mut self, splice: Splice) {
+        let window = self.window(&splice.rows);
+        let changes = self.changes(&splice);
+        let touched = changes.iter().any(|change| self.is_agents(&change.old));
+        let for_base = self.for_base(&changes);
+        let before = self.base.len();
+        for (rows, lines) in for_base.into_iter().rev() {
+            let first = splice.rows.start;
+            let new = splice.lines[lines.start - first..lines.end - first].iter().cloned();
+            self.base.splice(rows, new);
+        }
+        if self.base.is_empty() {
+            self.base.push(String::new());
+        }
+        let grown = self.base.len() as isize - before as isize;
+        self.splice(splice, window, grown, touched);
+    }
+
+    /// Takes a hunk over for good. A number that no hunk has does nothing.
+    pub fn keep(&mut self, hunk: usize) {
+        let Some(span) = self.take(hunk, |span| &mut span.base, |span| span.current.len()) else { return };
+        self.base.splice(span.base, self.current[span.current].iter().cloned());
+    }
+
+    /// Puts back what was there before a hunk, and gives what does so in the present text. A number that
+    /// no hunk has does nothing.
+    pub fn undo(&mut self, hunk: usize) -> Option<Splice> {
+        let span = self.take(hunk, |span| &mut span.current, |span| span.base.len())?;
+        let splice = Splice { rows: span.current, lines: self.base[span.base].to_vec() };
+        self.current.splice(splice.rows.clone(), splice.lines.iter().cloned());
+        if self.current.is_empty() {
+            self.current.push(String::new());
+        }
+        Some(splice)
+    }
+
+    pub fn keep_all(&mut self) {
+        self.base.clone_from(&self.current);
+        self.spans.clear();
+    }
+
+    /// What a splice changes line by line; rows are those of the text.
+    pub(crate) fn changes(&self, splice: &Splice) -> Vec<Change> {
+        let Splice { rows, lines } = splice;
+        let start = rows.start;
+        if rows.is_empty() || lines.is_empty() {
+            return vec![Change { old: rows.clone(), new: start..start + lines.len() }];
+        }
+        let mut changes = text_edits::changes(&self.current[rows.clone()], lines);
+        for Change { old, new } in &mut changes {
+            *old = old.start + start..old.end + start;
+            *new = new.start + start..new.end + start;
+        }
+        changes
+    }
+
+    /// The spans at and around rows of the present text, and the part of the two texts that is to be
+    /// compared anew when these rows change: it ends in lines that are the same on both sides, where
+    /// there are any.
+    fn window(&self, rows: &Range<usize>) -> Window {
+        let mut start = rows.start.saturating_sub(1);
+        let mut end = (rows.end + 1).min(self.current.len());
+        let first = self.spans.partition_point(|span| span.current.end < start);
+        let last = self.spans.partition_point(|span| span.current.start <= end).max(first);
+        if let Some(span) = self.spans[first..last].first() {
+            start = start.min(span.current.start);
+        }
+        if let Some(span) = self.spans[first..last].last() {
+            end = end.max(span.current.end);
+        }
+        let base_start = match first.checked_sub(1).map(|at| &self.spans[at]) {
+            Some(before) => start - before.current.end + before.base.end,
+            None => start,
+        };
+        let base_end = match self.spans.get(last) {
+            Some(after) => after.base.start - (after.current.start - end),
+            None => self.base.len() - (self.current.len() - end),
+        };
+        Window { spans: first..last, base: base_start..base_end, current: start..end }
+    }
+
+    fn splice(&mut self, splice: Splice, window: Window, grown: isize, touched: bool) {
+        let mut lines = splice.lines;
+        if lines.is_empty() && splice.rows.len() == self.current.len() {
+            lines.push(String::new());
+        }
+        let longer = lines.len() as isize - splice.rows.len() as isize;
+        let new = splice.rows.start..splice.rows.start + lines.len();
+        self.current.splice(splice.rows, lines);
+        let base = window.base.start..window.base.end.saturating_add_signed(grown);
+        let current = window.current.start..window.current.end.saturating_add_signed(longer);
+        let was_mixed: Vec<Range<usize>> = self.spans[window.spans.clone()]
+            .iter()
+            .filter(|span| span.mixed)
+            .map(|span| span.base.clone())
+            .collect();
+        let mut spans = compared(&self.base, base, &self.current, current);
+        for span in &mut spans {
+            let meets =
+                |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
+            span.mixed = touched && meets(&new, &span.current)
+                || was_mixed.iter().any(|other| meets(other, &span.base));
+        }
+        let after = window.spans.start + spans.len();
+        self.spans.splice(window.spans, spans);
+        let moved = |range: &Range<usize>, by: isize| {
+            range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by)
+        };
+        for span in &mut self.spans[after..] {
+            span.base = moved(&span.base, grown);
+            span.current = moved(&span.current, longer);
+        }
+    }
+
+    fn compare(&mut self) {
+        self.spans = compared(&self.base, 0..self.base.len(), &self.current, 0..self.current.len());
+    }
+
+    /// Whether rows are the agent's, some of them at least, or lie within what is.
+    fn is_agents(&self, rows: &Range<usize>) -> bool {
+        let within = rows.is_empty() && self.base_before(rows.start).is_none();
+        within || rows.clone().any(|row| self.base_row(row).is_none())
+    }
+
+    /// Takes a span out, before one side of it gets as many lines as `len` says.
+    fn take(
+        &mut self,
+        hunk: usize,
+        side: fn(&mut Span) -> &mut Range<usize>,
+        len: fn(&Span) -> usize,
+    ) -> Option<Span> {
+        if hunk >= self.spans.len() {
+            return None;
+        }
+        let mut span = self.spans.remove(hunk);
+        let (old, new) = (side(&mut span).len(), len(&span));
+        for later in &mut self.spans[hunk..] {
+            let range = side(later);
+            *range = range.start + new - old..range.end + new - old;
+        }
+        Some(span)
+    }
+
+    /// What changes of the present text are to the base: rows of it that become lines of the new text,
+    /// from the top down.
+    fn for_base(&self, changes: &[Change]) -> Vec<(Range<usize>, Range<usize>)> {
+        let mut found = Vec::new();
+        for Change { old, new } in changes {
+            if let (1, 1) = (old.len(), new.len()) {
+                found.extend(self.base_row(old.start).map(|row| (row..row + 1, new.clone())));
+                continue;
+            }
+            if let Some(row) = self.base_before(old.start).filter(|_| !new.is_empty()) {
+                found.push((row..row, new.clone()));
+            }
+            let gone = old.clone().filter_map(|row| self.base_row(row));
+            found.extend(gone.map(|row| (row..row + 1, new.end..new.end)));
+        }
+        found
+    }
+
+    /// The last span that begins at or above a row.
+    fn span_before(&self, row: usize) -> Option<&Span> {
+        let next = self.spans.partition_point(|span| span.current.start <= row);
+        next.checked_sub(1).map(|at| &self.spans[at])
+    }
+
+    /// The row of the base that a row of the present text is; `None` if it is the agent's.
+    fn base_row(&self, row: usize) -> Option<usize> {
+        match self.span_before(row) {
+            Some(span) if row < span.current.end => None,
+            Some(span) => Some(row - span.current.end + span.base.end),
+            None => Some(row),
+        }
+    }
+
+    /// The row of the base before which lines are to go that go before a row of the present text;
+    /// `None` between two lines of the agent's.
+    fn base_before(&self, row: usize) -> Option<usize> {
+        match self.span_before(row) {
+            Some(span) if row == span.current.start && !span.current.is_empty() => Some(span.base.start),
+            _ => self.base_row(row),
+        }
+    }
+}
+
+/// Which part of a review a change is about.
+struct Window {
+    spans: Range<usize>,
+    base: Range<usize>,
+    current: Range<usize>,
+}
+
+/// The runs of lines in which parts of two texts differ.
+fn compared(old: &[String], base: Range<usize>, new: &[String], current: Range<usize>) -> Vec<Span> {
+    let ops = capture_diff_slices(Algorithm::Myers, &old[base.clone()], &new[current.clone()]);
+    let mut spans: Vec<Span> = Vec::new();
+    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        let (from, to) = (op.old_range(), op.new_range());
+        let from = from.start + base.start..from.end + base.start;
+        let to = to.start + current.start..to.end + current.start;
+        match spans.last_mut() {
+            Some(last) if last.base.end == from.start && last.current.end == to.start => {
+                (last.base.end, last.current.end) = (from.end, to.end);
+            }
+            _ => spans.push(Span { base: from, current: to, mixed: false }),
+        }
+    }
+    spans
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.split('\n').map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+
+    /// `row -removed|lines +added|lines` for each hunk.
+    fn show(review: &Review) -> Vec<String> {
+        let part = |sign: char, lines: &[String]| match lines {
+            [] => String::new(),
+            lines => format!(" {sign}{}", lines.join("|")),
+        };
+        let show =
+            |hunk: &Hunk| format!("{}{}{}", hunk.row, part('-', &hunk.removed), part('+', &hunk.added));
+        review.hunks().iter().map(show).collect()
+    }
+
+    fn undo(review: &mut Review, hunk: usize) {
+        let mut lines = split(&review.current());
+        let splice = review.undo(hunk).expect("a hunk of this number");
+        lines.splice(splice.rows, splice.lines);
+        if lines.is_empty() {
+            lines.push(String::new());
+        }
+        assert_eq!(lines, split(&review.current()));
+    }
+
+    fn undo_all(review: &mut Review) {
+        (0..review.hunks().len()).rev().for_each(|hunk| undo(review, hunk));
+        assert!(review.is_settled());
+    }
+
+    #[test]
+    fn hunks_are_kept_and_undone_one_by_one() {
+        let mut review = Review::new("a\nb\nc\nd\ne", "A\nb\nc\nnew\nd");
+        assert_eq!(show(&review), ["0 -a +A", "3 +new", "5 -e"]);
+        undo(&mut review, 1);
+        assert_eq!(show(&review), ["0 -a +A", "4 -e"]);
+        review.keep(1);
+        assert_eq!(show(&review), ["0 -a +A"]);
+        undo(&mut review, 0);
+        assert!(review.is_settled());
+        assert_eq!((review.base(), review.current()), ("a\nb\nc\nd".into(), "a\nb\nc\nd".into()));
+    }
+
+    #[test]
+    fn a_hunk_that_is_not_there_is_neither_kept_nor_undone() {
+        let mut review = Review::new("a", "b");
+        let before = review.clone();
+        review.keep(1);
+        assert_eq!(review.undo(7), None);
+        assert_eq!(review, before);
+    }
+
+    #[test]
+    fn a_hunk_is_found_at_its_rows() {
+        let review = Review::new("a\nb\nc\nd", "A\nA2\nb\nc");
+        assert_eq!(show(&review), ["0 -a +A|A2", "4 -d"]);
+        assert_eq!([0, 1, 2, 3].map(|row| review.at_row(row)), [Some(0), Some(0), None, Some(1)]);
+    }
+
+    #[test]
+    fn a_new_file_is_undone_to_an_empty_one() {
+        let mut review = Review::new("", "salve\nmunde");
+        assert_eq!(show(&review), ["0 - +salve|munde"]);
+        undo(&mut review, 0);
+        assert_eq!(review.current(), "");
+    }
+
+    #[test]
+    fn what_the_user_types_elsewhere_is_no_hunk_and_is_not_undone() {
+        let mut review = Review::new("a\nb\nc\nd", "a\nB\nc\nd");
+        review.user_wrote("first\na\nB\nc\nd, mine");
+        assert_eq!(show(&review), ["2 -b +B"]);
+        undo(&mut review, 0);
+        assert_eq!(review.current(), "first\na\nb\nc\nd, mine");
+    }
+
+    #[test]
+    fn what_the_user_types_next_to_a_hunk_is_not_undone() {
+        for text in ["a\nmine\nB\nc", "a\nB\nmine\nc", "mine\na\nB\nc", "a\nB\nc\nmine"] {
+            let mut review = Review::new("a\nb\nc", "a\nB\nc");
+            review.user_wrote(text);
+            assert_eq!(review.hunks().len(), 1, "{text:?}");
+            undo(&mut review, 0);
+            assert_eq!(review.current(), text.replace('B', "b"));
+        }
+    }
+
+    #[test]
+    fn lines_that_the_user_deletes_elsewhere_stay_deleted() {
+        let mut review = Review::new("a\nb\nc\nd", "a\nB\nc\nd");
+        review.user_wrote("B\nd");
+        undo(&mut review, 0);
+        assert_eq!(review.current(), "b\nd");
+    }
+
+    #[test]
+    fn what_the_user_changes_within_a_hunk_is_part_of_it() {
+        let mut review = Review::new("a\nb\nc", "a\nB one\nB two\nc");
+        review.user_wrote("a\nB one\nmine\nB two, too\nc");
+        assert_eq!(show(&review), ["1 -b +B one|mine|B two, too"]);
+        undo(&mut review, 0);
+        assert_eq!(review.current(), "a\nb\nc");
+    }
+
+    #[test]
+    fn a_hunk_that_the_user_takes_back_by_hand_is_gone() {
+        let mut review = Review::new("a\nb\nc", "a\nB\nc");
+        review.user_wrote("a\nb\nc");
+        assert!(review.is_settled());
+    }
+
+    #[test]
+    fn a_hunk_is_mixed_once_the_user_has_changed_its_lines() {
+        let mut review = Review::new("a\nb\nc\nd\ne", "a\nB\nc\nD\ne");
+        review.user_wrote("mine\na\nB\nc\nD\ne");
+        assert_eq!([0, 1].map(|hunk| review.is_mixed(hunk)), [false, false]);
+        review.user_wrote("mine\na\nB\nc\nD too\ne");
+        assert_eq!([0, 1].map(|hunk| review.is_mixed(hunk)), [false, true]);
+        review.agent_wrote("mine\nA\nB\nc\nD too\nE");
+        assert_eq!([0, 1].map(|hunk| review.is_mixed(hunk)), [false, true]);
+    }
+
+    #[test]
+    fn the_user_may_delete_all_but_the_agents_lines() {
+        let mut review = Review::new("a", "a\nnew");
+        review.user_wrote("new");
+        assert_eq!((review.base(), show(&review)), (String::new(), vec!["0 - +new".into()]));
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "", "ab"]), 1..14)
+            .prop_map(|lines| lines.join("\n"))
+    }
+
+    /// What became of one line: gone, changed, or with a new one before or after it; by whom is told by
+    /// the name in it.
+    fn became(line: &str, name: &str, change: u8) -> Vec<String> {
+        match change {
+            0 => vec![],
+            1 => vec![format!("{name} changed {line}")],
+            2 => vec![format!("{name} before {line}"), line.to_owned()],
+            _ => vec![line.to_owned(), format!("{name} after {line}")],
+        }
+    }
+
+    fn check(review: &Review) {
+        let (mut base, mut current) = (0, 0);
+        for (at, span) in review.spans.iter().enumerate() {
+            assert!(at == 0 || span.base.start > base, "spans touch: {review:?}");
+            assert_eq!(review.base[base..span.base.start], review.current[current..span.current.start]);
+            assert_ne!(review.base[span.base.clone()], review.current[span.current.clone()]);
+            (base, current) = (span.base.end, span.current.end);
+        }
+        assert_eq!(review.base[base..], review.current[current..]);
+        assert!(!review.base.is_empty() && !review.current.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn keeping_all_one_by_one_keeps_the_present_text(base in text(), current in text(), order in prop::collection::vec(any::<Index>(), 14)) {
+            let mut review = Review::new(&base, &current);
+            for index in order {
+                if !review.is_settled() {
+                    review.keep(index.index(review.hunks().len()));
+                    check(&review);
+                }
+            }
+            prop_assert_eq!((review.base(), review.current()), (current.clone(), current));
+            prop_assert!(review.is_settled());
+        }
+
+        #[test]
+        fn undoing_all_one_by_one_brings_the_base_back(base in text(), current in text(), order in prop::collection::vec(any::<Index>(), 14)) {
+            let mut review = Review::new(&base, &current);
+            for index in order {
+                if !review.is_settled() {
+                    let hunk = index.index(review.hunks().len());
+                    undo(&mut review, hunk);
+                    check(&review);
+                }
+            }
+            prop_assert_eq!((review.base(), review.current()), (base.clone(), base));
+            prop_assert!(review.is_settled());
+        }
+
+        #[test]
+        fn any_answers_in_any_order_give_whole_hunks(
+            base in text(),
+            current in text(),
+            answers in prop::collection::vec(any::<bool>(), 14),
+            order in prop::collection::vec(any::<Index>(), 14),
+        ) {
+            let mut review = Review::new(&base, &current);
+            let mut expected = Vec::new();
+            let mut done = 0;
+            for (span, keep) in review.spans.iter().zip(&answers) {
+                expected.extend_from_slice(&review.base[done..span.base.start]);
+                expected.extend_from_slice(if *keep { &review.current[span.current.clone()] } else { &review.base[span.base.clone()] });
+                done = span.base.end;
+            }
+            expected.extend_from_slice(&review.base[done..]);
+
+            let mut open: Vec<bool> = answers[..review.spans.len()].to_vec();
+            for index in order.iter().take(open.len()) {
+                let hunk = index.index(open.len());
+                if open.remove(hunk) { review.keep(hunk) } else { undo(&mut review, hunk) }
+                check(&review);
+            }
+            prop_assert_eq!(review.base(), expected.join("\n"));
+            prop_assert_eq!(review.current(), expected.join("\n"));
+        }
+
+        #[test]
+        fn all_at_once_is_the_same_as_one_by_one(base in text(), current in text()) {
+            let mut review = Review::new(&base, &current);
+            let mut other = review.clone();
+            undo_all(&mut other);
+            prop_assert_eq!(other.current(), &*base);
+            review.keep_all();
+            prop_assert_eq!((review.base(), review.is_settled()), (current, true));
+        }
+
+        #[test]
+        fn without_an_agent_there_is_nothing_to_review(old in text(), new in text()) {
+            let mut review = Review::new(&old, &old);
+            review.user_wrote(&new);
+            prop_assert_eq!((review.base(), review.current(), review.is_settled()), (new.clone(), new, true));
+        }
+
+        #[test]
+        fn any_history_leaves_a_review_in_order(base in text(), texts in prop::collection::vec((any::<bool>(), text()), 0..5)) {
+            let mut review = Review::new(&base, &base);
+            for (user, text) in texts {
+                if user { review.user_wrote(&text) } else { review.agent_wrote(&text) }
+                prop_assert_eq!(review.difference(&text), None);
+                prop_assert_eq!(review.current(), text);
+                check(&review);
+            }
+        }
+
+        /// As long as the two change different lines, only the agent's changes are shown and undone.
+        #[test]
+        fn a_users_lines_survive_the_undoing_of_all(changes in prop::collection::vec((0..4usize, 0..4u8), 1..16)) {
+            let text = |names: [Option<&str>; 4]| -> String {
+                let lines = changes.iter().enumerate().flat_map(|(at, (who, change))| {
+                    let line = format!("line {at}");
+                    match names[*who] {
+                        Some(name) => became(&line, name, *change),
+                        None => vec![line],
+                    }
+                });
+                // The last line stays, so that no text is without one.
+                lines.chain(["end".to_owned()]).collect::<Vec<_>>().join("\n")
+            };
+            let mut review = Review::new(&text([None; 4]), &text([Some("agent"), None, None, None]));
+            review.user_wrote(&text([Some("agent"), Some("user"), None, None]));
+            check(&review);
+            let shown: Vec<String> = review.hunks().into_iter().flat_map(|hunk| [hunk.removed, hunk.added].concat()).collect();
+            prop_assert!(shown.iter().all(|line| !line.starts_with("user")), "{shown:?}");
+            undo_all(&mut review);
+            // Lines written where others are gone may come to stand before or after those.
+            let sorted = |text: String| {
+                let mut lines: Vec<String> = split(&text);
+                lines.sort();
+                lines
+            };
+            prop_assert_eq!(sorted(review.current()), sorted(text([None, Some("user"), None, None])));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The entries of a transcript: what was said, thought and done, one after the other. An entry
+//! never moves; what may change is its body. How it looks is `transcript`'s business.
+
+use std::path::PathBuf;
+
+use crate::core::ids::Moment;
+use crate::core::message::{
+    Access, AgentInfo, AuthMethod, Cost, Failure, Picture, PlanItem, Severity, StopReason, TurnUsage,
+};
+use crate::core::session::form::Form;
+use crate::core::session::tool_call::ToolCall;
+use crate::core::store::allowlist::Choice;
+use crate::core::text::url_check::Address;
+use crate::core::text::{Text, one_line};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub at: Moment,
+    pub body: Body,
+    /// The user opened what is folded at first.
+    pub open: bool,
+    /// The agent refused the turn: it does not know of this any more.
+    pub refused: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// The head of a chat: what is being started, or who is there.
+    Greeting(Greeting),
+    User {
+        text: Text,
+        /// One line for each thing sent along.
+        attachments: Vec<String>,
+    },
+    /// The agent's name, above what it says and does in a turn.
+    Speaker(String),
+    /// Markdown that only ever grows.
+    Message {
+        text: String,
+    },
+    Thought {
+        text: String,
+        ended: Option<Moment>,
+    },
+    /// An image among what the agent says.
+    Picture(Picture),
+    Tool(Box<ToolCall>),
+    /// The agent wants to know something of the user.
+    Elicitation(Box<Elicitation>),
+    Plan(Vec<PlanItem>),
+    Notice {
+        severity: Severity,
+        text: String,
+    },
+    /// The conversation was made shorter by the agent.
+    Compaction {
+        status: String,
+        summary: String,
+        error: Option<String>,
+    },
+    /// How a turn ended.
+    Stop {
+        reason: StopReason,
+        silent: bool,
+        took: u64,
+        usage: Option<TurnUsage>,
+        /// What this turn has cost.
+        cost: Option<Cost>,
+    },
+    TurnFailed(Failure),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    Connecting {
+        name: String,
+        command: String,
+    },
+    /// The process runs and says so; the session is not open yet.
+    Opening {
+        title: String,
+    },
+    Ready {
+        title: String,
+        version: Option<String>,
+    },
+    /// The agent wants a login first.
+    LoginNeeded {
+        title: String,
+        methods: Vec<AuthMethod>,
+        message: String,
+    },
+    /// It never came to a session.
+    Failed {
+        name: String,
+        failure: Failure,
+        stderr: Vec<String>,
+    },
+    /// The user gave up waiting for it.
+    Stopped {
+        name: String,
+    },
+    /// The agent of an open chat is gone.
+    Gone {
+        name: String,
+        what: String,
+        stderr: Vec<String>,
+        expected: bool,
+    },
+}
+
+/// A form to fill in or a page to open. What the user filled in is not part of it: it is for the
+/// agent alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elicitation {
+    /// What the agent is called.
+    pub asker: String,
+    pub message: String,
+    pub subject: Subject,
+    pub verdict: Verdict,
+    /// What the user may answer to a question for permission, while it waits.
+    pub choices: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    Form(Form),
+    Page(Address),
+    /// A file outside of the session's folders, which are these. Its path is the message.
+    Outside {
+        access: Access,
+        folders: Vec<PathBuf>,
+        /// It is in one of them, and has other names elsewhere.
+        linked: bool,
+    },
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It waits for the user.
+    Open,
+    /// The form was sent with values in the fields of these names.
+    Answered(Vec<String>),
+    /// What the user said to a file outside of the session's folders.
+    Chosen(Choice),
+    /// The user wanted the page opened.
+    Agreed,
+    Declined,
+    Cancelled,
+    /// It went away without the user.
+    Withdrawn,
+}
+
+impl Entry {
+    /// The text that only grows, for entries that stream.
+    pub fn stream(&self) -> Option<&str> {
+        match &self.body {
+            Body::Message { text } => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn tool(&self) -> Option<&ToolCall> {
+        match &self.body {
+            Body::Tool(call) => Some(call),
+            _ => None,
+        }
+    }
+}
+
+/// What an agent is called on screen.
+pub fn display_name(configured: &str, info: Option<&AgentInfo>) -> String {
+    info.and_then(|info| info.title.clone().or_else(|| info.name.clone()))
+        .map(|name| one_line(&name))
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| configured.to_owned())
+}

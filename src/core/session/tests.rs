@@ -1,0 +1,606 @@
+use super::*;
+use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
+use crate::core::message::{
+    Answer, Command, Ending, Exit, Failure, FailureKind, Named, Opened, PermissionKind, PermissionOption,
+    Steering, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update, WireStatus,
+};
+use crate::core::session::tool_call::Status;
+
+fn session() -> Session {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
+    session.opened(Opened { acp_id: "s".into(), ..Opened::default() }, Moment(0));
+    session
+}
+
+fn working() -> Session {
+    let mut session = session();
+    session.prompt(vec![Content::Text("hello there".into())], Moment(0));
+    session
+}
+
+fn say(session: &mut Session, id: Option<&str>, text: &str) {
+    let message = id.map(str::to_owned);
+    session.apply(
+        Update::Message { role: Role::Agent, message, content: Content::Text(text.into()) },
+        Moment(1),
+    );
+}
+
+fn messages(session: &Session) -> Vec<&str> {
+    session.entries().iter().filter_map(Entry::stream).collect()
+}
+
+fn call(session: &Session) -> &ToolCall {
+    session.entries().iter().rev().find_map(Entry::tool).expect("a tool call")
+}
+
+fn options() -> Vec<PermissionOption> {
+    let option = |id: &str, kind| PermissionOption { id: id.into(), name: id.into(), kind };
+    vec![option("yes", PermissionKind::AllowOnce), option("no", PermissionKind::RejectOnce)]
+}
+
+fn status(status: WireStatus) -> Update {
+    Update::ToolCall(Box::new(ToolCallPatch { status: Some(status), ..ToolCallPatch::new("c") }))
+}
+
+fn stopped(reason: StopReason) -> TurnEnd {
+    TurnEnd::Stopped { reason, usage: None }
+}
+
+#[test]
+fn an_exit_code_reads_as_one_looks_it_up() {
+    let text = |code| exit_text(Some(&Exit { code: Some(code), signal: None }));
+    assert_eq!(text(3), "ended with exit code 3");
+    assert_eq!(text(0xC000_013A), "ended with exit code 0xC000013A");
+}
+
+#[test]
+fn a_mode_that_comes_as_a_message_is_a_mode() {
+    let mut session = session();
+    let modes =
+        ["default", "autoEdit"].map(|id| Named { id: id.into(), name: id.into(), ..Named::default() });
+    session.opened(
+        Opened {
+            modes: Some(Modes { current: "default".into(), available: modes.to_vec() }),
+            ..Opened::default()
+        },
+        Moment(0),
+    );
+    session.prompt(vec![Content::Text("go".into())], Moment(0));
+    for text in ["before ", "[MODE_UPDATE] autoEdit", "[MODE_UPDATE] unheard of", " after"] {
+        say(&mut session, None, text);
+    }
+    assert_eq!(messages(&session), ["before [MODE_UPDATE] unheard of after"]);
+    assert_eq!(session.modes.expect("modes").current, "autoEdit");
+}
+
+#[test]
+fn a_message_begins_with_its_text() {
+    let mut session = working();
+    for (id, chunks) in [("1", ["\n\n ", " Now I see."]), ("2", ["\n    code", "\n"]), ("3", ["a", " b"])] {
+        chunks.iter().for_each(|chunk| say(&mut session, Some(id), chunk));
+    }
+    assert_eq!(messages(&session), ["Now I see.", "    code\n", "a b"]);
+}
+
+#[test]
+fn a_prompt_sent_before_the_session_is_open_goes_out_when_it_is() {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    assert_eq!(session.prompt(vec![Content::Text("early".into())], Moment(0)), []);
+    let commands = session.opened(Opened::default(), Moment(5));
+    assert_eq!(
+        commands,
+        [Command::Prompt { session: SessionKey(1), content: vec![Content::Text("early".into())] }]
+    );
+}
+
+#[test]
+fn a_second_prompt_waits_for_the_first_turn_to_end() {
+    let mut session = working();
+    assert_eq!(session.prompt(vec![Content::Text("next".into())], Moment(1)), []);
+    assert_eq!(session.queue().len(), 1);
+    let commands = session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert_eq!(commands.len(), 1);
+    assert!(session.is_working());
+}
+
+/// A turn of an agent that can be steered, with this text sent into it.
+fn steering(text: &str) -> Session {
+    let mut session = working();
+    let mut info = session.info.clone().expect("connected");
+    info.can.steering = true;
+    session.info = Some(info);
+    let sent = session.steer(words(text), Moment(1));
+    assert_eq!(sent, [Command::Steer { session: SessionKey(1), content: words(text) }]);
+    session
+}
+
+fn words(text: &str) -> Vec<Content> {
+    vec![Content::Text(text.into())]
+}
+
+fn said(session: &Session) -> Vec<&str> {
+    let mut said = Vec::new();
+    for entry in session.entries() {
+        if let Body::User { text, .. } = &entry.body {
+            said.push(&**text);
+        }
+    }
+    said
+}
+
+#[test]
+fn what_is_sent_into_a_turn_is_shown_once_the_agent_has_taken_it() {
+    let mut session = steering("go left");
+    assert_eq!((said(&session), session.steering()), (vec!["hello there"], 1));
+    assert_eq!(session.steered(words("go left"), Steering::Injected, Moment(2)), []);
+    assert_eq!((said(&session), session.steering()), (vec!["hello there", "go left"], 0));
+    let echo = Update::Message { role: Role::User, message: None, content: Content::Text("go left".into()) };
+    session.apply(echo, Moment(3));
+    say(&mut session, None, "left it is");
+    assert_eq!(said(&session).len(), 2);
+    let speakers = session.entries().iter().filter(|entry| matches!(entry.body, Body::Speaker(_))).count();
+    assert_eq!(speakers, 1, "the agent's name stands over what it says next");
+    assert_eq!(session.steered(words("go left"), Steering::Injected, Moment(4)), [], "once is enough");
+    assert_eq!(said(&session).len(), 2);
+}
+
+#[test]
+fn what_the_agent_did_not_take_waits_in_line() {
+    let failure = Failure { kind: FailureKind::Agent, message: "no".into(), details: None };
+    for outcome in [Steering::NotTaken(None), Steering::NotTaken(Some(failure))] {
+        let mut session = steering("go left");
+        assert_eq!(session.steered(words("go left"), outcome, Moment(2)), []);
+        assert_eq!((session.queue().len(), said(&session).len()), (1, 1));
+        let commands = session.turn_ended(stopped(StopReason::EndTurn), Moment(3));
+        assert_eq!(commands, [Command::Prompt { session: SessionKey(1), content: words("go left") }]);
+    }
+}
+
+#[test]
+fn what_came_too_late_for_the_turn_is_the_next_prompt() {
+    let mut session = steering("go left");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    let commands = session.steered(words("go left"), Steering::NotTaken(None), Moment(3));
+    assert_eq!(commands, [Command::Prompt { session: SessionKey(1), content: words("go left") }]);
+}
+
+#[test]
+fn what_the_agent_took_into_a_turn_of_its_own_is_not_sent_twice_and_can_be_stopped() {
+    let mut session = steering("go left");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert_eq!(session.steered(words("go left"), Steering::StartedNewTurn, Moment(3)), []);
+    assert_eq!((said(&session).len(), session.queue().len()), (2, 0));
+    assert_eq!(session.cancel(Moment(4)), [Command::Cancel { session: SessionKey(1) }]);
+    assert_eq!(session.cancel(Moment(5)), [], "once is enough");
+}
+
+#[test]
+fn where_nothing_can_be_steered_it_is_a_prompt() {
+    let mut session = working();
+    assert_eq!(session.steer(words("go left"), Moment(1)), []);
+    assert_eq!(session.queue().len(), 1);
+    let mut session = steering("x");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert_eq!(
+        session.steer(words("go left"), Moment(3)),
+        [Command::Prompt { session: SessionKey(1), content: words("go left") }]
+    );
+}
+
+#[test]
+fn what_was_sent_into_a_turn_outlives_the_agent() {
+    let mut session = steering("go left");
+    let ending = Ending { failure: None, exit: None, stderr: Vec::new(), expected: false };
+    session.exited(ending, Moment(2));
+    let gone = Failure { kind: FailureKind::Disconnected, message: "gone".into(), details: None };
+    assert_eq!(session.steered(words("go left"), Steering::NotTaken(Some(gone)), Moment(3)), []);
+    assert_eq!(session.queue().len(), 1);
+}
+
+#[test]
+fn chunks_join_by_message_id_even_around_a_tool_call() {
+    let mut session = working();
+    say(&mut session, Some("m1"), "one ");
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    say(&mut session, Some("m1"), "two");
+    say(&mut session, Some("m2"), "three");
+    assert_eq!(messages(&session), ["one two", "three"]);
+}
+
+#[test]
+fn chunks_without_an_id_join_until_something_else_comes() {
+    let mut session = working();
+    say(&mut session, None, "a");
+    say(&mut session, None, "b");
+    session.apply(status(WireStatus::Pending), Moment(1));
+    say(&mut session, None, "c");
+    assert_eq!(messages(&session), ["ab", "c"]);
+}
+
+#[test]
+fn an_echo_of_the_prompt_is_not_shown_twice() {
+    let mut session = working();
+    let echo =
+        Update::Message { role: Role::User, message: None, content: Content::Text("hello there".into()) };
+    session.apply(echo, Moment(1));
+    let users = session.entries().iter().filter(|entry| matches!(entry.body, Body::User { .. })).count();
+    assert_eq!(users, 1);
+}
+
+#[test]
+fn a_tool_call_may_begin_with_an_update_or_with_a_question() {
+    let mut session = working();
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    let patch =
+        ToolCallPatch { title: Some("Late".into()), kind: Some(ToolKind::Edit), ..ToolCallPatch::new("c") };
+    session.apply(Update::ToolCall(Box::new(patch)), Moment(2));
+    assert_eq!(session.entries().iter().filter_map(Entry::tool).count(), 1);
+    assert_eq!((call(&session).title.as_str(), call(&session).status), ("Late", Status::Running));
+}
+
+#[test]
+fn a_tool_call_id_used_again_in_the_next_turn_is_another_call() {
+    let mut session = working();
+    session.apply(status(WireStatus::Completed), Moment(1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    session.prompt(vec![Content::Text("again".into())], Moment(3));
+    session.apply(status(WireStatus::Pending), Moment(4));
+    assert_eq!(session.entries().iter().filter_map(Entry::tool).count(), 2);
+}
+
+#[test]
+fn cancelling_answers_every_open_question_and_marks_open_calls_at_once() {
+    let mut session = working();
+    session.asked(AskId(7), ToolCallPatch::new("c"), options(), Moment(1));
+    session.asked(AskId(8), ToolCallPatch::new("d"), options(), Moment(1));
+    let commands = session.cancel(Moment(2));
+    assert_eq!(
+        commands,
+        [
+            Command::Answer { ask: AskId(7), answer: Answer::Cancelled },
+            Command::Answer { ask: AskId(8), answer: Answer::Cancelled },
+            Command::Cancel { session: SessionKey(1) },
+        ]
+    );
+    assert_eq!(call(&session).status, Status::Cancelled);
+    assert!(session.is_working(), "the turn ends when the agent says so");
+    assert_eq!(session.cancel(Moment(3)), [], "once is enough");
+}
+
+#[test]
+fn a_late_completion_replaces_the_cancelled_mark() {
+    let mut session = working();
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    session.cancel(Moment(2));
+    session.apply(status(WireStatus::InProgress), Moment(3));
+    assert_eq!(call(&session).status, Status::Cancelled);
+    session.apply(status(WireStatus::Completed), Moment(4));
+    assert_eq!(call(&session).status, Status::Done);
+}
+
+#[test]
+fn a_call_that_a_turn_ends_without_has_no_result_and_is_not_said_to_run() {
+    let mut session = working();
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(9000));
+    assert_eq!((call(&session).status, call(&session).ended), (Status::Unreported, None));
+    assert_eq!(session.open_calls().count(), 0);
+    // Some agents say it late; then it is known.
+    session.apply(status(WireStatus::Completed), Moment(9500));
+    assert_eq!((call(&session).status, call(&session).ended), (Status::Done, Some(Moment(9500))));
+}
+
+#[test]
+fn a_question_that_a_turn_leaves_open_can_still_be_answered() {
+    let mut session = working();
+    session.asked(AskId(7), ToolCallPatch::new("c"), options(), Moment(1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert_eq!(call(&session).status, Status::Waiting);
+    let answer = Command::Answer { ask: AskId(7), answer: Answer::Selected("yes".into()) };
+    assert_eq!(session.answer(AskId(7), "yes", Moment(3)), [answer]);
+}
+
+#[test]
+fn calls_told_again_of_an_earlier_time_are_over_once_the_session_is_open() {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    session.opened(Opened::default(), Moment(2));
+    assert_eq!(call(&session).status, Status::Unreported);
+}
+
+#[test]
+fn an_error_after_cancel_counts_as_cancelled() {
+    let mut session = working();
+    session.cancel(Moment(1));
+    let failure = Failure { kind: FailureKind::Agent, message: "aborted".into(), details: None };
+    session.turn_ended(TurnEnd::Failed(failure), Moment(2));
+    assert!(matches!(
+        session.entries().last().map(|entry| &entry.body),
+        Some(Body::Stop { reason: StopReason::Cancelled, .. })
+    ));
+}
+
+#[test]
+fn a_question_is_answered_once_and_only_with_an_offered_option() {
+    let mut session = working();
+    session.asked(AskId(7), ToolCallPatch::new("c"), options(), Moment(1));
+    assert_eq!(session.answer(AskId(7), "maybe", Moment(2)), []);
+    assert_eq!(
+        session.answer(AskId(7), "no", Moment(2)),
+        [Command::Answer { ask: AskId(7), answer: Answer::Selected("no".into()) }]
+    );
+    assert_eq!(session.answer(AskId(7), "yes", Moment(3)), []);
+    assert_eq!(call(&session).status, Status::Rejected);
+}
+
+#[test]
+fn a_question_without_options_is_answered_as_cancelled_and_said() {
+    let mut session = working();
+    let commands = session.asked(AskId(7), ToolCallPatch::new("c"), Vec::new(), Moment(1));
+    assert_eq!(commands, [Command::Answer { ask: AskId(7), answer: Answer::Cancelled }]);
+    assert!(matches!(session.entries().last().map(|entry| &entry.body), Some(Body::Notice { .. })));
+}
+
+#[test]
+fn a_plan_is_replaced_in_place() {
+    let mut session = working();
+    let item = |content: &str| crate::core::message::PlanItem {
+        content: content.into(),
+        priority: crate::core::message::Priority::Medium,
+        status: crate::core::message::PlanStatus::Pending,
+    };
+    session.apply(Update::Plan(vec![item("a"), item("b"), item("c")]), Moment(1));
+    say(&mut session, None, "text");
+    session.apply(Update::Plan(vec![item("d")]), Moment(2));
+    let plans: Vec<_> = session
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Plan(items) => Some(items.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(plans, [1]);
+}
+
+#[test]
+fn an_agent_that_dies_ends_its_turn_and_keeps_the_transcript() {
+    let mut session = working();
+    say(&mut session, None, "half a sen");
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    let ending = Ending {
+        failure: None,
+        exit: Some(Exit { code: Some(3), signal: None }),
+        stderr: vec!["boom".into()],
+        expected: false,
+    };
+    session.exited(ending, Moment(2));
+    assert_eq!(session.phase, Phase::Gone);
+    assert_eq!(call(&session).status, Status::Cancelled);
+    assert_eq!(messages(&session), ["half a sen"]);
+    assert!(matches!(
+        session.entries().last().map(|entry| &entry.body),
+        Some(Body::Greeting(Greeting::Gone { what, .. })) if what == "ended with exit code 3"
+    ));
+}
+
+#[test]
+fn an_unknown_update_is_counted_and_harms_nothing() {
+    let mut session = working();
+    session.apply(Update::Unknown { kind: "future_thing".into() }, Moment(1));
+    session.apply(Update::Unknown { kind: "future_thing".into() }, Moment(1));
+    assert_eq!(session.unknown.get("future_thing"), Some(&2));
+}
+
+#[test]
+fn a_title_is_kept_when_absent_and_cleared_by_null() {
+    let mut session = session();
+    let info = |title| Update::Info { title, updated_at: None };
+    session.apply(info(Some(Some("Fix\nthe race".into()))), Moment(1));
+    session.apply(info(None), Moment(1));
+    assert_eq!(session.title.as_deref(), Some("Fix the race"));
+    session.apply(info(Some(None)), Moment(1));
+    assert_eq!(session.title, None);
+}
+
+#[test]
+fn the_same_text_comes_out_whether_drawn_step_by_step_or_at_once() {
+    let mut stepwise = working();
+    let mut at_once = working();
+    for part in ["# He", "ading\n\nsome *te", "xt*\n"] {
+        say(&mut stepwise, None, part);
+        stepwise.take_touched();
+    }
+    say(&mut at_once, None, "# Heading\n\nsome *text*\n");
+    assert_eq!(stepwise.entries(), at_once.entries());
+}
+
+#[test]
+fn a_call_that_is_told_twice_is_one_with_the_later_values() {
+    let mut session = working();
+    let told = |title: &str, kind| {
+        let title = Some(title.to_owned());
+        Update::ToolCall(Box::new(ToolCallPatch { title, kind, ..ToolCallPatch::new("c") }))
+    };
+    session.apply(told("Terminal", Some(ToolKind::Execute)), Moment(1));
+    session.apply(status(WireStatus::InProgress), Moment(2));
+    session.apply(told("ls -l", None), Moment(3));
+    assert_eq!(session.entries().iter().filter_map(Entry::tool).count(), 1);
+    let call = call(&session);
+    assert_eq!((call.title.as_str(), call.kind, call.status), ("ls -l", ToolKind::Execute, Status::Running));
+}
+
+#[test]
+fn what_was_refused_is_marked_from_its_prompt_on_and_nothing_before() {
+    let mut session = working();
+    say(&mut session, None, "fine");
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    let before = session.entries().len();
+    session.prompt(vec![Content::Text("bad".into())], Moment(3));
+    say(&mut session, None, "hm");
+    session.turn_ended(stopped(StopReason::Refusal), Moment(4));
+    let refused: Vec<bool> = session.entries().iter().map(|entry| entry.refused).collect();
+    let stop = refused.len() - 1;
+    assert!(refused[..before].iter().all(|refused| !refused), "{refused:?}");
+    assert!(refused[before..stop].iter().all(|refused| *refused), "{refused:?}");
+    assert!(!refused[stop], "that it was refused is news of this client's");
+}
+
+#[test]
+fn an_agent_that_does_not_confirm_a_cancel_is_said_to_be_stuck_once() {
+    let mut session = working();
+    session.ticked(Moment(60_000));
+    assert!(!session.is_stuck(), "a turn may take as long as it takes");
+    session.cancel(Moment(100_000));
+    session.ticked(Moment(109_999));
+    assert!(!session.is_stuck());
+    session.ticked(Moment(110_000));
+    session.ticked(Moment(111_000));
+    assert!(session.is_stuck());
+    let notices = session.entries().iter().filter(|entry| matches!(entry.body, Body::Notice { .. }));
+    assert_eq!(notices.count(), 1);
+    session.turn_ended(stopped(StopReason::Cancelled), Moment(112_000));
+    assert!(!session.is_stuck(), "late is better than never");
+}
+
+#[test]
+fn a_turn_without_an_answer_says_so() {
+    let mut session = working();
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    let last = session.entries().last().map(|entry| &entry.body);
+    assert!(matches!(last, Some(Body::Stop { silent: true, .. })), "{last:?}");
+}
+
+/// A session in each phase, with the phase's name.
+fn in_each_phase() -> [(&'static str, Session); 7] {
+    let opening = || {
+        let (key, agent) = (SessionKey(1), AgentId(1));
+        Session::new(key, agent, "demo", "acp-demo-agent", Place::default(), Moment(0))
+    };
+    let mut login = opening();
+    login.open_failed(failure(FailureKind::AuthRequired));
+    let mut cancelling = working();
+    cancelling.cancel(Moment(1));
+    let mut ending = working();
+    ending.ending(Moment(1));
+    let mut gone = session();
+    gone.exited(ending_of(true), Moment(1));
+    [
+        ("opening", opening()),
+        ("login", login),
+        ("idle", session()),
+        ("working", working()),
+        ("cancelling", cancelling),
+        ("ending", ending),
+        ("gone", gone),
+    ]
+}
+
+fn phase(session: &Session) -> &'static str {
+    match session.phase {
+        Phase::Opening { .. } => "opening",
+        Phase::LoginNeeded => "login",
+        Phase::Idle => "idle",
+        Phase::Working { .. } => "working",
+        Phase::Cancelling { .. } => "cancelling",
+        Phase::Ending { .. } => "ending",
+        Phase::Gone => "gone",
+    }
+}
+
+fn failure(kind: FailureKind) -> Failure {
+    Failure { kind, message: "no".into(), details: None }
+}
+
+fn ending_of(expected: bool) -> Ending {
+    Ending { failure: None, exit: None, stderr: Vec::new(), expected }
+}
+
+/// What happens to a session from its agent's start to its end, by name.
+type Step = (&'static str, fn(&mut Session));
+
+const STEPS: [Step; 12] = [
+    ("connected", |session| session.connected(AgentInfo::default())),
+    ("opened", |session| drop(session.opened(Opened::default(), Moment(2)))),
+    ("open failed", |session| session.open_failed(failure(FailureKind::Agent))),
+    ("open given up", |session| session.open_failed(failure(FailureKind::Cancelled))),
+    ("login wanted", |session| session.open_failed(failure(FailureKind::AuthRequired))),
+    ("logged in", |session| drop(session.logged_in(Moment(2)))),
+    ("prompt", |session| drop(session.prompt(words("more"), Moment(2)))),
+    ("cancel", |session| drop(session.cancel(Moment(2)))),
+    ("turn ended", |session| drop(session.turn_ended(stopped(StopReason::EndTurn), Moment(2)))),
+    ("to end", |session| session.ending(Moment(2))),
+    ("restarted", |session| session.restarted(AgentId(2), "acp-demo-agent", Moment(2))),
+    ("exited", |session| session.exited(ending_of(false), Moment(2))),
+];
+
+#[test]
+fn each_step_of_starting_and_ending_leads_from_each_phase_to_one() {
+    #[rustfmt::skip]
+    let table = [
+        // from             opening    login      idle       working    cancelling   ending     gone
+        ("connected",     ["opening", "login",   "idle",    "working", "cancelling", "ending", "gone"]),
+        ("opened",        ["idle",    "idle",    "idle",    "idle",    "idle",       "ending", "gone"]),
+        ("open failed",   ["gone",    "gone",    "gone",    "gone",    "gone",       "ending", "gone"]),
+        ("open given up", ["gone",    "gone",    "gone",    "gone",    "gone",       "ending", "gone"]),
+        ("login wanted",  ["login",   "login",   "login",   "login",   "login",      "ending", "gone"]),
+        ("logged in",     ["opening", "opening", "idle",    "working", "cancelling", "ending", "gone"]),
+        ("prompt",        ["opening", "login",   "working", "working", "cancelling", "ending", "gone"]),
+        ("cancel",        ["opening", "login",   "idle",    "cancelling", "cancelling", "ending", "gone"]),
+        ("turn ended",    ["opening", "login",   "idle",    "idle",    "idle",       "ending", "gone"]),
+        ("to end",        ["ending",  "ending",  "ending",  "ending",  "ending",     "ending", "gone"]),
+        ("restarted",     ["opening", "opening", "opening", "opening", "opening",    "opening", "opening"]),
+        ("exited",        ["gone",    "gone",    "gone",    "gone",    "gone",       "gone",   "gone"]),
+    ];
+    for ((name, after), (step, apply)) in table.into_iter().zip(STEPS) {
+        assert_eq!(name, step);
+        let now = in_each_phase().map(|(_, mut session)| {
+            apply(&mut session);
+            phase(&session)
+        });
+        assert_eq!(now, after, "{name}");
+    }
+}
+
+#[test]
+fn in_every_order_of_steps_a_restart_comes_to_a_session_that_takes_prompts() {
+    for (_, first) in STEPS {
+        for (_, second) in STEPS {
+            for (_, third) in STEPS {
+                for (name, mut session) in in_each_phase() {
+                    [first, second, third].iter().for_each(|apply| apply(&mut session));
+                    session.exited(ending_of(true), Moment(3));
+                    assert_eq!((session.asks().len(), session.open_calls().count()), (0, 0), "{name}");
+                    session.restarted(AgentId(9), "acp-demo-agent", Moment(4));
+                    session.connected(AgentInfo::default());
+                    session.opened(Opened::default(), Moment(5));
+                    // What waited in line goes out first.
+                    assert!(matches!(phase(&session), "idle" | "working"), "{name}");
+                    session.prompt(words("last"), Moment(6));
+                    while session.queue().iter().any(|queued| queued.text() == "last") {
+                        session.turn_ended(stopped(StopReason::EndTurn), Moment(7));
+                    }
+                    assert_eq!(phase(&session), "working", "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_that_gets_another_agent_leaves_nothing_open() {
+    let mut session = steering("go left");
+    session.apply(Update::ToolCall(Box::new(ToolCallPatch::new("c"))), Moment(1));
+    session.asked(AskId(1), ToolCallPatch::new("d"), options(), Moment(1));
+    session.ending(Moment(2));
+    assert!(session.is_in_turn());
+    session.restarted(AgentId(2), "acp-demo-agent", Moment(3));
+    assert_eq!((session.asks().len(), session.steering(), session.queue().len()), (0, 0, 1));
+    let statuses: Vec<_> = session.entries().iter().filter_map(Entry::tool).map(|call| call.status).collect();
+    assert_eq!(statuses, [Status::Cancelled, Status::Cancelled]);
+}

@@ -1,0 +1,8 @@
+//! What is kept beyond a session, as data: the record of sessions, checkpoints, answers that count for
+//! longer, and the agents that are known. Reading and writing the disk is left to `acp`.
+
+pub mod allowlist;
+pub mod checkpoint;
+pub mod record;
+pub mod registry;
+pub mod stored_sessions;

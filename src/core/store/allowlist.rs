@@ -1,0 +1,312 @@
+//! Files outside of a session's folders: what the user can say when an agent asks for one, and for
+//! what else the answer counts. Reading and writing are apart, and nothing is ever wider than what
+//! was said. Which path a file really has, and where answers are kept, is the background's business.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::ids::SessionKey;
+use crate::core::message::files::Access;
+use crate::core::message::question::{PermissionKind, PermissionOption};
+
+/// What the user's options say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Without it all is refused that is not allowed already.
+    pub ask: bool,
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
+    /// Where what is always allowed is kept.
+    pub kept: Option<PathBuf>,
+}
+
+/// A folder with all that is in it, or a single file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allowed {
+    pub path: PathBuf,
+    pub access: Access,
+    pub until: Until,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Until {
+    SessionEnds(SessionKey),
+    /// Also after a restart.
+    Revoked,
+    /// It stands in the user's options.
+    Configured,
+}
+
+/// What the user can say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Choice {
+    Once,
+    Session,
+    Always,
+    No,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Allowed,
+    /// By the user's options.
+    Refused,
+    /// By what the user has said in this session.
+    RefusedBefore,
+    Ask,
+}
+
+impl Choice {
+    pub const ALL: [Self; 5] = [Self::Once, Self::Session, Self::Always, Self::No, Self::Never];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Session => "session",
+            Self::Always => "always",
+            Self::No => "no",
+            Self::Never => "never",
+        }
+    }
+
+    pub fn of_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.id() == id)
+    }
+
+    pub fn allows(self) -> bool {
+        matches!(self, Self::Once | Self::Session | Self::Always)
+    }
+
+    /// For what it counts, in a word or two, beside a mark for a yes or a no.
+    pub fn fact(self) -> &'static str {
+        match self {
+            Self::Once => "allowed once",
+            Self::Session => "this session",
+            Self::Always => "always",
+            Self::No => "refused",
+            Self::Never => "not this session",
+        }
+    }
+
+    fn kind(self) -> PermissionKind {
+        match self {
+            Self::Once => PermissionKind::AllowOnce,
+            Self::Session | Self::Always => PermissionKind::AllowAlways,
+            Self::No => PermissionKind::RejectOnce,
+            Self::Never => PermissionKind::RejectAlways,
+        }
+    }
+
+    fn label(self, doing: &str, place: &str) -> String {
+        match self {
+            Self::Once => "Allow once".to_owned(),
+            Self::Session => format!("Allow {doing} {place} for this session"),
+            Self::Always => format!("Always allow {doing} {place}"),
+            Self::No => "No".to_owned(),
+            Self::Never => format!("No {doing} {place} for this session"),
+        }
+    }
+}
+
+/// The answers to a question for `path`; those that count for more count for `target`.
+pub fn options(path: &Path, target: &Path, access: Access) -> Vec<PermissionOption> {
+    let place = match path == target {
+        true => "this file".to_owned(),
+        false => format!("in {}", target.display()),
+    };
+    let option = |choice: Choice| PermissionOption {
+        id: choice.id().to_owned(),
+        name: choice.label(doing(access), &place),
+        kind: choice.kind(),
+    };
+    Choice::ALL.into_iter().map(option).collect()
+}
+
+pub fn doing(access: Access) -> &'static str {
+    match access {
+        Access::Read => "reading",
+        Access::Wrote => "writing",
+    }
+}
+
+/// What an answer that counts for more counts for: the file's folder. Where that is the whole system
+/// or the user's home, nobody means all of it.
+pub fn target(path: &Path, home: Option<&Path>) -> PathBuf {
+    let folder = path.parent().filter(|folder| folder.parent().is_some());
+    let folder = folder.filter(|folder| home.is_none_or(|home| !home.starts_with(folder)));
+    folder.unwrap_or(path).to_owned()
+}
+
+/// What the user has said in the sessions there are.
+#[derive(Debug, Default)]
+pub struct Answers {
+    allowed: Vec<(SessionKey, Access, PathBuf)>,
+    refused: Vec<(SessionKey, Access, PathBuf)>,
+}
+
+impl Answers {
+    pub fn say(&mut self, session: SessionKey, access: Access, target: PathBuf, choice: Choice) {
+        let said = (session, access, target);
+        let list = match choice {
+            Choice::Session => &mut self.allowed,
+            Choice::Never => &mut self.refused,
+            Choice::Once | Choice::Always | Choice::No => return,
+        };
+        if !list.contains(&said) {
+            list.push(said);
+        }
+    }
+
+    /// Whether a file may be read or written. `always` are the paths for which that is always allowed;
+    /// all paths are without links. A refusal outweighs what else was said.
+    pub fn decide(
+        &self,
+        session: SessionKey,
+        access: Access,
+        path: &Path,
+        always: &[PathBuf],
+        ask: bool,
+    ) -> Decision {
+        let said = |list: &[(SessionKey, Access, PathBuf)]| {
+            list.iter()
+                .any(|(of, what, target)| (*of, *what) == (session, access) && path.starts_with(target))
+        };
+        if said(&self.refused) {
+            Decision::RefusedBefore
+        } else if said(&self.allowed) || always.iter().any(|target| path.starts_with(target)) {
+            Decision::Allowed
+        } else if ask {
+            Decision::Ask
+        } else {
+            Decision::Refused
+        }
+    }
+
+    pub fn allowed(&self) -> impl Iterator<Item = Allowed> {
+        self.allowed.iter().map(|(session, access, path)| Allowed {
+            path: path.clone(),
+            access: *access,
+            until: Until::SessionEnds(*session),
+        })
+    }
+
+    pub fn take_back(&mut self, session: SessionKey, access: Access, target: &Path) {
+        self.allowed.retain(|(of, what, path)| (*of, *what, path.as_path()) != (session, access, target));
+    }
+
+    pub fn ended(&mut self, session: SessionKey) {
+        self.allowed.retain(|(of, ..)| *of != session);
+        self.refused.retain(|(of, ..)| *of != session);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ONE: SessionKey = SessionKey(1);
+    const TWO: SessionKey = SessionKey(2);
+
+    fn decide(answers: &Answers, session: SessionKey, access: Access, path: &str) -> Decision {
+        answers.decide(session, access, Path::new(path), &[], true)
+    }
+
+    #[test]
+    fn an_answer_counts_for_its_session_its_access_and_its_folder_alone() {
+        let mut answers = Answers::default();
+        answers.say(ONE, Access::Read, "/x".into(), Choice::Session);
+        assert_eq!(decide(&answers, ONE, Access::Read, "/x/deep/a"), Decision::Allowed);
+        assert_eq!(decide(&answers, ONE, Access::Wrote, "/x/a"), Decision::Ask);
+        assert_eq!(decide(&answers, TWO, Access::Read, "/x/a"), Decision::Ask);
+        assert_eq!(decide(&answers, ONE, Access::Read, "/x2/a"), Decision::Ask);
+        answers.say(ONE, Access::Read, "/x/secret".into(), Choice::Never);
+        assert_eq!(decide(&answers, ONE, Access::Read, "/x/secret/a"), Decision::RefusedBefore);
+        assert_eq!(decide(&answers, ONE, Access::Read, "/x/a"), Decision::Allowed);
+        answers.ended(ONE);
+        assert_eq!(decide(&answers, ONE, Access::Read, "/x/a"), Decision::Ask);
+        assert_eq!(decide(&answers, ONE, Access::Read, "/x/secret/a"), Decision::Ask);
+    }
+
+    #[test]
+    fn what_is_allowed_once_or_refused_once_is_asked_again() {
+        let mut answers = Answers::default();
+        for choice in [Choice::Once, Choice::No] {
+            answers.say(ONE, Access::Read, "/x".into(), choice);
+        }
+        assert_eq!(decide(&answers, ONE, Access::Read, "/x/a"), Decision::Ask);
+        assert_eq!(answers.allowed().count(), 0);
+    }
+
+    #[test]
+    fn a_refusal_outweighs_what_is_always_allowed() {
+        let mut answers = Answers::default();
+        let always = [PathBuf::from("/x")];
+        let decide = |answers: &Answers, ask| {
+            answers.decide(ONE, Access::Read, Path::new("/x/secret/a"), &always, ask)
+        };
+        assert_eq!(decide(&answers, false), Decision::Allowed);
+        answers.say(ONE, Access::Read, "/x/secret".into(), Choice::Never);
+        assert_eq!(decide(&answers, true), Decision::RefusedBefore);
+        assert_eq!(answers.decide(ONE, Access::Read, Path::new("/y"), &always, false), Decision::Refused);
+    }
+
+    #[test]
+    fn nobody_allows_the_whole_system_or_a_whole_home_by_accident() {
+        let home = Some(Path::new("/home/me"));
+        for path in ["/etc", "/home/me/.netrc", "/home/x"] {
+            assert_eq!(target(Path::new(path), home), Path::new(path));
+        }
+        assert_eq!(target(Path::new("/etc/hosts"), home), Path::new("/etc"));
+        assert_eq!(target(Path::new("/home/me/notes/a"), home), Path::new("/home/me/notes"));
+        assert_eq!(target(Path::new("/"), home), Path::new("/"));
+    }
+
+    #[test]
+    fn the_answers_name_what_they_count_for() {
+        let names = |path: &str, target: &str| -> Vec<String> {
+            let options = options(Path::new(path), Path::new(target), Access::Wrote);
+            options.into_iter().map(|option| format!("{}: {}", option.id, option.name)).collect()
+        };
+        insta::assert_snapshot!(names("/x/a", "/x").join("\n"), @r"
+        once: Allow once
+        session: Allow writing in /x for this session
+        always: Always allow writing in /x
+        no: No
+        never: No writing in /x for this session
+        ");
+        assert_eq!(names("/a", "/a")[2], "always: Always allow writing this file");
+    }
+
+    proptest! {
+        #[test]
+        fn only_what_was_allowed_is_allowed(
+            said in prop::collection::vec((1..3_u32, prop::bool::ANY, 0..5_usize, "[ab]{1,2}(/[ab]{1,2})?"), 0..8),
+            session in 1..3_u32,
+            writes in prop::bool::ANY,
+            path in "[ab]{1,2}(/[ab]{1,2}){0,3}",
+        ) {
+            let access = |writes| if writes { Access::Wrote } else { Access::Read };
+            let mut answers = Answers::default();
+            for (session, writes, choice, target) in &said {
+                let target = PathBuf::from(format!("/{target}"));
+                answers.say(SessionKey(*session), access(*writes), target, Choice::ALL[*choice]);
+            }
+            let path = format!("/{path}");
+            let fits = |choice: Choice| said.iter().any(|(of, by_writing, said, target)| {
+                let inside = path == format!("/{target}") || path.starts_with(&format!("/{target}/"));
+                (*of, *by_writing, Choice::ALL[*said]) == (session, writes, choice) && inside
+            });
+            let decision = decide(&answers, SessionKey(session), access(writes), &path);
+            let expected = match (fits(Choice::Never), fits(Choice::Session)) {
+                (true, _) => Decision::RefusedBefore,
+                (false, true) => Decision::Allowed,
+                (false, false) => Decision::Ask,
+            };
+            prop_assert_eq!(decision, expected);
+        }
+    }
+}

@@ -1,0 +1,620 @@
+//! Checkpoints: what files held before and after each turn that changed them. This is the journal's
+//! shape, and what follows from it: what a turn did to each file, and what to write to be back before
+//! it. Where journal and texts are kept is left to `acp::checkpoints`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::changes::diff::{Hunk, place};
+use crate::core::changes::file_review::without;
+use crate::core::changes::review::Review;
+use crate::core::changes::text_edits::{self, TextEdit};
+use crate::core::ids::JobId;
+use crate::core::message::call::FileDiff;
+use crate::core::text::{Text, one_line};
+
+/// Characters of a prompt that are kept.
+const LONGEST_PROMPT: usize = 200;
+
+/// What a file held, byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Held {
+    /// There was no file.
+    Absent,
+    Text(Text),
+    /// More than is kept, or no text.
+    Unknown,
+}
+
+/// The same as the journal has it: texts are kept apart, under names that follow from what they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stored {
+    Absent,
+    Text(String),
+    Unknown,
+}
+
+/// A turn of this Neovim's, before it has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TurnKey {
+    /// Milliseconds since 1970.
+    pub at: u64,
+    pub number: u64,
+}
+
+/// Whose turn it was, and what for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// As it is shown.
+    pub agent: String,
+    /// The agent's own id of the session.
+    pub acp_id: String,
+    /// The session's title, if it has one by then.
+    pub title: Option<String>,
+    pub cwd: PathBuf,
+    pub prompt: String,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Turn,
+    /// The user put files back to what they were.
+    Restore,
+}
+
+/// One line of a journal, which is one turn's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Milliseconds since 1970.
+    pub at: u64,
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact {
+    /// The first line.
+    Turn(Head),
+    Change(Touched),
+}
+
+/// What became of a file. In the journal, since the turn's beginning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touched {
+    pub path: PathBuf,
+    pub before: Stored,
+    pub after: Stored,
+    pub added: usize,
+    pub removed: usize,
+    #[serde(flatten)]
+    pub last: Last,
+}
+
+/// The last of a file's changes in a turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Last {
+    /// What the tool call was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// What the file held right before, where somebody else has changed it since the change before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Stored>,
+}
+
+/// A turn as its journal tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Sorts by time.
+    pub id: String,
+    pub at: u64,
+    pub head: Head,
+    /// In the order in which they were first changed.
+    pub files: Vec<Touched>,
+    /// Each change by itself.
+    pub steps: Vec<Change>,
+}
+
+/// One change of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub at: u64,
+    pub path: PathBuf,
+    pub call: Option<String>,
+    pub before: Stored,
+    pub after: Stored,
+}
+
+/// A file to put back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub path: PathBuf,
+    pub target: Stored,
+    /// What it holds if nobody else has changed it.
+    pub expected: Stored,
+}
+
+/// A buffer that holds a file to put back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// Lines joined by `\n`, without a last line break.
+    pub text: String,
+    /// Its 'fileformat' is dos.
+    pub dos: bool,
+}
+
+/// A file to put back with all that is needed for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fetched {
+    pub path: PathBuf,
+    /// Why it can't be had is fit for "couldn't restore ..: ".
+    pub target: Result<Held, String>,
+    /// `None` where it can't be had.
+    pub expected: Option<Held>,
+    pub disk: Held,
+    /// What makes the buffer's text the target's.
+    pub edits: Vec<TextEdit>,
+    /// The same by the hunk: in rows of what is there now, what goes and what comes back.
+    pub hunks: Vec<Hunk>,
+}
+
+/// What the editor wants of the checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wish {
+    Add {
+        turn: TurnKey,
+        head: Head,
+        at: u64,
+        path: PathBuf,
+        /// What the tool call was about.
+        call: Option<String>,
+        before: Held,
+        after: Held,
+    },
+    /// A call is about to change a file, maybe without the client: what does it hold?
+    Look { turn: TurnKey, path: PathBuf, entry: usize },
+    /// The call came to nothing: what the file held when it began is not needed for it.
+    Unlook { turn: TurnKey, path: PathBuf, entry: usize },
+    /// Nothing more comes of the turn.
+    Finish { turn: TurnKey },
+    /// The call is over. What it did to the file is added, whoever wrote it: by what the file held then,
+    /// else by what the call's diffs say.
+    Settle { turn: TurnKey, head: Head, at: u64, path: PathBuf, call: Option<String>, diffs: Vec<FileDiff> },
+    /// Who wrote a row of a file, whose text is lines joined by `\n`, without a last line break? Answered by
+    /// `Blamed`.
+    Blame { job: JobId, path: PathBuf, text: String, row: usize },
+    /// All of a project. Answered by `Listed`.
+    List { job: JobId, cwd: PathBuf },
+    /// Answered by `Fetched`.
+    Fetch { job: JobId, cwd: PathBuf, files: Vec<(Planned, Option<Loaded>)> },
+    /// Writes a file that no buffer holds, if it still holds what was seen, and adds that to the turn.
+    /// Answered by `Put`.
+    Put { job: JobId, turn: TurnKey, head: Head, at: u64, path: PathBuf, seen: Held, target: Held },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// The newest first, and of how many records not all could be read.
+    Listed {
+        turns: Vec<Turn>,
+        broken: usize,
+    },
+    Fetched(Vec<Fetched>),
+    Put(Result<(), String>),
+    Blamed(Option<Author>),
+    /// Fit for "couldn't read the checkpoints: ".
+    Failed(String),
+}
+
+/// Who wrote a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    pub head: Head,
+    pub at: u64,
+    pub call: Option<String>,
+    /// The user has changed the line since.
+    pub edited: bool,
+}
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Milliseconds.
+    pub age: u64,
+    pub bytes: u64,
+}
+
+impl Head {
+    pub fn short_prompt(text: &str) -> String {
+        one_line(text).chars().take(LONGEST_PROMPT).collect()
+    }
+
+    fn is_of_session(&self, other: &Self) -> bool {
+        self.acp_id == other.acp_id && self.agent == other.agent
+    }
+}
+
+impl Turn {
+    /// Reads a journal, and tells whether all of it could be read. Nothing without its first line.
+    pub fn read(id: &str, text: &str) -> Option<(Self, bool)> {
+        let mut whole = text.ends_with('\n');
+        let mut turn: Option<Self> = None;
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            match (serde_json::from_str::<Line>(line), &mut turn) {
+                (Ok(Line { at, fact: Fact::Turn(head) }), None) => {
+                    turn = Some(Self { id: id.to_owned(), at, head, files: Vec::new(), steps: Vec::new() });
+                }
+                (Ok(Line { at, fact: Fact::Change(touched) }), Some(turn)) => turn.touched(at, touched),
+                (Ok(Line { fact: Fact::Turn(_), .. }), Some(_)) => {}
+                _ => whole = false,
+            }
+        }
+        Some((turn?, whole))
+    }
+
+    fn touched(&mut self, at: u64, touched: Touched) {
+        let known = self.files.iter().find(|known| known.path == touched.path);
+        let before = known.map_or(&touched.before, |known| &known.after);
+        self.steps.push(Change {
+            at,
+            path: touched.path.clone(),
+            call: touched.last.call.clone(),
+            before: touched.last.found.as_ref().unwrap_or(before).clone(),
+            after: touched.after.clone(),
+        });
+        match self.files.iter_mut().find(|known| known.path == touched.path) {
+            Some(known) => *known = Touched { before: known.before.clone(), ..touched },
+            None => self.files.push(touched),
+        }
+    }
+
+    /// Where the turn's tool calls begin among its steps, the first one excepted, and what each was about.
+    pub fn later_calls(&self) -> impl Iterator<Item = (usize, u64, &str)> {
+        let begins = self.steps.windows(2).zip(1..).filter(|(pair, _)| pair[0].call != pair[1].call);
+        begins.filter_map(|(pair, at)| Some((at, pair[1].at, pair[1].call.as_deref()?)))
+    }
+
+    /// The texts that the record names.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let of_files = self.files.iter().flat_map(|file| [&file.before, &file.after]);
+        let of_steps = self.steps.iter().flat_map(|step| [&step.before, &step.after]);
+        of_files.chain(of_steps).filter_map(|stored| match stored {
+            Stored::Text(name) => Some(name.as_str()),
+            Stored::Absent | Stored::Unknown => None,
+        })
+    }
+
+    /// How many lines were added and removed.
+    pub fn counts(&self) -> (usize, usize) {
+        self.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed))
+    }
+
+    /// The files whose texts are others after it.
+    pub fn changed(&self) -> impl Iterator<Item = &Touched> {
+        self.files.iter().filter(|file| file.before != file.after || file.before == Stored::Unknown)
+    }
+}
+
+/// What to write to have a session's files as they were before one of its turns, or before one of the
+/// changes in it: that one, the later ones of the turn and all later turns of the session are taken back.
+pub fn plan(turns: &[Turn], chosen: &str, from: usize) -> Vec<Planned> {
+    let Some(of) = turns.iter().find(|turn| turn.id == chosen) else { return Vec::new() };
+    let mut later: Vec<&Turn> =
+        turns.iter().filter(|turn| turn.id.as_str() > chosen && turn.head.is_of_session(&of.head)).collect();
+    later.sort_by(|a, b| a.id.cmp(&b.id));
+    let mut planned: Vec<Planned> = Vec::new();
+    for step in of.steps.iter().skip(from).chain(later.iter().flat_map(|turn| &turn.steps)) {
+        match planned.iter_mut().find(|known| known.path == step.path) {
+            Some(known) => known.expected = step.after.clone(),
+            None => planned.push(Planned {
+                path: step.path.clone(),
+                target: step.before.clone(),
+                expected: step.after.clone(),
+            }),
+        }
+    }
+    planned
+}
+
+/// How many lines differ between two texts.
+pub fn counts(before: &Held, after: &Held) -> (usize, usize) {
+    fn text(held: &Held) -> Option<&str> {
+        match held {
+            Held::Text(text) => Some(text),
+            Held::Absent => Some(""),
+            Held::Unknown => None,
+        }
+    }
+    let (Some(before), Some(after)) = (text(before), text(after)) else { return (0, 0) };
+    let diff = similar::TextDiff::from_lines(before, after);
+    diff.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
+        similar::ChangeTag::Insert => (added + 1, removed),
+        similar::ChangeTag::Delete => (added, removed + 1),
+        similar::ChangeTag::Equal => (added, removed),
+    })
+}
+
+/// What a restore would change, as [`Fetched::hunks`] has it. Texts are as files have them.
+pub fn hunks(now: &Held, target: &Held) -> Vec<Hunk> {
+    let text = |held: &Held| match held {
+        Held::Text(text) => {
+            let text = unmarked(text);
+            Some(in_buffer(text, is_dos(text)).0)
+        }
+        Held::Absent => Some(String::new()),
+        Held::Unknown => None,
+    };
+    let (Some(now), Some(target)) = (text(now), text(target)) else { return Vec::new() };
+    let turned = |hunk: Hunk| Hunk { removed: hunk.added, added: hunk.removed, ..hunk };
+    Review::new(&target, &now).hunks().into_iter().map(turned).collect()
+}
+
+/// A file's text with one of the hunks of a restore, byte for byte as it was elsewhere. Nothing where the
+/// hunk is not that of this text.
+pub fn with_hunk(now: &str, hunk: &Hunk) -> Option<String> {
+    let mark = &now[..now.len() - unmarked(now).len()];
+    let dos = is_dos(now);
+    let (text, ends) = in_buffer(unmarked(now), dos);
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let rows = hunk.row..hunk.row + hunk.removed.len();
+    if lines.get(rows.clone())? != hunk.removed.as_slice() {
+        return None;
+    }
+    lines.splice(rows, hunk.added.iter().map(String::as_str));
+    let mut text = lines.join("\n");
+    if ends && !lines.is_empty() {
+        text.push('\n');
+    }
+    let text = if dos { text.replace('\n', "\r\n") } else { text };
+    Some(format!("{mark}{text}"))
+}
+
+/// Whether all of a text's lines end as in DOS.
+fn is_dos(text: &str) -> bool {
+    let lines = text.matches('\n').count();
+    lines > 0 && text.matches("\r\n").count() == lines
+}
+
+/// What a file held before a call's diffs that are in it now; `None` if that can't be told.
+pub fn before_diffs(now: &Held, diffs: &[FileDiff]) -> Option<Held> {
+    let text = match now {
+        Held::Text(text) if !diffs.is_empty() => text,
+        _ => return None,
+    };
+    let dos = text.contains("\r\n");
+    let plain = if dos { text.replace("\r\n", "\n").into() } else { text.clone() };
+    let before = match diffs {
+        [FileDiff { old_text: None, new_text, .. }] if *new_text == plain => return Some(Held::Absent),
+        diffs => without(&plain, &place(&plain, diffs)),
+    };
+    let before = if dos { before.replace('\n', "\r\n") } else { before };
+    (before != **text).then(|| Held::Text(before.into()))
+}
+
+/// A text without its byte order mark, which buffers have apart.
+pub fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// A file's text as a buffer holds it, and whether it ends with a line break.
+pub fn in_buffer(text: &str, dos: bool) -> (String, bool) {
+    let mut text = if dos { text.replace("\r\n", "\n") } else { text.to_owned() };
+    let ends = text.ends_with('\n') || text.is_empty();
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    (text, ends)
+}
+
+/// What makes a buffer's text the target's.
+pub fn edits(loaded: &Loaded, target: &Held) -> Vec<TextEdit> {
+    match target {
+        Held::Text(text) => text_edits::edits(&loaded.text, &in_buffer(unmarked(text), loaded.dos).0),
+        Held::Absent => text_edits::edits(&loaded.text, ""),
+        Held::Unknown => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn head(acp_id: &str) -> Head {
+        Head {
+            agent: "Fake".into(),
+            acp_id: acp_id.into(),
+            title: None,
+            cwd: "/src".into(),
+            prompt: "fix it".into(),
+            kind: Kind::Turn,
+        }
+    }
+
+    fn touched(path: &str, before: &str, after: &str) -> Touched {
+        let stored = |text: &str| match text {
+            "" => Stored::Absent,
+            text => Stored::Text(text.to_owned()),
+        };
+        let (before, after) = (stored(before), stored(after));
+        Touched { path: path.into(), before, after, added: 1, removed: 0, last: Last::default() }
+    }
+
+    fn turn(id: &str, session: &str, files: &[(&str, &str, &str)]) -> Turn {
+        let mut turn = Turn { id: id.into(), at: 1, head: head(session), files: vec![], steps: vec![] };
+        files.iter().for_each(|(path, before, after)| turn.touched(1, touched(path, before, after)));
+        turn
+    }
+
+    fn journal(facts: Vec<Fact>) -> String {
+        facts
+            .into_iter()
+            .map(|fact| serde_json::to_string(&Line { at: 7, fact }).expect("plain data") + "\n")
+            .collect()
+    }
+
+    #[test]
+    fn a_journal_is_readable_lines_and_tells_each_file_once() {
+        let text = journal(vec![
+            Fact::Turn(head("s1")),
+            Fact::Change(touched("/a", "", "1")),
+            Fact::Change(touched("/b", "x", "y")),
+            Fact::Change(touched("/a", "1", "2")),
+        ]);
+        insta::assert_snapshot!(text, @r#"
+        {"at":7,"turn":{"agent":"Fake","acp_id":"s1","title":null,"cwd":"/src","prompt":"fix it","kind":"turn"}}
+        {"at":7,"change":{"path":"/a","before":"absent","after":{"text":"1"},"added":1,"removed":0}}
+        {"at":7,"change":{"path":"/b","before":{"text":"x"},"after":{"text":"y"},"added":1,"removed":0}}
+        {"at":7,"change":{"path":"/a","before":{"text":"1"},"after":{"text":"2"},"added":1,"removed":0}}
+        "#);
+        let (turn, whole) = Turn::read("1", &text).expect("a turn");
+        assert!(whole);
+        assert_eq!(turn.files, [touched("/a", "", "2"), touched("/b", "x", "y")]);
+    }
+
+    #[test]
+    fn each_change_of_a_turn_is_told_with_its_call_and_what_it_found() {
+        let mut second = touched("/a", "0", "2");
+        second.last = Last { call: Some("Edit a".into()), found: Some(Stored::Text("mine".into())) };
+        let text = journal(vec![
+            Fact::Turn(head("s1")),
+            Fact::Change(touched("/a", "0", "1")),
+            Fact::Change(second),
+            Fact::Change(touched("/a", "0", "3")),
+        ]);
+        let (turn, _) = Turn::read("1", &text).expect("a turn");
+        let told = |stored: &Stored| match stored {
+            Stored::Text(text) => text.clone(),
+            other => format!("{other:?}"),
+        };
+        let steps: Vec<[String; 3]> = turn
+            .steps
+            .iter()
+            .map(|step| [told(&step.before), told(&step.after), step.call.clone().unwrap_or_default()])
+            .collect();
+        assert_eq!(steps, [["0", "1", ""], ["mine", "2", "Edit a"], ["2", "3", ""]]);
+        assert_eq!(turn.texts().collect::<std::collections::BTreeSet<_>>().len(), 5);
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_told_of_and_costs_only_itself() {
+        let mut text = journal(vec![Fact::Turn(head("s1")), Fact::Change(touched("/a", "1", "2"))]);
+        text.insert_str(text.len(), "{\"at\":7,\"chan");
+        let (turn, whole) = Turn::read("1", &text).expect("a turn");
+        assert_eq!((turn.files.len(), whole), (1, false));
+        assert_eq!(Turn::read("1", "{}\n"), None);
+    }
+
+    #[test]
+    fn to_be_before_a_turn_takes_back_the_later_ones_of_that_session_alone() {
+        let turns = [
+            turn("3", "s1", &[("/a", "2", "3"), ("/c", "", "new")]),
+            turn("2", "s1", &[("/a", "1", "2"), ("/b", "x", "")]),
+            turn("2", "s2", &[("/other", "1", "2")]),
+            turn("1", "s1", &[("/a", "0", "1"), ("/early", "1", "2")]),
+        ];
+        let plan_of = |chosen: &str, from: usize| -> Vec<String> {
+            let planned = plan(&turns, chosen, from);
+            planned
+                .into_iter()
+                .map(|file| format!("{} {:?} {:?}", file.path.display(), file.expected, file.target))
+                .collect()
+        };
+        assert_eq!(
+            plan_of("2", 0),
+            [r#"/a Text("3") Text("1")"#, r#"/b Absent Text("x")"#, r#"/c Text("new") Absent"#,]
+        );
+        assert_eq!(
+            plan_of("2", 1),
+            [r#"/b Absent Text("x")"#, r#"/a Text("3") Text("2")"#, r#"/c Text("new") Absent"#],
+            "before the second of its changes"
+        );
+        assert_eq!(plan_of("9", 0), [""; 0]);
+    }
+
+    #[test]
+    fn the_calls_of_a_turn_are_told_by_what_they_were_about() {
+        let mut turn = turn("1", "s1", &[]);
+        for (number, call) in [Some("Edit a"), Some("Edit a"), Some("Edit b"), None].into_iter().enumerate() {
+            let mut change = touched("/a", "0", "1");
+            change.last.call = call.map(str::to_owned);
+            turn.touched(number as u64, change);
+        }
+        assert_eq!(turn.later_calls().collect::<Vec<_>>(), [(2, 2, "Edit b")]);
+    }
+
+    #[test]
+    fn what_a_file_held_is_told_by_the_diffs_that_are_in_it() {
+        let diff = |old: Option<&str>, new: &str| FileDiff {
+            path: "a".into(),
+            old_text: old.map(Into::into),
+            new_text: new.into(),
+        };
+        let text = |text: &str| Held::Text(text.into());
+        let now = text("one\r\nTWO\r\n");
+        assert_eq!(before_diffs(&now, &[diff(Some("two"), "TWO")]), Some(text("one\r\ntwo\r\n")));
+        assert_eq!(before_diffs(&now, &[diff(Some("x"), "y")]), None, "it is not in there");
+        assert_eq!(before_diffs(&now, &[diff(None, "one\nTWO\n")]), Some(Held::Absent));
+        assert_eq!(before_diffs(&Held::Absent, &[diff(Some("x"), "y")]), None);
+    }
+
+    #[test]
+    fn a_restore_is_told_and_done_by_the_hunk() {
+        let text = |text: &str| Held::Text(text.into());
+        let now = "\u{feff}a\r\nB\r\nc\r\nd\r\n";
+        let all = hunks(&text(now), &text("a\r\nb\r\nc\r\n"));
+        let shown: Vec<String> =
+            all.iter().map(|hunk| format!("{} {:?} {:?}", hunk.row, hunk.removed, hunk.added)).collect();
+        assert_eq!(shown, [r#"1 ["B"] ["b"]"#, r#"3 ["d"] []"#]);
+        assert_eq!(with_hunk(now, &all[0]).as_deref(), Some("\u{feff}a\r\nb\r\nc\r\nd\r\n"));
+        assert_eq!(with_hunk(now, &all[1]).as_deref(), Some("\u{feff}a\r\nB\r\nc\r\n"));
+        assert_eq!(with_hunk("a\nb\n", &all[0]), None);
+        assert_eq!(hunks(&Held::Absent, &text("x\ny\n")).len(), 1);
+        assert_eq!(hunks(&Held::Unknown, &text("x\n")), []);
+    }
+
+    #[test]
+    fn a_text_is_taken_as_a_buffer_holds_it() {
+        assert_eq!(in_buffer(unmarked("\u{feff}a\r\nb\r\n"), true), ("a\nb".to_owned(), true));
+        assert_eq!(in_buffer("a\r\nb", false), ("a\r\nb".to_owned(), false));
+        assert_eq!(counts(&Held::Text("a\nb\n".into()), &Held::Text("a\nc\nd\n".into())), (2, 1));
+    }
+
+    proptest! {
+        /// Whatever the turns did, to write the plan's targets gives the texts of before the change chosen.
+        #[test]
+        fn the_plan_leads_back(steps in prop::collection::vec((0..3usize, 0..4u8, any::<bool>()), 1..20), at in 0..20usize) {
+            let mut files = [0u8; 3];
+            let mut turns: Vec<Turn> = Vec::new();
+            // The turn and the step of each change, and what the files held before it.
+            let mut points = Vec::new();
+            for (number, (file, text, same_turn)) in steps.into_iter().enumerate() {
+                if !same_turn || turns.is_empty() {
+                    turns.push(turn(&format!("{number:03}"), "s", &[]));
+                }
+                let shown = |text: u8| if text == 0 { String::new() } else { text.to_string() };
+                let (before, last) = (files[file], turns.len() - 1);
+                points.push((last, turns[last].steps.len(), files));
+                files[file] = text;
+                turns[last].touched(1, touched(&format!("/{file}"), &shown(before), &shown(text)));
+            }
+            let (chosen, from, state) = points[at % points.len()];
+            let mut restored = files;
+            for planned in plan(&turns, &turns[chosen].id, from) {
+                let file: usize = planned.path.to_str().unwrap_or_default()[1..].parse().expect("a number");
+                let value = |stored: &Stored| match stored {
+                    Stored::Text(text) => text.parse().expect("a number"),
+                    _ => 0,
+                };
+                prop_assert_eq!(value(&planned.expected), files[file]);
+                restored[file] = value(&planned.target);
+            }
+            prop_assert_eq!(restored, state);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Earlier sessions from both who know of them: what the plugin remembers and what agents list. One
+//! that both know is one, with the prompts of the one and the newest title and time of the other.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::core::ids::AgentId;
+use crate::core::message::StoredSession;
+use crate::core::store::record::{Kept, Owner};
+
+/// A session that can be taken up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Earlier {
+    /// What is known of it. `used` is 0 where nobody says when that was.
+    pub kept: Kept,
+    /// The running agent that alone knows of it.
+    pub listed: Option<(AgentId, StoredSession)>,
+}
+
+/// What an agent lists, with the name under which it is configured.
+pub type Listed = (AgentId, String, StoredSession);
+
+/// Those in which all words are said: of a folder's first, and of those the newest first.
+pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String]) -> Vec<Earlier> {
+    let mut all: Vec<Earlier> = kept.into_iter().map(|kept| Earlier { kept, listed: None }).collect();
+    let mut seen = BTreeSet::new();
+    for (agent, name, stored) in listed {
+        // Two processes of one agent list the same.
+        if !seen.insert((name.clone(), stored.acp_id.clone())) {
+            continue;
+        }
+        let used = stored.updated_at.as_deref().and_then(milliseconds).unwrap_or_default();
+        let same = |earlier: &&mut Earlier| {
+            earlier.kept.owner.agent == name && earlier.kept.owner.acp_id == stored.acp_id
+        };
+        if let Some(Earlier { kept, .. }) = all.iter_mut().find(same) {
+            kept.used = kept.used.max(used);
+            if !kept.named {
+                kept.title = stored.title.or(kept.title.take());
+            }
+            continue;
+        }
+        let owner = Owner { agent: name, acp_id: stored.acp_id.clone(), cwd: stored.cwd.clone() };
+        let title = stored.title.clone();
+        let kept = Kept { owner, title, named: false, prompts: Vec::new(), began: used, used };
+        all.push(Earlier { kept, listed: Some((agent, stored)) });
+    }
+    all.retain(|earlier| earlier.kept.holds(words));
+    all.sort_by_key(|earlier| (!earlier.kept.is_of(root), std::cmp::Reverse(earlier.kept.used)));
+    all
+}
+
+/// A time of ISO 8601 in milliseconds since 1970.
+fn milliseconds(time: &str) -> Option<u64> {
+    let number = |range: std::ops::Range<usize>| time.get(range)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19).unwrap_or(0));
+    let fits =
+        (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 25 && minute < 61 && second < 62;
+    if !fits {
+        return None;
+    }
+    let zone = time.get(19..).and_then(|rest| rest.rfind(['+', '-']).map(|at| &rest[at..]));
+    let ahead = zone.and_then(|zone| {
+        let minutes = zone.get(1..3)?.parse::<i64>().ok()? * 60
+            + zone.get(3..).map_or("", |rest| rest.trim_start_matches(':')).parse::<i64>().unwrap_or(0);
+        Some(if zone.starts_with('-') { -minutes } else { minutes })
+    });
+    // Years that begin in March have their leap day at the end.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
+    let minutes = days * 1440 + hour * 60 + minute - ahead.unwrap_or_default();
+    u64::try_from((minutes * 60 + second) * 1000).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::store::record::Prompt;
+
+    fn kept(id: &str, cwd: &str, used: u64, prompt: &str) -> Kept {
+        let owner = Owner { agent: "fake".into(), acp_id: id.into(), cwd: cwd.into() };
+        let prompts = vec![Prompt { at: used, text: prompt.into() }];
+        Kept { owner, title: None, named: false, prompts, began: used, used }
+    }
+
+    fn stored(id: &str, title: &str, updated: Option<&str>) -> Listed {
+        let stored = StoredSession {
+            acp_id: id.into(),
+            cwd: "/p".into(),
+            title: Some(title.into()),
+            updated_at: updated.map(str::to_owned),
+        };
+        (AgentId(1), "fake".into(), stored)
+    }
+
+    fn told(all: &[Earlier]) -> Vec<(&str, String, bool)> {
+        let one = |earlier: &Earlier| earlier.kept.headline();
+        all.iter().map(|e| (e.kept.owner.acp_id.as_str(), one(e), e.listed.is_some())).collect()
+    }
+
+    #[test]
+    fn a_session_that_both_know_is_one_with_the_agents_title_and_our_prompts() {
+        let ours = vec![kept("a", "/p", 10, "say hello"), kept("b", "/other", 99, "elsewhere")];
+        let theirs = vec![
+            stored("a", "Greeting", Some("1970-01-01T00:00:05Z")),
+            stored("c", "Newest", Some("1970-01-02T00:00:00Z")),
+            stored("c", "Newest", None),
+            stored("d", "Nobody knows when", None),
+        ];
+        let all = join(ours.clone(), theirs.clone(), Path::new("/p"), &[]);
+        assert_eq!(
+            told(&all),
+            [
+                ("c", "Newest".to_owned(), true),
+                ("a", "Greeting".to_owned(), false),
+                ("d", "Nobody knows when".to_owned(), true),
+                ("b", "elsewhere".to_owned(), false),
+            ]
+        );
+        assert_eq!(all[1].kept.used, 5000);
+        // It is found by what was asked and by what the agent calls it.
+        for word in ["hello", "greet"] {
+            let found = join(ours.clone(), theirs.clone(), Path::new("/p"), &[word.to_owned()]);
+            assert_eq!(told(&found).len(), 1, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_users_own_name_for_a_session_stays() {
+        let mut ours = kept("a", "/p", 10, "x");
+        (ours.title, ours.named) = (Some("Mine".into()), true);
+        let all = join(vec![ours], vec![stored("a", "Theirs", None)], Path::new("/p"), &[]);
+        assert_eq!(all[0].kept.headline(), "Mine");
+    }
+
+    #[test]
+    fn times_are_read_in_their_zone() {
+        assert_eq!(milliseconds("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(milliseconds("2026-11-21T20:31:05.250Z"), Some(1_795_293_065_000));
+        assert_eq!(milliseconds("2026-11-21T22:31:05+02:00"), Some(1_795_293_065_000));
+        assert_eq!(milliseconds("2024-02-29 12:00"), Some(1_709_208_000_000));
+        for wrong in ["", "yesterday", "2026-13-01T00:00:00Z", "1900-01-01T00:00:00Z"] {
+            assert_eq!(milliseconds(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What commands print: the bytes as they are kept, as a screen of lines, without what would harm a
+//! terminal, and the locations that they name.
+
+pub mod error_locations;
+pub mod output;
+pub mod sanitize;
+pub mod screen;

@@ -1,0 +1,236 @@
+//! A conversation as one Markdown text that can be kept and sent to others: prompts, answers, thoughts,
+//! tool calls with all that they hold, plans. Nothing is folded or cut in it. Where it goes is left to
+//! the editor's side.
+
+mod contained;
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use similar::TextDiff;
+
+use self::contained::contained;
+use crate::core::ids::TerminalId;
+use crate::core::message::image;
+use crate::core::message::{Access, FileDiff, PlanItem, PlanStatus, ToolContent};
+use crate::core::session::entry::{Body, Entry, Subject};
+use crate::core::session::tool_call::{Status, ToolCall};
+use crate::core::session::{Session, as_markdown};
+use crate::core::text::one_line;
+use crate::core::transcript::Tail;
+
+/// These entries of a session. All of them get a heading.
+pub fn markdown(
+    session: &Session,
+    entries: Range<usize>,
+    tail: &dyn Fn(&TerminalId) -> Option<Tail>,
+) -> String {
+    let mut out = String::new();
+    if entries == (0..session.entries().len()) {
+        let title = session.title.clone().or_else(|| session.first_prompt().map(one_line));
+        let title = title.unwrap_or_else(|| "An empty session".to_owned());
+        // A writing to a text cannot fail.
+        let _ = writeln!(out, "# {}\n", one_line(&title));
+        let _ = writeln!(out, "With {}, in `{}`.\n", session.name(), session.place.cwd.display());
+    }
+    let mut names = vec!["You"];
+    names.extend(session.entries().iter().filter_map(|entry| match &entry.body {
+        Body::Speaker(name) => Some(name.as_str()),
+        _ => None,
+    }));
+    names.sort_unstable();
+    names.dedup();
+    for entry in session.entries().get(entries).unwrap_or_default() {
+        write(&mut out, entry, &names, tail);
+    }
+    let mut out = out.trim_end().to_owned();
+    out.push('\n');
+    out
+}
+
+fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Tail>) {
+    let text = match &entry.body {
+        Body::Greeting(_) => return,
+        Body::User { text, attachments } => {
+            let mut said = format!("## You\n\n{}", text.trim_end());
+            for attachment in attachments {
+                said.push_str(&format!("\n\n+ {attachment}"));
+            }
+            if entry.refused {
+                said.push_str("\n\n> The agent refused this, and does not know of it any more.");
+            }
+            said
+        }
+        Body::Speaker(name) => format!("## {}", one_line(name)),
+        Body::Message { text } => contained(text.trim_end(), names),
+        Body::Thought { text, .. } => {
+            format!(
+                "<details>\n<summary>Thought</summary>\n\n{}\n\n</details>",
+                contained(text.trim(), names)
+            )
+        }
+        Body::Picture(picture) => quoted(&image::label(picture)),
+        Body::Tool(call) => tool(call, names, tail),
+        Body::Elicitation(asked) => {
+            let what = match &asked.subject {
+                Subject::Form(_) => "asked",
+                Subject::Page(_) => "wanted a page opened",
+                Subject::Outside { access: Access::Read, .. } => "asked to read",
+                Subject::Outside { access: Access::Wrote, .. } => "asked to write",
+            };
+            quoted(&format!("{} {what}: {}", asked.asker, asked.message))
+        }
+        Body::Plan(items) => plan(items),
+        Body::Notice { text, .. } => quoted(text),
+        Body::Compaction { summary, error, .. } => {
+            let said = error.as_deref().unwrap_or(summary);
+            quoted(&format!("The conversation was made shorter.\n{said}"))
+        }
+        Body::Stop { reason, .. } => match reason.word() {
+            "end_turn" | "" => return,
+            word => quoted(&format!("Stopped: {word}")),
+        },
+        Body::TurnFailed(failure) => quoted(&format!("Failed: {}", failure.message)),
+    };
+    if !text.trim().is_empty() {
+        out.push_str(text.trim_end());
+        out.push_str("\n\n");
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let lines = text.trim().lines().map(|line| format!("> {line}"));
+    lines.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+fn plan(items: &[PlanItem]) -> String {
+    let mut text = String::from("**Plan**\n");
+    for item in items {
+        let mark = if item.status == PlanStatus::Completed { "x" } else { " " };
+        let now = if item.status == PlanStatus::InProgress { " (in progress)" } else { "" };
+        text.push_str(&format!(
+            "\n- [{mark}] {}{now}",
+            item.content.split_whitespace().collect::<Vec<_>>().join(" ")
+        ));
+    }
+    text
+}
+
+fn tool(call: &ToolCall, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> String {
+    let mark = match call.status {
+        Status::Done => "✓",
+        Status::Failed => "✗ failed:",
+        Status::Rejected => "⊘ rejected:",
+        Status::Cancelled => "⊘ cancelled:",
+        Status::Unreported => "◌ no result:",
+        Status::Pending | Status::Waiting | Status::Running => "…",
+    };
+    let mut text = format!("**{mark} {}**", call.headline().replace('*', "\\*"));
+    for content in &call.content {
+        let part = match content {
+            ToolContent::Content(content) => contained(&as_markdown(content), names),
+            ToolContent::Diff(diff) => fenced("diff", &unified(diff)),
+            ToolContent::Terminal(terminal) => match tail(terminal) {
+                Some(tail) => {
+                    let left_out = tail.total.saturating_sub(tail.lines.len());
+                    let head =
+                        if left_out > 0 { format!("… {left_out} earlier lines\n") } else { String::new() };
+                    fenced("text", &format!("{head}{}", tail.lines.join("\n")))
+                }
+                None => continue,
+            },
+        };
+        text.push_str("\n\n");
+        text.push_str(part.trim_end());
+    }
+    text
+}
+
+fn unified(diff: &FileDiff) -> String {
+    let path = diff.path.display().to_string();
+    let old = diff.old_text.as_deref().unwrap_or_default();
+    let before = if diff.old_text.is_some() { path.as_str() } else { "/dev/null" };
+    TextDiff::from_lines(old, &*diff.new_text).unified_diff().header(before, &path).to_string()
+}
+
+/// A block of code whose fence is longer than any in it.
+fn fenced(language: &str, text: &str) -> String {
+    let longest = text.lines().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ids::Moment;
+    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::message::{
+        Content, Opened, Place, Priority, Role, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update,
+        WireStatus,
+    };
+
+    fn talked() -> Session {
+        let now = Moment(0);
+        let place = Place { cwd: "/src/shop".into(), ..Place::default() };
+        let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, now);
+        session.opened(Opened::default(), now);
+        session.prompt(vec![Content::Text("Fix the login\nplease".into())], now);
+        let said =
+            |role, text: &str| Update::Message { role, message: None, content: Content::Text(text.into()) };
+        session.apply(said(Role::Thought, "Hm."), now);
+        session.apply(said(Role::Agent, "I **look**.\n"), now);
+        let item =
+            |content: &str, status| PlanItem { content: content.into(), priority: Priority::Low, status };
+        session.apply(
+            Update::Plan(vec![
+                item("look", PlanStatus::Completed),
+                item("fix", PlanStatus::InProgress),
+                item("test", PlanStatus::Pending),
+            ]),
+            now,
+        );
+        let mut edit = ToolCallPatch::new("1");
+        edit.title = Some("Edit login.rs".into());
+        edit.kind = Some(ToolKind::Edit);
+        edit.status = Some(WireStatus::Completed);
+        edit.content = Some(vec![ToolContent::Diff(FileDiff {
+            path: "login.rs".into(),
+            old_text: Some("a\n```\nb\n".into()),
+            new_text: "a\n```\nc\n".into(),
+        })]);
+        session.apply(Update::ToolCall(Box::new(edit)), now);
+        let mut run = ToolCallPatch::new("2");
+        run.title = Some("cargo test".into());
+        run.status = Some(WireStatus::Failed);
+        run.content = Some(vec![ToolContent::Terminal(TerminalId("t".into()))]);
+        session.apply(Update::ToolCall(Box::new(run)), now);
+        session.turn_ended(TurnEnd::Stopped { reason: StopReason::MaxTokens, usage: None }, now);
+        session
+    }
+
+    fn tail(_: &TerminalId) -> Option<Tail> {
+        Some(Tail {
+            lines: vec!["1 failed".into()],
+            total: 3,
+            running: false,
+            failed: true,
+            spans: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn all_that_was_said_and_done_is_in_it() {
+        let session = talked();
+        insta::assert_snapshot!(markdown(&session, 0..session.entries().len(), &tail));
+    }
+
+    #[test]
+    fn a_part_has_no_heading_and_what_does_not_exist_is_left_out() {
+        let session = talked();
+        let asked = session.entries().iter().position(|entry| matches!(entry.body, Body::User { .. }));
+        let asked = asked.expect("a prompt");
+        assert_eq!(markdown(&session, asked..asked + 1, &tail), "## You\n\nFix the login\nplease\n");
+        assert_eq!(markdown(&session, 90..99, &tail), "\n");
+    }
+}

@@ -1,0 +1,495 @@
+use insta::assert_snapshot;
+
+use super::call::{LIVE_TEXT, without_fence};
+use super::*;
+use crate::core::ids::{AgentId, AskId, Moment, SessionKey, TerminalId};
+use crate::core::message::{
+    AgentInfo, Command, Content, FileDiff, Location, Opened, PermissionKind, PermissionOption, Place,
+    Priority, Role, ToolCallPatch, ToolContent, ToolKind, TurnEnd, Update, WireStatus,
+};
+use crate::core::message::{Failure, FailureKind};
+use crate::core::session::Session;
+use crate::core::text::visible;
+
+fn style(icons: bool) -> Style {
+    Style { icons, width: 80, clock: None, hints: Default::default() }
+}
+
+/// A session's whole transcript as text, with what stands at the right edge behind a bar.
+fn shown(session: &Session, style: &Style) -> String {
+    let mut lines = Vec::new();
+    let mut before = None;
+    for entry in session.entries() {
+        let drawing = draw(before, entry, style, &|_| {
+            Some(Tail {
+                spans: Vec::new(),
+                lines: vec!["test a ... ok".into(), "1 passed".into()],
+                total: 2,
+                running: true,
+                failed: false,
+            })
+        });
+        for (row, line) in drawing.lines.iter().enumerate() {
+            match drawing.right.iter().find(|(at, _)| *at == row) {
+                Some((_, right)) => lines.push(format!("{line} | {right}")),
+                None => lines.push(line.clone()),
+            }
+        }
+        before = Some(entry);
+    }
+    lines.join("\n")
+}
+
+fn text(role: Role, text: &str) -> Update {
+    Update::Message { role, message: None, content: Content::Text(text.into()) }
+}
+
+fn tour() -> Session {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.connected(AgentInfo {
+        title: Some("Demo agent".into()),
+        version: Some("1.0".into()),
+        ..AgentInfo::default()
+    });
+    session.opened(Opened::default(), Moment(0));
+    let sent = session.prompt(vec![Content::Text("Fix the race\nplease".into())], Moment(0));
+    assert!(matches!(sent[..], [Command::Prompt { .. }]));
+    session.apply(text(Role::Thought, "Let me see.\nHm."), Moment(0));
+    let item = |content: &str, status| PlanItem { content: content.into(), priority: Priority::High, status };
+    session.apply(
+        Update::Plan(vec![item("reproduce", PlanStatus::Completed), item("fix", PlanStatus::InProgress)]),
+        Moment(6000),
+    );
+    session.apply(text(Role::Agent, "I will **read** it.\n"), Moment(6000));
+    session.apply(
+        Update::ToolCall(Box::new(ToolCallPatch {
+            title: Some("src/auth.rs".into()),
+            kind: Some(ToolKind::Read),
+            status: Some(WireStatus::Completed),
+            locations: Some(vec![Location { path: "/p/src/auth.rs".into(), line: Some(40) }]),
+            ..ToolCallPatch::new("1")
+        })),
+        Moment(6100),
+    );
+    session.apply(
+        Update::ToolCall(Box::new(ToolCallPatch {
+            title: Some("cargo test".into()),
+            kind: Some(ToolKind::Execute),
+            status: Some(WireStatus::InProgress),
+            content: Some(vec![ToolContent::Terminal(TerminalId("t".into()))]),
+            ..ToolCallPatch::new("2")
+        })),
+        Moment(6200),
+    );
+    session.asked(
+        AskId(1),
+        ToolCallPatch {
+            title: Some("Edit src/auth.rs".into()),
+            kind: Some(ToolKind::Edit),
+            content: Some(vec![ToolContent::Diff(FileDiff {
+                path: "/p/src/auth.rs".into(),
+                old_text: Some("a\nb\n".into()),
+                new_text: "a\nc\nd\n".into(),
+            })]),
+            ..ToolCallPatch::new("3")
+        },
+        vec![PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce }],
+        Moment(6300),
+    );
+    session
+}
+
+#[test]
+fn a_turn_at_work_reads_at_a_glance() {
+    assert_snapshot!(shown(&tour(), &style(true)));
+}
+
+#[test]
+fn without_icons_the_same_is_said_in_words() {
+    let mut session = tour();
+    session.answer(AskId(1), "y", Moment(6400));
+    session.apply(
+        Update::ToolCall(Box::new(ToolCallPatch {
+            status: Some(WireStatus::Failed),
+            ..ToolCallPatch::new("3")
+        })),
+        Moment(8400),
+    );
+    session.turn_ended(
+        TurnEnd::Stopped {
+            reason: StopReason::EndTurn,
+            usage: Some(TurnUsage { total: 12_345, input: 1, output: 2 }),
+        },
+        Moment(9000),
+    );
+    assert_snapshot!(shown(&session, &style(false)));
+}
+
+#[test]
+fn an_opened_call_shows_its_diff() {
+    let mut session = tour();
+    let edit = session.asks()[0].entry;
+    session.toggle(edit);
+    let before = session.entry(crate::core::ids::EntryId(edit.0 - 1)).cloned();
+    let entry = session.entry(edit).cloned().expect("an entry");
+    let drawing = draw(before.as_ref(), &entry, &style(true), &|_| None);
+    assert_snapshot!(drawing.lines.join("\n"), @r"
+    ● Edit src/auth.rs
+        Allow this edit?   1 Yes
+        /p/src/auth.rs
+          a
+        - b
+        + c
+        + d
+    ");
+}
+
+#[test]
+fn a_long_command_that_waits_is_shown_to_its_end() {
+    let mut session = tour();
+    let command = format!("cargo test {} && rm -r build && cargo build", "--exclude slow ".repeat(6).trim());
+    let call = ToolCallPatch {
+        title: Some("Build".into()),
+        kind: Some(ToolKind::Execute),
+        raw_input: Some(serde_json::json!({ "command": command })),
+        ..ToolCallPatch::new("4")
+    };
+    let yes = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
+    session.asked(AskId(2), call, vec![yes], Moment(6400));
+    let entry = session.entry(session.asks()[1].entry).expect("an entry");
+    let drawing = draw(Some(entry), entry, &style(true), &|_| None);
+    assert!(drawing.lines[0].contains('…'), "{drawing:?}");
+    assert_eq!(drawing.lines[1], format!("    Build: {command}"));
+}
+
+#[test]
+fn a_call_that_failed_says_why_however_the_agent_tells_it() {
+    let mut session = tour();
+    let mut shown = |output: serde_json::Value, content: Option<&str>| {
+        let content = content.map(|text| vec![ToolContent::Content(Content::Text(text.into()))]);
+        let patch = ToolCallPatch {
+            title: Some("Write a".into()),
+            status: Some(WireStatus::Failed),
+            raw_output: Some(output),
+            content,
+            ..ToolCallPatch::new("4")
+        };
+        session.apply(Update::ToolCall(Box::new(patch)), Moment(6400));
+        draw(None, session.entries().last().expect("an entry"), &style(true), &|_| None).lines.join("\n")
+    };
+    let json = serde_json::json!({ "message": "no such folder", "code": "failure" });
+    assert_eq!(shown(json.clone(), None), "✗ Write a\n    no such folder");
+    assert_eq!(shown("disk full\n".into(), None), "✗ Write a\n    disk full");
+    assert_eq!(shown(serde_json::json!({ "code": 1 }), None), "✗ Write a");
+    assert_eq!(shown(json, Some("told here")), "✗ Write a\n    told here");
+}
+
+#[test]
+fn output_of_a_failed_call_is_shown_without_its_fence() {
+    assert_eq!(without_fence("```\nExit code 3\nout\n```"), "Exit code 3\nout");
+    assert_eq!(without_fence("````sh\n```\n````"), "```");
+    for whole in ["out", "```\na\n```\ntext\n```\nb\n```", "```\nno end", "```", "``", "", "`a`\n`b`"] {
+        assert_eq!(without_fence(whole), whole);
+    }
+}
+
+#[test]
+fn of_json_in_a_failure_its_message_is_read() {
+    let service = r#"API Error: 400 {"error": {"message": "too long", "code": 400}, "type": "error"}"#;
+    assert_eq!(readable(service), "API Error: 400 too long");
+    assert_eq!(readable(r#"{"message": "no\nquota"}"#), "no quota");
+    for whole in ["gone {", r#"odd {"a": 1}"#, r#"{"message": "a"} and more"#, "plain"] {
+        assert_eq!(readable(whole), whole);
+    }
+}
+
+#[test]
+fn a_command_whose_output_is_text_shows_the_last_lines_while_it_runs() {
+    let mut session = tour();
+    let mut shown = |status, text: &str| {
+        let patch = ToolCallPatch {
+            title: Some("make".into()),
+            kind: Some(ToolKind::Execute),
+            status: Some(status),
+            content: Some(vec![ToolContent::Content(Content::Text(text.into()))]),
+            ..ToolCallPatch::new("4")
+        };
+        session.apply(Update::ToolCall(Box::new(patch)), Moment(6400));
+        let entry = session.entries().last().expect("an entry");
+        draw(None, entry, &style(true), &|_| None).lines.join("\n")
+    };
+    assert_eq!(shown(WireStatus::Pending, "one\n"), "○ run make\n    one");
+    assert_snapshot!(shown(WireStatus::InProgress, "1\n2\n\u{1b}[31m3\u{1b}[0m\n4\n10%\r99%\n"), @r"
+    ◐ run make
+        3
+        4
+        99%
+        (5 lines in all, <Tab> shows them)
+    ");
+    assert_eq!(shown(WireStatus::InProgress, "```sh\nlate\n```\n"), "◐ run make\n    late");
+    assert_eq!(shown(WireStatus::InProgress, "```sh\n"), "◐ run make");
+    let long = format!("{}\nend", "é".repeat(LIVE_TEXT));
+    assert!(shown(WireStatus::InProgress, &long).ends_with("\n    end"));
+    assert_eq!(shown(WireStatus::Completed, "all of it"), "✓ run make");
+}
+
+#[test]
+fn long_titles_are_cut_in_the_middle_and_times_are_short() {
+    assert_eq!(cut_middle("src/a/very/long/path/to/file.rs", 15), "src/a/v…file.rs");
+    assert_eq!(cut_middle("short", 15), "short");
+    assert_eq!([cut_end("short", 5), cut_end("short", 4), cut_end("short", 0)], ["short", "sho…", ""]);
+    let times = [850, 1250, 42_000, 187_000].map(seconds);
+    assert_eq!(times, ["850 ms", "1.2 s", "42 s", "3:07"]);
+    assert_eq!([7, 1234, 1_234_567].map(grouped), ["7", "1,234", "1,234,567"]);
+}
+
+#[test]
+fn each_stop_reason_has_a_sentence_of_its_own() {
+    let line = |reason: StopReason, silent| {
+        let mut drawing = Drawing::default();
+        draw_stop(&mut drawing, &reason, silent, 1000, None, None);
+        drawing.lines.remove(0)
+    };
+    let all = [
+        line(StopReason::EndTurn, false),
+        line(StopReason::EndTurn, true),
+        line(StopReason::Cancelled, false),
+        line(StopReason::MaxTokens, false),
+        line(StopReason::MaxTurnRequests, false),
+        line(StopReason::Refusal, false),
+        line(StopReason::Other("pause".into()), false),
+        line(StopReason::Other(String::new()), false),
+    ];
+    assert_snapshot!(all.join("\n"), @r"
+    Done · 1.0 s
+    The agent ended without an answer · 1.0 s
+    Cancelled · 1.0 s
+    Stopped: the answer reached its limit of tokens; ask to continue · 1.0 s
+    Stopped: the turn reached its limit of requests; ask to continue · 1.0 s
+    The agent refused; this prompt and all after it are not part of the next one's context · 1.0 s
+    Ended: pause · 1.0 s
+    Ended without a reason · 1.0 s
+    ");
+}
+
+fn asking() -> Session {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.opened(Opened::default(), Moment(0));
+    session.prompt(vec![Content::Text("go".into())], Moment(0));
+    let schema = serde_json::json!({
+        "description": "For the door.",
+        "properties": {
+            "colour": { "type": "string", "title": "Colour", "enum": ["red", "blue"] },
+            "words": { "type": "string", "description": "on\nit", "maxLength": 9 },
+            "when": { "type": "date" },
+        },
+        "required": ["colour"],
+    });
+    session.asked_to_fill(AskId(1), "Which colour?\nThere are two.".into(), &schema, Moment(1));
+    session.asked_to_open(AskId(2), String::new(), "http://example.com/login", Moment(1));
+    session
+}
+
+/// What stands under the agent's name.
+fn asked(session: &Session, style: &Style) -> String {
+    shown(session, style).rsplit_once("\n\n").expect("a blank line").1.to_owned()
+}
+
+#[test]
+fn what_the_agent_wants_to_know_is_shown_in_full_while_it_waits() {
+    assert_snapshot!(asked(&asking(), &style(true)), @r#"
+    demo
+    ● demo asks: Which colour?
+        There are two.
+        For the door.
+        Colour (needed) — red · blue
+        words — on it — at most 9 characters
+        when — of the type "date", which can't be filled in here
+        Answer?   :Acp answer [decline|cancel]
+    ● demo asks you to open a page
+        http://example.com/login
+        Host: example.com
+        Warning: the connection is not encrypted, so others may read and change what is sent
+        Open it?   :Acp answer [decline|cancel]
+    "#);
+}
+
+#[test]
+fn what_the_user_did_about_it_takes_a_line_or_two() {
+    let mut session = asking();
+    session.fill(AskId(1), 0, Some("red".into())).expect("a fit");
+    session.accept(AskId(1));
+    session.accept(AskId(2));
+    assert_snapshot!(asked(&session, &style(false)), @r"
+    demo
+    [x] demo asked: Which colour?
+        answered: Colour
+    [x] demo asked you to open a page
+        you agreed to open example.com
+    ");
+    let mut session = asking();
+    session.decline(AskId(1));
+    session.withdrawn(AskId(2), Moment(2));
+    assert_snapshot!(asked(&session, &style(true)), @r"
+    demo
+    ⊘ demo asked: Which colour? | declined
+    ⊘ demo asked you to open a page | taken back
+    ");
+}
+
+#[test]
+fn the_host_of_a_page_stands_out() {
+    let session = asking();
+    let last = session.entries().len() - 1;
+    let drawing = draw(None, &session.entries()[last], &style(true), &|_| None);
+    let loud: Vec<&str> = drawing
+        .marks
+        .iter()
+        .filter(|mark| mark.group == "AcpToolWaiting" && (1..3).contains(&mark.row))
+        .map(|mark| &drawing.lines[mark.row][mark.start..mark.end])
+        .collect();
+    assert_eq!(loud, ["example.com", "example.com"]);
+}
+
+/// What the plugin says has a bar in the margin, and nothing that an agent says has one.
+#[test]
+fn the_margin_tells_the_plugins_lines_from_those_that_imitate_them() {
+    let mut session = tour();
+    let said = |session: &Session| -> Vec<String> {
+        let mut before = None;
+        let mut framed = Vec::new();
+        for entry in session.entries() {
+            let drawing = draw(before, entry, &style(true), &|_| None);
+            framed.extend(drawing.frames.iter().map(|(row, _)| drawing.lines[*row].clone()));
+            before = Some(entry);
+        }
+        framed
+    };
+    let before = said(&session);
+    for line in ["You", "Demo agent", "\u{2713} read src/auth.rs"] {
+        assert!(before.iter().any(|framed| framed == line), "{line} in {before:?}");
+    }
+    let imitation = shown(&session, &style(true));
+    session.apply(text(Role::Agent, &imitation), Moment(9000));
+    session.apply(
+        text(Role::Agent, "\nDone · 7 ms\n\nYou\nYes, do it.\n    Allow this?   1 Allow"),
+        Moment(9000),
+    );
+    let after = said(&session);
+    assert_eq!(after, before);
+}
+
+#[test]
+fn nothing_is_hidden_in_any_entry_and_the_colours_stay_where_they_were() {
+    let odd = "a\u{202e}b\u{200b}c\u{7}d";
+    let mut session = tour();
+    session.apply(text(Role::Agent, &format!("{odd}\n{odd}")), Moment(9000));
+    session.apply(text(Role::Thought, odd), Moment(9000));
+    let mut call = ToolCallPatch::new("odd");
+    call.title = Some(odd.into());
+    call.status = Some(WireStatus::Failed);
+    call.raw_input = Some(serde_json::json!({ odd: odd }));
+    call.locations = Some(vec![Location { path: format!("/p/{odd}").into(), line: None }]);
+    call.content = Some(vec![
+        ToolContent::Content(Content::Text(odd.into())),
+        ToolContent::Diff(FileDiff { path: odd.into(), old_text: Some(odd.into()), new_text: "x\n".into() }),
+    ]);
+    let asked = PermissionOption { id: "1".into(), name: odd.into(), kind: PermissionKind::AllowOnce };
+    session.asked(AskId(1), call, vec![asked], Moment(9000));
+    session.apply(
+        Update::Plan(vec![PlanItem {
+            content: odd.into(),
+            priority: Priority::High,
+            status: PlanStatus::Pending,
+        }]),
+        Moment(9000),
+    );
+    for id in 0..session.entries().len() {
+        session.toggle(crate::core::ids::EntryId(id));
+    }
+    let mut seen = 0;
+    for entry in session.entries() {
+        let pages =
+            [Some(draw(None, entry, &style(true), &|_| None)), super::details::details(entry, &|_| None)];
+        for drawing in pages.into_iter().flatten() {
+            for (row, line) in drawing.lines.iter().enumerate() {
+                assert_eq!(visible::visible(line), line.as_str());
+                for mark in drawing.marks.iter().filter(|mark| mark.row == row) {
+                    let marked = &line[mark.start..mark.end];
+                    if mark.group == UNPRINTABLE {
+                        seen += 1;
+                        assert!(["<202e>", "<200b>", "^G"].contains(&marked), "{marked}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn what_is_cut_fits_however_narrow_the_window_is() {
+    for width in 0..6 {
+        for cut in [cut_middle("src/a/very/long/path.rs", width), cut_end("a title", width)] {
+            assert_eq!(cut.chars().count(), width, "{cut:?}");
+        }
+    }
+    assert_eq!(cut_middle("ab", 2), "ab");
+}
+
+#[test]
+fn whatever_an_agent_sends_is_so_many_lines_of_such_a_length_at_most() {
+    let long = "a word ".repeat(200_000);
+    let many = "a line\n".repeat(200_000);
+    let place = |number| Location { path: format!("/p/{number}").into(), line: Some(number) };
+    for text in [&long, &many] {
+        let call = |status| {
+            let mut call = crate::core::session::tool_call::ToolCall::new(
+                crate::core::ids::ToolCallId("1".into()),
+                Moment(0),
+            );
+            let patch = ToolCallPatch {
+                title: Some(text.clone()),
+                kind: Some(ToolKind::Execute),
+                status: Some(status),
+                content: Some(vec![ToolContent::Content(Content::Text(text.as_str().into()))]),
+                locations: Some((0..100_000).map(place).collect()),
+                raw_input: Some(serde_json::json!({ "command": text })),
+                ..ToolCallPatch::new("1")
+            };
+            call.patch(patch, Moment(0));
+            Body::Tool(Box::new(call))
+        };
+        let mut waiting = call(WireStatus::Pending);
+        if let Body::Tool(call) = &mut waiting {
+            call.advance(&crate::core::session::tool_call::Cause::Asked, Moment(0));
+        }
+        let item =
+            |_| PlanItem { content: text.clone(), priority: Priority::Low, status: PlanStatus::Pending };
+        let bodies = [
+            Body::User { text: text.as_str().into(), attachments: Vec::new() },
+            Body::Thought { text: text.clone(), ended: None },
+            call(WireStatus::Completed),
+            call(WireStatus::Failed),
+            waiting,
+            Body::Plan((0..100).map(item).collect()),
+            Body::Notice { severity: Severity::Error, text: text.clone() },
+            Body::Compaction { status: "completed".into(), summary: text.clone(), error: None },
+            Body::TurnFailed(Failure { kind: FailureKind::Agent, message: text.clone(), details: None }),
+        ];
+        for body in bodies {
+            let entry = Entry { at: Moment(0), body, open: true, refused: false };
+            let drawing = draw(None, &entry, &style(true), &|_| None);
+            let longest = drawing.lines.iter().map(String::len).max().unwrap_or_default();
+            let what = format!("{:.30?}", entry.body);
+            assert!(longest <= LONGEST_LINE, "{what}: {longest} bytes");
+            assert!(drawing.lines.len() <= 1700, "{what}: {} lines", drawing.lines.len());
+            let page = super::details::details(&entry, &|_| None);
+            if let Some(page) = page {
+                assert!(page.lines.len() <= 25_000, "{what}: {} lines", page.lines.len());
+            }
+        }
+    }
+}
