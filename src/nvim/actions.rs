@@ -2,32 +2,12 @@
 //! API all end here. Each action finds what it is about, does one thing, and says what to do next
 //! when there is nothing it could be done to.
 
-mod agents;
-mod blame;
-mod changes;
-mod chats;
-mod checkpoints;
-mod choices;
-pub mod earlier;
-mod export;
-mod follow;
-mod keys_page;
-mod library;
-mod panel;
-mod panel_edits;
-pub mod preview;
-mod prompts;
-pub mod queue;
-mod reading;
-mod review;
-mod sessions;
-mod terminals;
-mod transcript;
-mod views;
+pub mod library;
+pub mod views;
 
-pub use review::Scope;
-pub use sessions::session_status;
-use transcript::{has_change, is_call};
+use crate::nvim::chat::transcript::{has_change, is_call};
+pub use crate::nvim::review::actions::Scope;
+pub use crate::nvim::sessions::actions::session_status;
 
 use std::path::PathBuf;
 
@@ -40,8 +20,10 @@ use crate::core::message::{OptionKind, PermissionKind};
 use crate::core::session::{Phase, Session};
 use crate::core::text::visible::visible_line;
 use crate::nvim::app::App;
+use crate::nvim::chat::images;
 use crate::nvim::editor::Buf;
-use crate::nvim::{enter, images, picker, run, to_lua};
+use crate::nvim::editor::picker;
+use crate::nvim::{enter, run, to_lua};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
@@ -76,23 +58,23 @@ fn without_function(lua: &Lua, options: Value) -> Result<(Value, Option<Function
 
 /// What a command was given.
 #[derive(Default)]
-struct Args {
-    words: Vec<String>,
-    text: String,
-    bang: bool,
-    range: Option<Range>,
+pub struct Args {
+    pub words: Vec<String>,
+    pub text: String,
+    pub bang: bool,
+    pub range: Option<Range>,
     /// The session that is meant, whichever the user is in.
-    session: Option<SessionKey>,
+    pub session: Option<SessionKey>,
     /// Who gets what is not known at once.
-    then: Option<mlua::Function>,
+    pub then: Option<mlua::Function>,
 }
 
 /// 1-based lines, the last one included.
 #[derive(Clone, Copy)]
-struct Range {
-    buf: Buf,
-    first: usize,
-    last: usize,
+pub struct Range {
+    pub buf: Buf,
+    pub first: usize,
+    pub last: usize,
 }
 
 impl Args {
@@ -120,7 +102,7 @@ impl Args {
         })
     }
 
-    fn first(&self) -> Option<&str> {
+    pub fn first(&self) -> Option<&str> {
         self.words.first().map(String::as_str).filter(|word| !word.is_empty())
     }
 }
@@ -176,9 +158,9 @@ pub fn complete(_: &Lua, (kind, lead, before): (String, String, Option<Vec<Strin
     Ok(words.into_iter().filter(|word| word.starts_with(&lead)).collect())
 }
 
-const NO_SESSION: &str = "there is no session yet; :AcpChat begins one";
+pub const NO_SESSION: &str = "there is no session yet; :AcpChat begins one";
 
-fn fail<T>(text: impl std::fmt::Display) -> Result<T> {
+pub fn fail<T>(text: impl std::fmt::Display) -> Result<T> {
     Err(mlua::Error::runtime(text.to_string()))
 }
 
@@ -244,8 +226,8 @@ impl App {
                 None => fail(NO_SESSION),
             },
             "paths" => self.list_allowed(),
-            "keep" => self.decide_hunks(review::Verdict::Keep, &args),
-            "undo" => self.decide_hunks(review::Verdict::Undo, &args),
+            "keep" => self.decide_hunks(crate::nvim::review::actions::Verdict::Keep, &args),
+            "undo" => self.decide_hunks(crate::nvim::review::actions::Verdict::Undo, &args),
             "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
             "blame" => self.blame(),
             "settle" => self.settle_file(),
@@ -408,7 +390,7 @@ impl App {
     }
 
     /// The project's root: the folder with `.git` above the current file, else the working folder.
-    fn root(&self) -> PathBuf {
+    pub fn root(&self) -> PathBuf {
         let find = || -> Result<Option<String>> {
             let fs: Table = self.editor.module("fs")?;
             let root: mlua::Function = fs.get("root")?;

@@ -3,37 +3,7 @@
 //! thread. What may call back into here (autocommands, pickers, users' handlers) is not run while it
 //! is being changed, but kept as an effect and run right after.
 
-pub mod agents;
-pub mod agents_list;
-mod changed;
-pub mod checkpoints;
-mod chips;
-mod conflicts;
-mod diffs;
-mod drawing;
-mod edits;
-pub mod effects;
-mod events;
-mod gone;
-mod guarding;
-mod landing;
-pub mod locations;
-mod long_prompts;
-mod mentions;
-mod names;
-mod prompts;
-mod queue;
-mod record;
-mod reviews;
-mod sending;
-mod sessions;
-mod signals;
-mod splits;
-mod tally;
-mod terminals;
-mod tools;
-mod watching;
-mod windows;
+pub mod events;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -41,8 +11,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use self::effects::Effect;
-use self::watching::Watching;
+use crate::nvim::effects::Effect;
+use crate::nvim::files::watching::Watching;
 use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
@@ -57,25 +27,25 @@ use crate::core::session::{Phase, Session};
 use crate::core::store::record::Kept;
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
-use crate::nvim::actions::earlier::Gathering;
-use crate::nvim::actions::preview::Preview;
-use crate::nvim::actions::queue::QueueList;
 use crate::nvim::actions::session_status;
-use crate::nvim::asking::Asking;
 use crate::nvim::chat::Chat;
+use crate::nvim::chat::frame_clock::Frames;
+use crate::nvim::chat::highlight::Highlight;
+use crate::nvim::chat::plan::Pinned;
+use crate::nvim::chat::windows::Windows;
+use crate::nvim::checkpoints::preview::Preview;
+use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
 use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
-use crate::nvim::frames::Frames;
-use crate::nvim::highlight::Highlight;
-use crate::nvim::plan::Pinned;
 use crate::nvim::prompt::Prompts;
+use crate::nvim::prompt::queue_list::QueueList;
+use crate::nvim::questions::queue::Asking;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
-use crate::nvim::terminal::Terminals;
-use crate::nvim::timer::Timer;
-use crate::nvim::windows::Windows;
+use crate::nvim::sessions::stored::Gathering;
+use crate::nvim::terminals::Terminals;
 use crate::nvim::{Background, Start, later};
 
 pub struct App {
@@ -92,56 +62,56 @@ pub struct App {
     pub terminals: Terminals,
     pub asking: Asking,
     pub plan: Option<Pinned>,
-    pub agents: agents::Agents,
+    pub agents: crate::nvim::agents::launch::Agents,
     pub queue_list: Option<QueueList>,
-    pub signals: signals::Signals,
+    pub signals: crate::nvim::sessions::user_events::Signals,
     /// The session that the call under way is about, where it says so.
     pub meant: Option<SessionKey>,
     pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
     pub prompts: Prompts,
     pub bundled: Option<PathBuf>,
-    log_path: PathBuf,
-    record_folder: PathBuf,
+    pub log_path: PathBuf,
+    pub record_folder: PathBuf,
     /// What waits for the record to be read.
-    recalls: HashMap<JobId, record::WithRecord>,
+    pub recalls: HashMap<JobId, crate::nvim::sessions::record::WithRecord>,
     /// The sessions that the record knows of.
-    recorded: BTreeSet<SessionKey>,
+    pub recorded: BTreeSet<SessionKey>,
     /// The sessions being taken up, as the record knows them.
-    taken_up: HashMap<SessionKey, Kept>,
-    processes: lifecycle::Agents,
-    openings: lifecycle::Openings,
+    pub taken_up: HashMap<SessionKey, Kept>,
+    pub processes: lifecycle::Agents,
+    pub openings: lifecycle::Openings,
     /// Stored sessions as they are being listed, page by page.
-    listing: HashMap<AgentId, Vec<StoredSession>>,
+    pub listing: HashMap<AgentId, Vec<StoredSession>>,
     /// The listing under way is for deleting one.
     pub deleting: bool,
     pub gathering: Gathering,
-    start: Start,
-    background: Option<Box<dyn Background>>,
-    mailbox: Arc<Mailbox>,
+    pub start: Start,
+    pub background: Option<Box<dyn Background>>,
+    pub mailbox: Arc<Mailbox>,
     pub files: Files,
-    pub conflicts: conflicts::Conflicts,
-    pub tally: tally::Tally,
-    mentions: mentions::Mentions,
-    review: Proposals,
+    pub conflicts: crate::nvim::files::conflicts::Conflicts,
+    pub tally: crate::nvim::review::change_stats::Tally,
+    pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
+    pub review: Proposals,
     pub reviews: Reviews,
     /// What a restore would change.
     pub preview: Option<Preview>,
-    watching: Watching,
-    pub checkpoints: checkpoints::Checkpoints,
+    pub watching: Watching,
+    pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub highlight: Highlight,
-    jobs: HashMap<JobId, Job>,
-    frames: Rc<Frames>,
-    tick: Timer,
-    ticking: bool,
-    bars: HashMap<SessionKey, String>,
-    numbers: Numbers,
+    pub jobs: HashMap<JobId, Job>,
+    pub frames: Rc<Frames>,
+    pub tick: Timer,
+    pub ticking: bool,
+    pub bars: HashMap<SessionKey, String>,
+    pub numbers: Numbers,
 }
 
 #[derive(Default)]
-struct Numbers {
-    session: u32,
-    job: u64,
+pub struct Numbers {
+    pub session: u32,
+    pub job: u64,
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
@@ -151,7 +121,7 @@ pub type AfterReach = Box<dyn FnOnce(&mut App, BTreeSet<PathBuf>) -> Result<()>>
 /// What a computation in the background is for.
 pub enum Job {
     File(Box<FileJob>),
-    Mention(mentions::Mention),
+    Mention(crate::nvim::prompt::unsaved_note::Mention),
     Stamp {
         path: PathBuf,
         buf: Buf,
@@ -229,7 +199,7 @@ impl App {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
         let prompts = Prompts::new(&editor)?;
-        let agents = agents::Agents::new(&editor)?;
+        let agents = crate::nvim::agents::launch::Agents::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             editor,
@@ -245,7 +215,7 @@ impl App {
             plan: None,
             agents,
             queue_list: None,
-            signals: signals::Signals::default(),
+            signals: crate::nvim::sessions::user_events::Signals::default(),
             meant: None,
             effects: VecDeque::new(),
             extensions: Extensions::default(),
@@ -265,11 +235,13 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            conflicts: conflicts::Conflicts::default(),
-            tally: tally::Tally::default(),
-            mentions: mentions::Mentions::default(),
+            conflicts: crate::nvim::files::conflicts::Conflicts::default(),
+            tally: crate::nvim::review::change_stats::Tally::default(),
+            mentions: crate::nvim::prompt::unsaved_note::Mentions::default(),
             watching: Watching::default(),
-            checkpoints: checkpoints::Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
+            checkpoints: crate::nvim::checkpoints::Checkpoints::new(
+                Path::new(&records).join("acp/checkpoints"),
+            ),
             review: Proposals::default(),
             reviews: Reviews::default(),
             preview: None,
@@ -303,7 +275,7 @@ impl App {
         }
     }
 
-    fn dispatch(&mut self, command: Command) -> Result<()> {
+    pub fn dispatch(&mut self, command: Command) -> Result<()> {
         if self.background.is_none() {
             self.start_background()?;
         }
@@ -381,7 +353,7 @@ impl App {
         }
     }
 
-    fn of_agent(&self, agent: AgentId) -> Vec<SessionKey> {
+    pub fn of_agent(&self, agent: AgentId) -> Vec<SessionKey> {
         self.sessions.values().filter(|session| session.agent == agent).map(|session| session.key).collect()
     }
 
@@ -436,7 +408,7 @@ impl App {
     }
 }
 
-fn command_line(launch: &Launch) -> String {
+pub fn command_line(launch: &Launch) -> String {
     let mut words = vec![launch.command.clone()];
     words.extend(launch.args.iter().cloned());
     words.join(" ")

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use mlua::{Lua, Result, Table, Value};
 
-use super::app::App;
-use super::editor::{Buf, Editor, Win};
-use super::{groups, later, run};
+use crate::nvim::app::App;
+use crate::nvim::editor::highlight_groups;
+use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::{later, run};
 
 /// A group of autocommands; made again, it is empty.
 struct Group<'editor> {
@@ -23,7 +24,7 @@ impl<'editor> Group<'editor> {
 
     fn on(&self, events: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
         self.create(events, Vec::new(), move |_, _| {
-            super::run(run);
+            crate::nvim::run(run);
             Ok(())
         })
     }
@@ -31,7 +32,7 @@ impl<'editor> Group<'editor> {
     fn on_buffer(&self, events: &[&str], run: fn(&mut App, Buf) -> Result<()>) -> Result<()> {
         self.create(events, Vec::new(), move |_, event| {
             let buf: Buf = event.get("buf")?;
-            super::run(move |app| run(app, buf));
+            crate::nvim::run(move |app| run(app, buf));
             Ok(())
         })
     }
@@ -39,7 +40,7 @@ impl<'editor> Group<'editor> {
     fn on_options(&self, names: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
         let names = self.editor.lua.create_sequence_from(names.iter().copied())?;
         self.create(&["OptionSet"], vec![("pattern", Value::Table(names))], move |_, _| {
-            super::run(run);
+            crate::nvim::run(run);
             Ok(())
         })
     }
@@ -97,9 +98,9 @@ pub fn watch(editor: &Editor) -> Result<()> {
         app.looks_changed();
         Ok(())
     })?;
-    acp.on(&["ColorScheme"], |app| groups::define(&app.editor))?;
+    acp.on(&["ColorScheme"], |app| highlight_groups::define(&app.editor))?;
     // Without a colour scheme another 'background' comes without the event of one.
-    acp.on_options(&["background"], |app| groups::define(&app.editor))
+    acp.on_options(&["background"], |app| highlight_groups::define(&app.editor))
 }
 
 /// Has the app told of what Neovim finds when it looks at the times of files.

@@ -2,13 +2,25 @@
 //! drawn into the first. This file has the buffers and their windows; how the entries get into the
 //! transcript is `drawing`'s.
 
-mod drawing;
+pub mod actions;
+pub mod drawing;
+pub mod export;
+pub mod frame_clock;
+pub mod highlight;
+pub mod images;
+pub mod plan;
+pub mod reading;
+pub mod redraw;
+pub mod transcript;
+pub mod winbar;
+pub mod window_events;
+pub mod windows;
 
 use mlua::{Result, Value};
 
-use self::drawing::Canvas;
-pub use self::drawing::Fold;
 use crate::core::ids::SessionKey;
+use crate::nvim::chat::drawing::Canvas;
+pub use crate::nvim::chat::drawing::Fold;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// A prompt of more bytes is read, filled and emptied in slices.

@@ -2,6 +2,10 @@
 //! version with the same library. Each function is fetched once. What the calls are for is left to
 //! the other files.
 
+pub mod highlight_groups;
+pub mod picker;
+pub mod timer;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,18 +1,24 @@
 //! Files that buffers hold: which ones they are, what agents know of them, what is being done to them.
 //! How a buffer is read and edited is in `reading` and `applying`; in what order things happen is in
-//! `app::edits` and its neighbours. Files without a buffer are the background's.
+//! `files::engine` and its neighbours. Files without a buffer are the background's.
 
+pub mod after_apply;
 pub mod applying;
+pub mod conflicts;
+pub mod engine;
+pub mod missing;
+pub mod names;
+pub mod path_cache;
 pub mod reading;
 pub mod texts;
+pub mod times;
+pub mod watching;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use mlua::{Result, Value};
 
-use self::reading::Snapshot;
-use self::texts::Texts;
 use crate::core::changes::reconcile::Pick;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::{AskId, EntryId, SessionKey};
@@ -20,7 +26,9 @@ use crate::core::message::{OnDisk, Stamp};
 use crate::core::store::checkpoint;
 use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::resolve::canonical;
+use crate::nvim::files::path_cache::canonical;
+use crate::nvim::files::reading::Snapshot;
+use crate::nvim::files::texts::Texts;
 
 #[derive(Default)]
 pub struct Files {

@@ -2,9 +2,11 @@
 //! keeps its cursor, the focus stays where it is, and while the user is at work in the window that follows,
 //! it waits. Which place comes next is told by `core::locations`; sessions are not known here.
 
-mod marks;
-mod open;
-mod window;
+pub mod actions;
+pub mod marks;
+pub mod open;
+pub mod visits;
+pub mod window;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,15 +14,15 @@ use std::time::Duration;
 
 use mlua::{Function, Result, Value};
 
-use self::marks::Marks;
-pub use self::marks::Tag;
-pub use self::open::{entered, list, load};
-pub use self::window::{code_window, is_code};
 use crate::core::ids::{EntryId, Moment, SessionKey};
 use crate::core::locations::throttle::Pace;
 use crate::core::locations::{Lines, Visit};
+use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor, Win};
-use crate::nvim::timer::Timer;
+use crate::nvim::follow::marks::Marks;
+pub use crate::nvim::follow::marks::Tag;
+pub use crate::nvim::follow::open::{entered, list, load};
+pub use crate::nvim::follow::window::{code_window, is_code};
 
 #[derive(Default)]
 pub struct Follow {

@@ -1,6 +1,8 @@
 //! The chat's keys: each is a name of `config::KEYS` that calls the action of that name. Keys that
 //! a user switched off are not there. Sees to it, too, that `<C-c>` works while Neovim is busy.
 
+pub mod page;
+
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -65,17 +67,17 @@ fn bind_answers(editor: &Editor, set: &Function, keys: &Keys, transcript: Buf) -
     for (number, lhs) in plugs.chain(bound) {
         let digit = lhs.parse::<u8>().is_ok().then(|| lhs.clone());
         let give = editor.lua.create_function(move |lua, ()| {
-            let Some(meant) = super::look(|app| app.answer_here(number)).flatten() else {
+            let Some(meant) = crate::nvim::look(|app| app.answer_here(number)).flatten() else {
                 if digit.is_none() {
-                    super::later(lua, Duration::ZERO, |_| {
+                    crate::nvim::later(lua, Duration::ZERO, |_| {
                         Err(mlua::Error::runtime("nothing under the cursor waits for such an answer"))
                     })?;
                 }
-                let is_late = super::look(App::has_just_answered).unwrap_or(false);
+                let is_late = crate::nvim::look(App::has_just_answered).unwrap_or(false);
                 return Ok(digit.clone().filter(|_| !is_late).unwrap_or_default());
             };
             // Nothing may be changed while an expression is evaluated.
-            super::later(lua, Duration::ZERO, move |app| app.answer_by_key(&meant))?;
+            crate::nvim::later(lua, Duration::ZERO, move |app| app.answer_by_key(&meant))?;
             // A count that was begun is given up.
             let vim: Table = lua.globals().get("vim")?;
             let count: i64 = vim.get::<Table>("v")?.get("count")?;
@@ -142,10 +144,10 @@ pub fn listen(editor: &Editor) -> Result<()> {
         if key.as_bytes() != INTERRUPT || heard.get() {
             return Ok(());
         }
-        let Some(meant) = super::look(App::meant_by_interrupt).flatten() else { return Ok(()) };
+        let Some(meant) = crate::nvim::look(App::meant_by_interrupt).flatten() else { return Ok(()) };
         let heard_again = heard.clone();
         // Not now: whoever reads this key is in the middle of something.
-        let later = super::later(lua, Duration::ZERO, move |app| {
+        let later = crate::nvim::later(lua, Duration::ZERO, move |app| {
             heard_again.set(false);
             app.act_on_interrupt(&meant)
         });

@@ -2,34 +2,25 @@
 //! from Lua and from the background: it guards the one [`App`] against being entered twice, and
 //! against panics, and runs what must wait until it is free.
 
-mod actions;
-mod agents_page;
-mod app;
-mod asking;
-mod autocommands;
-mod chat;
-mod editor;
-mod elicit;
-mod extensions;
-mod files;
-mod follow;
-mod frames;
-mod groups;
-mod highlight;
-mod images;
-mod keys;
-mod outside;
-mod permission;
-mod picker;
-mod plan;
-mod prompt;
-mod resolve;
-mod review;
-mod terminal;
-mod timer;
-mod waker;
-mod winbar;
-mod windows;
+pub mod actions;
+pub mod agents;
+pub mod app;
+pub mod autocommands;
+pub mod changed;
+pub mod chat;
+pub mod checkpoints;
+pub mod editor;
+pub mod effects;
+pub mod extensions;
+pub mod files;
+pub mod follow;
+pub mod keys;
+pub mod prompt;
+pub mod questions;
+pub mod review;
+pub mod sessions;
+pub mod terminals;
+pub mod waker;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -42,17 +33,17 @@ use std::time::{Duration, Instant};
 
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table};
 
-use self::app::App;
-use self::app::effects::forget_listeners;
-use self::editor::{Editor, Level};
-use self::frames::Frames;
-use self::terminal::Key;
-use self::timer::Timer;
-use self::waker::Waker;
-pub use self::waker::init;
 use crate::config::Config;
 use crate::core::message::Command;
 use crate::mailbox::Mailbox;
+use crate::nvim::app::App;
+use crate::nvim::chat::frame_clock::Frames;
+use crate::nvim::editor::timer::Timer;
+use crate::nvim::editor::{Editor, Level};
+use crate::nvim::effects::forget_listeners;
+use crate::nvim::terminals::Key;
+use crate::nvim::waker::Waker;
+pub use crate::nvim::waker::init;
 
 /// One run of the drain takes events for this long, then the editor has its turn.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -153,7 +144,7 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
     let app = App::new(editor.clone(), mailbox, background, frames, tick, demo.map(PathBuf::from))?;
     APP.set(ManuallyDrop::new(Some(app)));
-    groups::define(&editor)?;
+    crate::nvim::editor::highlight_groups::define(&editor)?;
     keys::listen(&editor)?;
     autocommands::watch(&editor)
 }
@@ -325,7 +316,7 @@ fn settle() {
 
 enum Next {
     Done(Result<()>),
-    Effect(app::effects::Effect),
+    Effect(effects::Effect),
 }
 
 /// Plain data for Lua: what is absent is absent, since Neovim takes no `null` of a library's.

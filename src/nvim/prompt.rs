@@ -1,6 +1,15 @@
 //! What is known of each chat's prompt beside its text: where its references point in buffers that
 //! are being edited, where its user is in the history, and what was sent and waits for its files to be
-//! read. What is done with it is `app::prompts`, `app::sending` and `app::chips`.
+//! read. What is done with it is `prompt::buffers`, `prompt::submit` and `prompt::references`.
+
+pub mod actions;
+pub mod buffers;
+pub mod long;
+pub mod queue;
+pub mod queue_list;
+pub mod references;
+pub mod submit;
+pub mod unsaved_note;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};

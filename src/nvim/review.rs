@@ -2,22 +2,28 @@
 //! still to be taken into it, and what is drawn. Whole texts of large files are compared in the
 //! background, which then has the review for a while; what comes in between waits for it here.
 
+pub mod actions;
+pub mod blame;
+pub mod change_stats;
+pub mod changes_list;
+pub mod engine;
 pub mod hunks;
+pub mod inline_proposals;
 pub mod look;
 pub mod marks;
 pub mod page;
 pub mod panel;
+pub mod panel_actions;
+pub mod panel_edits;
 pub mod proposals;
 pub mod split;
+pub mod splits;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
-use self::hunks::Drawn;
-use self::panel::{Comment, Panel};
-use self::split::Split;
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::review::Splice;
 use crate::core::ids::{EntryId, Moment, OriginId, SessionKey};
@@ -25,6 +31,9 @@ use crate::core::message::FileDiff;
 use crate::core::text::Text;
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
+use crate::nvim::review::hunks::Drawn;
+use crate::nvim::review::panel::{Comment, Panel};
+use crate::nvim::review::split::Split;
 
 /// What was behind a change of an agent's.
 #[derive(Clone, Debug, PartialEq)]

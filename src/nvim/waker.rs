@@ -12,13 +12,13 @@ use mlua::{Function, Lua, Table};
 
 #[cfg(unix)]
 #[path = "waker/unix.rs"]
-mod ringer;
+pub mod ringer;
 #[cfg(windows)]
 #[path = "waker/windows.rs"]
-mod ringer;
+pub mod ringer;
 
-use super::frames::Frames;
 use crate::mailbox::Wake;
+use crate::nvim::chat::frame_clock::Frames;
 pub use ringer::init;
 
 thread_local! {

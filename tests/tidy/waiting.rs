@@ -79,7 +79,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("src/nvim/mod.rs", "std::fs", "a panic is written down in the log folder"),
     ("src/nvim/waker/windows.rs", "std::fs", "a named pipe"),
     (
-        "src/nvim/app/edits.rs",
+        "src/nvim/files/engine.rs",
         ".metadata()",
         "of a file that Neovim saves right before or right after, or that the background has examined just now",
     ),
@@ -93,9 +93,9 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         ".get(\"root\")",
         "where the project begins is looked for when the user opens a chat",
     ),
-    ("src/nvim/actions/export.rs", "\":p\"", "the user names the file, and it is written next, as by :write"),
-    ("src/nvim/actions/export.rs", "\"getftype\"", "the same"),
-    ("src/nvim/actions/export.rs", "\"isdirectory\"", "the same"),
+    ("src/nvim/chat/export.rs", "\":p\"", "the user names the file, and it is written next, as by :write"),
+    ("src/nvim/chat/export.rs", "\"getftype\"", "the same"),
+    ("src/nvim/chat/export.rs", "\"isdirectory\"", "the same"),
     (
         "src/nvim/follow/open.lua",
         "fn.bufadd",

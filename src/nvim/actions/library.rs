@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use mlua::Result;
 
-use super::{Args, fail};
 use crate::core::message::{Command, Work};
+use crate::nvim::actions::{Args, fail};
 use crate::nvim::app::{App, Job};
 
 impl App {
     /// Computes which sources are in the folder named first, for a function of Lua's.
-    pub(super) fn compute_fingerprint(&mut self, args: Args) -> Result<()> {
+    pub fn compute_fingerprint(&mut self, args: Args) -> Result<()> {
         let (Some(root), Some(then)) = (args.first().map(PathBuf::from), args.then) else {
             return fail("the plugin's folder, or the function that takes the fingerprint, is missing");
         };

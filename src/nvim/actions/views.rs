@@ -2,15 +2,15 @@
 
 use mlua::{Result, Table, Value};
 
-use super::fail;
-use super::keys_page::page;
 use crate::core::locations::Look;
+use crate::nvim::actions::fail;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Editor, Win};
 use crate::nvim::follow;
+use crate::nvim::keys::page::page;
 
 impl App {
-    pub(super) fn open_log(&mut self) -> Result<()> {
+    pub fn open_log(&mut self) -> Result<()> {
         let Some(log) = self.log() else {
             return fail(
                 "messages are not written down; setup{ log = true } does that from the next agent on",
@@ -31,7 +31,7 @@ impl App {
         })
     }
 
-    pub(super) fn show_keys(&mut self) -> Result<()> {
+    pub fn show_keys(&mut self) -> Result<()> {
         let (columns, _) = self.editor.size();
         let here = self.editor.current_buf()?;
         let in_review = self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == here);
@@ -56,7 +56,7 @@ impl App {
 }
 
 /// A small window in the middle that `q` and `<Esc>` close.
-pub(super) fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
+pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
     let buf = editor.create_buf(false, true)?;
     editor.set_text(buf, (0, 0), (0, 0), lines)?;
     editor.set_buf_option(buf, "modifiable", false)?;

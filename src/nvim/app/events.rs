@@ -3,8 +3,6 @@
 use mlua::Result;
 use serde_json::json;
 
-use super::App;
-use super::changed::Change;
 use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{
@@ -14,9 +12,11 @@ use crate::core::session::LoggedIn;
 use crate::core::session::lifecycle::Admitted;
 use crate::core::store::checkpoint::Held;
 use crate::core::transcript::readable;
+use crate::nvim::app::App;
+use crate::nvim::changed::Change;
 use crate::nvim::editor::Level;
 use crate::nvim::files::Task;
-use crate::nvim::terminal::Program;
+use crate::nvim::terminals::Program;
 
 impl App {
     pub fn handle(&mut self, event: Event) -> Result<()> {
@@ -201,7 +201,7 @@ impl App {
     }
 
     /// The session's agent is not at work any more, however that came.
-    pub(super) fn turn_left(&mut self, key: SessionKey) -> Result<()> {
+    pub fn turn_left(&mut self, key: SessionKey) -> Result<()> {
         self.drop_conflicts(key)?;
         self.review.clear_session(&self.editor, key)?;
         self.no_longer_at_work(key)

@@ -2,7 +2,7 @@
 //! touched regions are edited, and text that streams is appended. An entry that is gathered under
 //! another's line has no region while that is so. What an entry looks like is `core::transcript`'s word.
 
-mod arrivals;
+pub mod append_batch;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,8 +12,6 @@ use std::time::Instant;
 
 use mlua::{Result, Table, Value};
 
-use self::arrivals::Arrivals;
-use super::Chat;
 use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::Picture;
 use crate::core::session::Session;
@@ -25,9 +23,11 @@ use crate::core::transcript::groups::{Groups, Place, role};
 use crate::core::transcript::{
     Drawing, Standing, Style, Tail, Tally, Target, UNPRINTABLE, draw, draw_standing,
 };
+use crate::nvim::chat::Chat;
+use crate::nvim::chat::drawing::append_batch::Arrivals;
+use crate::nvim::chat::highlight::Highlight;
+use crate::nvim::chat::images;
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::highlight::Highlight;
-use crate::nvim::images;
 
 /// At most this much of an entry's new text is appended in one edit, so that a burst is drawn in
 /// pieces that fit into a frame.

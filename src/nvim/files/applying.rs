@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use mlua::Result;
 
-use super::reading::SLICE;
 use crate::core::changes::reconcile::body;
 use crate::core::changes::text_edits::{self, TextEdit};
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::files::reading::SLICE;
 
 /// Edits are measured in batches: looking at the clock costs, too.
 const BATCH: usize = 25;

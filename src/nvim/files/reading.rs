@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use mlua::Result;
 
-use super::texts::Texts;
 use crate::core::text::Text;
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::files::texts::Texts;
 
 /// How long one piece of work on a buffer may hold the editor.
 pub const SLICE: Duration = Duration::from_millis(4);

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 use mlua::Result;
 
-use super::reading::Snapshot;
 use crate::core::text::{Text, WeakText};
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::files::reading::Snapshot;
 
 #[derive(Default)]
 pub struct Texts {

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use mlua::Result;
 
-use super::look::{Look, Shape};
-use super::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::review::look::{Look, Shape};
+use crate::nvim::review::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 
 /// What is drawn in a buffer.
 #[derive(Default)]

@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use mlua::{Result, Table, Value};
 
-use super::look::{Coloured, Look, cells};
 use crate::core::changes::diff::{self, Hunk};
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::review::look::{Coloured, Look, cells};
 
 /// At most this many virtual lines for one hunk; the rest is said in a line.
 const SHOWN: usize = 200;

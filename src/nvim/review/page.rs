@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use mlua::{Function, Result, Table, Value};
 
-use super::look::Look;
-use super::marks::{Words, push, words_in};
 use crate::config::Keys;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::review_edits::{ADDED, Part, REMOVED};
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::review::look::Look;
+use crate::nvim::review::marks::{Words, push, words_in};
 
 /// What the colours of a page may cost; beyond, code is plain.
 const COLOURS: Duration = Duration::from_millis(40);

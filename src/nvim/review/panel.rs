@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
-use super::Reviews;
-pub use super::page::{About, plural};
-use super::page::{Page, nothing_left, visible};
 use crate::config::Keys;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::nvim::actions::Scope;
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::review::Reviews;
+pub use crate::nvim::review::page::{About, plural};
+use crate::nvim::review::page::{Page, nothing_left, visible};
 
 pub struct Panel {
     pub buf: Buf,

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use mlua::{Result, Table};
 
-use super::look::Look;
-use super::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::ids::{EntryId, SessionKey};
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::review::look::Look;
+use crate::nvim::review::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 
 type Call = (SessionKey, EntryId);
 

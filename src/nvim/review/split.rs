@@ -1,6 +1,6 @@
 //! A changed file side by side with what it was, or with what it is to become: two windows in Neovim's own
 //! diff mode. The file's window is the user's, and gets back what it had; the other one and its buffer are
-//! ours. Which file is shown, and when, is left to `app::splits`.
+//! ours. Which file is shown, and when, is left to `review::splits`.
 
 use std::path::PathBuf;
 

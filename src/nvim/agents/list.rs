@@ -1,0 +1,209 @@
+//! The page of agents as a buffer: made once, shown in as many windows as the user likes, drawn anew when
+//! something about an agent or a window's width changes. What its lines say is `agents_page`'s part.
+
+use std::collections::BTreeSet;
+
+use mlua::{Result, Value};
+
+use crate::config::Pane;
+use crate::config::catalog::Origin;
+use crate::nvim::agents::page::{Page, View, page};
+use crate::nvim::app::App;
+use crate::nvim::editor::{Buf, Win};
+use crate::nvim::keys;
+
+pub struct AgentsPage {
+    pub buf: Buf,
+    pub page: Page,
+    /// The agents whose details are shown.
+    pub open: BTreeSet<String>,
+}
+
+impl App {
+    /// Goes to the page, which is made if there is none; on it to an agent, with its details.
+    pub fn show_agents(&mut self, name: Option<&str>) -> Result<()> {
+        let editor = self.editor.clone();
+        let known = self.agents.page.as_ref().map(|page| page.buf).filter(|buf| editor.buf_is_valid(*buf));
+        let buf = match known {
+            Some(buf) => buf,
+            None => {
+                let buf = self.agents_buf()?;
+                self.agents.page = Some(AgentsPage { buf, page: Page::default(), open: BTreeSet::new() });
+                buf
+            }
+        };
+        if let (Some(name), Some(page)) = (name, &mut self.agents.page) {
+            page.open.insert(name.to_owned());
+        }
+        let here =
+            editor.tab_wins()?.into_iter().find(|win| editor.win_buf(*win).is_ok_and(|its| its == buf));
+        let win = match here {
+            Some(win) => {
+                editor.set_current_win(win)?;
+                win
+            }
+            None => self.agents_window(buf)?,
+        };
+        self.draw_agents()?;
+        let rows = self.agents.page.as_ref().map(|page| page.page.rows.as_slice()).unwrap_or_default();
+        let wanted = rows.iter().position(|row| row.is_some() && (name.is_none() || row.as_deref() == name));
+        if name.is_some() || here.is_none() {
+            editor.set_cursor(win, wanted.map_or(1, |row| row + 1), 0)?;
+        }
+        if name.is_some() {
+            editor.command("normal! zt")?;
+        }
+        Ok(())
+    }
+
+    fn agents_buf(&self) -> Result<Buf> {
+        let editor = &self.editor;
+        let buf = editor.create_buf(false, true)?;
+        editor.set_buf_name(buf, "acp://agents")?;
+        editor.set_buf_option(buf, "bufhidden", "hide")?;
+        editor.set_buf_option(buf, "swapfile", false)?;
+        editor.set_buf_option(buf, "undolevels", -1)?;
+        editor.set_buf_option(buf, "filetype", "acp-agents")?;
+        editor.set_buf_option(buf, "modifiable", false)?;
+        keys::bind_pane(editor, &self.config.keys, Pane::Agents, buf)?;
+        Ok(buf)
+    }
+
+    fn agents_window(&self, buf: Buf) -> Result<Win> {
+        let editor = &self.editor;
+        let (_, rows) = editor.size();
+        editor.command("stopinsert")?;
+        editor.command(&format!("botright {}split", (rows * 3 / 4).max(5)))?;
+        let win = editor.current_win()?;
+        editor.set_win_buf(win, buf)?;
+        for (option, value) in [
+            ("wrap", false),
+            ("number", false),
+            ("relativenumber", false),
+            ("spell", false),
+            ("list", false),
+            ("cursorline", true),
+            ("foldenable", false),
+        ] {
+            editor.set_win_option(win, option, value)?;
+        }
+        editor.set_win_option(win, "signcolumn", "no")?;
+        editor.set_win_option(win, "foldcolumn", "0")?;
+        Ok(win)
+    }
+
+    /// Closes the page's windows in this tab page, unless there are no others.
+    pub fn hide_agents(&mut self) -> Result<()> {
+        let Some(buf) = self.agents.page.as_ref().map(|page| page.buf) else { return Ok(()) };
+        let wins = self.editor.tab_wins()?.into_iter();
+        for win in wins.filter(|win| self.editor.win_buf(*win).is_ok_and(|its| its == buf)) {
+            if !self.editor.normal_wins_beside(win)?.is_empty() {
+                self.editor.close_win(win)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws the page anew, if it is on the screen. The cursor stays on its agent.
+    pub fn draw_agents(&mut self) -> Result<()> {
+        let Some(mut shown) = self.agents.page.take() else { return Ok(()) };
+        let drawn = self.draw_page(&mut shown);
+        if self.editor.buf_is_valid(shown.buf) {
+            self.agents.page = Some(shown);
+        }
+        drawn
+    }
+
+    fn draw_page(&self, shown: &mut AgentsPage) -> Result<()> {
+        let editor = &self.editor;
+        let wins = editor.wins_of(shown.buf);
+        let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
+        let Some(width) = widths.map(|(columns, _)| usize::from(columns)).min() else { return Ok(()) };
+        let choices = self.all_agents();
+        let downloads: String =
+            editor.func("fnamemodify", (self.agents.files.downloads.to_string_lossy().into_owned(), ":~"))?;
+        let downloading =
+            self.agents.downloading.iter().map(|(name, running)| (name.clone(), running.said.clone()));
+        let page = page(&View {
+            choices: &choices,
+            open: &shown.open,
+            downloading: &downloading.collect(),
+            failed: &self.agents.failed,
+            origin: &self.registry_origin()?,
+            notes: &self.registry_notes(),
+            downloads: &downloads,
+            keys: &self.config.keys,
+            width,
+        });
+        if page == shown.page {
+            return Ok(());
+        }
+        let mut cursors = Vec::new();
+        for win in wins {
+            let (line, _) = editor.cursor(win)?;
+            let row = line - 1;
+            let name = shown.page.rows.get(row).cloned().flatten();
+            let first = shown.page.rows.iter().position(|other| name.is_some() && *other == name);
+            cursors.push((win, name, row - first.unwrap_or(row).min(row), line));
+        }
+        editor.set_buf_option(shown.buf, "modifiable", true)?;
+        let count = editor.line_count(shown.buf)?;
+        editor.set_lines(shown.buf, 0..count, &page.lines)?;
+        editor.set_buf_option(shown.buf, "modifiable", false)?;
+        let ns = editor.namespace("acp.agents")?;
+        editor.clear_namespace(shown.buf, ns, 0, -1)?;
+        let marks = editor.lua.create_table()?;
+        for (row, from, to, group) in &page.marks {
+            marks.raw_push(*row)?;
+            marks.raw_push(*from)?;
+            marks.raw_push(
+                editor
+                    .table([("end_col", Value::Integer(*to as i64)), ("hl_group", editor.string(group)?)])?,
+            )?;
+        }
+        editor.paint(shown.buf, ns, marks)?;
+        for (win, name, below, line) in cursors {
+            let first = page.rows.iter().position(|row| name.is_some() && *row == name);
+            let row = match first {
+                Some(first) => first + if page.rows.get(first + below) == Some(&name) { below } else { 0 },
+                None => line - 1,
+            };
+            editor.set_cursor(win, (row + 1).min(page.lines.len()), 0)?;
+        }
+        shown.page = page;
+        Ok(())
+    }
+
+    fn registry_origin(&self) -> Result<String> {
+        Ok(match self.agents.catalog.origin {
+            Origin::Plugin(date) => format!("bundled list of {date}"),
+            Origin::Fetched(at) => {
+                let time: String = self.editor.func("strftime", ("%Y-%m-%d %H:%M", at))?;
+                format!("registry fetched {time}")
+            }
+        })
+    }
+
+    fn registry_notes(&self) -> Vec<(String, &'static str)> {
+        let mut notes = Vec::new();
+        let keys = &self.config.keys;
+        if let Some(running) = &self.agents.fetching {
+            let stop = keys.line(&[("agents_cancel", "stops it")]);
+            let said = if running.said.is_empty() { String::new() } else { format!(" ({})", running.said) };
+            notes.push((format!("fetching the registry \u{2026}{said} {stop}"), "AcpToolRunning"));
+        }
+        if let Some(why) = &self.agents.unfetched {
+            let again = keys.line(&[("agents_refresh", "tries again")]);
+            notes.push((format!("{why}; showing the previous list. {again}"), "AcpError"));
+        }
+        match &self.agents.catalog.problems[..] {
+            [] => {}
+            [one] => notes.push((one.clone(), "AcpToolWaiting")),
+            [first, rest @ ..] => notes.push((
+                format!("{first} (and {} more; setup{{ log = true }} logs them all)", rest.len()),
+                "AcpToolWaiting",
+            )),
+        }
+        notes
+    }
+}

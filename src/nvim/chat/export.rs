@@ -1,0 +1,55 @@
+//! The conversation as Markdown, in a buffer of its own or in a file.
+
+use mlua::{Result, Value};
+
+use crate::core::ids::TerminalId;
+use crate::core::transcript::export::markdown;
+use crate::nvim::actions::{Args, NO_SESSION, fail};
+use crate::nvim::app::App;
+use crate::nvim::editor::Level;
+
+impl App {
+    /// Writes down the session at hand, or the entries of a range in its transcript.
+    pub fn export(&mut self, args: Args) -> Result<()> {
+        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
+            return fail(NO_SESSION);
+        };
+        let entries = match args.range.filter(|range| range.buf == chat.transcript) {
+            Some(range) => {
+                let first = chat.entry_at(&self.editor, range.first.saturating_sub(1))?;
+                let last = chat.entry_at(&self.editor, range.last.saturating_sub(1))?;
+                first.map_or(0, |entry| entry.0)..last.map_or(0, |entry| entry.0 + 1)
+            }
+            None => 0..session.entries().len(),
+        };
+        let tail = |terminal: &TerminalId| self.terminals.tail(&(key, terminal.clone()));
+        let text = markdown(session, entries, &tail);
+        let lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
+        let editor = self.editor.clone();
+        let Some(path) = args.first() else {
+            editor.command("tabnew")?;
+            let buf = editor.current_buf()?;
+            editor.set_lines(buf, 0..1, &lines)?;
+            return editor.set_buf_option(buf, "filetype", "markdown");
+        };
+        let path: String = editor.func("fnamemodify", (path, ":p"))?;
+        if !args.bang && !editor.func::<String>("getftype", path.as_str())?.is_empty()
+            || editor.func::<i64>("isdirectory", path.as_str())? == 1
+        {
+            return fail(format!("couldn't export: {path} is there already; :Acp! export replaces a file"));
+        }
+        let buf = editor.create_buf(false, true)?;
+        editor.set_lines(buf, 0..1, &lines)?;
+        let quoted: String = editor.func("fnameescape", path.as_str())?;
+        // As the user's own `:write` does it, with all that listens to that.
+        let written = editor.command_in(buf, &format!("silent keepalt write! {quoted}"));
+        let force = editor.table([("force", Value::Boolean(true))])?;
+        editor.api::<()>("nvim_buf_delete", (buf, force))?;
+        if let Err(error) = written {
+            return fail(format!("couldn't export: {}", crate::nvim::files::brief(&error)));
+        }
+        self.advise(format!("exported to {path}"), Level::Info);
+        Ok(())
+    }
+}

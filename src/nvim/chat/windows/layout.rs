@@ -1,0 +1,170 @@
+//! Opening the windows of a chat: where they stand and how large they are in each layout, and what
+//! they look like. Which windows there are already is left to `windows`.
+
+use mlua::{Result, Table, Value};
+
+use crate::config::{Layout, Size, WindowOptions};
+use crate::nvim::editor::{Buf, Editor, Win};
+
+/// What a chat at an edge has of the editor, unless the user says otherwise.
+const HALF: Size = Size::Percent(50);
+
+/// As many columns as are read with ease, and code fits into.
+const WIDE: u16 = 100;
+
+/// Where a window is split off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Right,
+    Left,
+    Below,
+    Above,
+}
+
+impl Side {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Left => "left",
+            Self::Below => "below",
+            Self::Above => "above",
+        }
+    }
+
+    /// What its size is counted in.
+    fn dimension(self) -> &'static str {
+        match self {
+            Self::Right | Self::Left => "width",
+            Self::Below | Self::Above => "height",
+        }
+    }
+}
+
+/// Shows a buffer in a new window beside another one, or else along an edge of the editor. The cursor
+/// stays where it is.
+pub fn split(editor: &Editor, buf: Buf, side: Side, size: u16, beside: Option<Win>) -> Result<Win> {
+    let config = editor.table([
+        ("split", editor.string(side.word())?),
+        ("win", Value::Integer(beside.map_or(-1, |win| win.0))),
+        (side.dimension(), Value::Integer(size.max(1).into())),
+    ])?;
+    editor.open_win(buf, false, config)
+}
+
+/// Shows a buffer in a tab page of its own, and goes there.
+pub fn tab(editor: &Editor, buf: Buf) -> Result<Win> {
+    editor.command("tab split")?;
+    let win = editor.current_win()?;
+    editor.set_win_buf(win, buf)?;
+    Ok(win)
+}
+
+/// The edge that a layout is at, if it is at one.
+pub fn edge(layout: Layout) -> Option<Side> {
+    match layout {
+        Layout::Right => Some(Side::Right),
+        Layout::Left => Some(Side::Left),
+        Layout::Bottom => Some(Side::Below),
+        Layout::Top => Some(Side::Above),
+        Layout::Float | Layout::Tab | Layout::Current => None,
+    }
+}
+
+pub fn open_transcript(editor: &Editor, buf: Buf, options: &WindowOptions) -> Result<Win> {
+    if let Some(side) = edge(options.layout) {
+        let (columns, lines) = editor.size();
+        let size = match side {
+            Side::Right | Side::Left => options.width.unwrap_or(HALF).of(columns),
+            Side::Below | Side::Above => options.height.unwrap_or(HALF).of(lines),
+        };
+        return split(editor, buf, side, size, None);
+    }
+    match options.layout {
+        Layout::Float => editor.open_win(buf, false, floats(editor, options)?.0),
+        Layout::Tab => tab(editor, buf),
+        _ => {
+            let win = editor.current_win()?;
+            editor.set_win_buf(win, buf)?;
+            Ok(win)
+        }
+    }
+}
+
+pub fn open_prompt(editor: &Editor, buf: Buf, transcript: Win, options: &WindowOptions) -> Result<Win> {
+    if editor.is_floating(transcript) {
+        return editor.open_win(buf, false, floats(editor, options)?.1);
+    }
+    let (_, height) = editor.win_size(transcript)?;
+    split(editor, buf, Side::Below, prompt_height(options.prompt_height, height), Some(transcript))
+}
+
+/// Most of what both have is the transcript's.
+pub fn prompt_height(wanted: u16, whole: u16) -> u16 {
+    wanted.min(whole * 2 / 5).max(1)
+}
+
+/// Where the two floating windows are.
+pub fn floats(editor: &Editor, options: &WindowOptions) -> Result<(Table, Table)> {
+    let (columns, lines) = editor.size();
+    // The command line and the two borders of each are not for text.
+    let lines = lines.saturating_sub(1);
+    let width = options.width.map_or(WIDE.min(columns), |width| width.of(columns));
+    let width = width.min(columns.saturating_sub(2)).max(1);
+    let high = || Size::Percent(80).of(lines).max(24);
+    let whole = options.height.map_or_else(high, |height| height.of(lines)).clamp(6.min(lines), lines);
+    let text = whole.saturating_sub(4).max(2);
+    let prompt = prompt_height(options.prompt_height, text);
+    let transcript = text.saturating_sub(prompt).max(1);
+    let row = lines.saturating_sub(whole) / 2;
+    let column = columns.saturating_sub(width + 2) / 2;
+    let config = |row: u16, height: u16| {
+        editor.table([
+            ("relative", editor.string("editor")?),
+            ("width", Value::Integer(width.into())),
+            ("height", Value::Integer(height.into())),
+            ("row", Value::Integer(row.into())),
+            ("col", Value::Integer(column.into())),
+            ("border", editor.string("rounded")?),
+        ])
+    };
+    Ok((config(row, transcript)?, config(row + transcript + 2, prompt)?))
+}
+
+/// Window options, set each time since a window may have shown something else before. They belong to
+/// the buffer in its window: what the window shows afterwards has its own.
+pub fn dress(editor: &Editor, transcript: Win, prompt: Win, layout: Layout) -> Result<()> {
+    for win in [transcript, prompt] {
+        for (name, value) in [
+            ("number", false),
+            ("relativenumber", false),
+            ("cursorline", false),
+            ("list", false),
+            ("spell", false),
+            ("wrap", true),
+            ("linebreak", true),
+            ("breakindent", true),
+        ] {
+            editor.set_win_option(win, name, value)?;
+        }
+        editor.set_win_option(win, "signcolumn", "no")?;
+        // A margin. 'statuscolumn' could draw it as well, but has every row of the window drawn again
+        // whenever lines are added.
+        editor.set_win_option(win, "foldcolumn", "1")?;
+        editor.set_win_option(win, "winhighlight", "FoldColumn:EndOfBuffer")?;
+        editor.set_win_option(win, "foldenable", false)?;
+        editor.set_win_option(win, "colorcolumn", "")?;
+        editor.set_win_option(win, "conceallevel", 2)?;
+        editor.set_win_option(win, "concealcursor", "nc")?;
+        editor.set_win_option(win, "statuscolumn", "")?;
+        editor.set_win_option(win, "fillchars", "eob: ")?;
+        // Windows that come and go elsewhere do not change the chat's size.
+        let aside = matches!(edge(layout), Some(Side::Right | Side::Left));
+        editor.set_win_option(win, "winfixwidth", aside)?;
+    }
+    editor.set_win_option(
+        transcript,
+        "winfixheight",
+        matches!(edge(layout), Some(Side::Below | Side::Above)),
+    )?;
+    editor.set_win_option(prompt, "winfixheight", true)
+}

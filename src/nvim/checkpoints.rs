@@ -1,0 +1,532 @@
+//! Checkpoints, as the editor sees them: each change of an agent's is told to the record, and files are
+//! put back to what they were before a turn. What the user chooses of them is left to `actions`.
+
+pub mod actions;
+pub mod preview;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use mlua::Result;
+
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::review::Splice;
+use crate::core::changes::text_edits::TextEdit;
+use crate::core::ids::{EntryId, JobId, SessionKey};
+use crate::core::message::{Command, Content};
+use crate::core::session::tool_call::Status;
+use crate::core::store::checkpoint::{
+    Fetched, Head, Held, Kind, Limits, Loaded, Planned, Reply, TurnKey, Wish, unmarked, with_hunk,
+};
+use crate::core::text::Text;
+use crate::nvim::app::App;
+use crate::nvim::changed::Change;
+use crate::nvim::editor::{Buf, Level};
+use crate::nvim::files;
+use crate::nvim::files::path_cache::canonical;
+use crate::nvim::review::Input;
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+/// How often files are fetched again because the user typed meanwhile.
+const TRIES: u32 = 3;
+
+/// Each with its tick, and what is to be told of it.
+type ForFetching = (Vec<Option<(Buf, u64)>>, Vec<(Planned, Option<Loaded>)>);
+
+type WithReply = Box<dyn FnOnce(&mut App, Reply) -> Result<()>>;
+
+pub struct Checkpoints {
+    folder: PathBuf,
+    /// The turn that each session is in, or was in last, and what it was asked.
+    turns: HashMap<SessionKey, (TurnKey, String)>,
+    waiting: HashMap<JobId, WithReply>,
+    number: u64,
+}
+
+/// What is to be restored, and what to call it.
+#[derive(Clone)]
+pub struct Restore {
+    /// Of the turn.
+    pub head: Head,
+    pub files: Vec<Planned>,
+    /// Of the one file, only this is to be put back.
+    pub hunk: Option<Hunk>,
+}
+
+/// A file to be put back, looked at.
+struct Ready {
+    path: PathBuf,
+    /// The buffer that holds it, and its tick.
+    buf: Option<(Buf, u64)>,
+    now: Held,
+    disk: Held,
+    target: Held,
+    edits: Vec<TextEdit>,
+    /// Others have changed it since the session has.
+    changed: bool,
+}
+
+/// What became of the files of one restore.
+struct Outcome {
+    of: Restore,
+    turn: TurnKey,
+    done: usize,
+    left: usize,
+    failed: Vec<String>,
+}
+
+impl Checkpoints {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, turns: HashMap::new(), waiting: HashMap::new(), number: 0 }
+    }
+}
+
+impl App {
+    fn turn_key(&mut self) -> TurnKey {
+        self.checkpoints.number += 1;
+        TurnKey { at: self.now().0, number: self.checkpoints.number }
+    }
+
+    /// A prompt has gone out.
+    pub fn checkpoint_turn(&mut self, key: SessionKey, content: &[Content]) -> Result<()> {
+        self.forget_checkpoints(key)?;
+        let text = content.iter().find_map(|content| match content {
+            Content::Text(text) => Some(Head::short_prompt(text)),
+            _ => None,
+        });
+        let turn = self.turn_key();
+        self.checkpoints.turns.insert(key, (turn, text.unwrap_or_default()));
+        Ok(())
+    }
+
+    /// Nothing more comes of the session's last turn: another one begins, or the session is closed.
+    pub fn forget_checkpoints(&mut self, key: SessionKey) -> Result<()> {
+        match self.checkpoints.turns.remove(&key) {
+            Some((turn, _)) if self.config.checkpoints.enabled => self.wish_checkpoint(Wish::Finish { turn }),
+            _ => Ok(()),
+        }
+    }
+
+    /// A change of an agent's has come about.
+    pub fn checkpoint(&mut self, change: &Change) -> Result<()> {
+        if !self.config.checkpoints.enabled || change.held.0 == change.held.1 {
+            return Ok(());
+        }
+        let key = change.session;
+        if !self.checkpoints.turns.contains_key(&key) {
+            self.checkpoint_turn(key, &[])?;
+        }
+        let Some((turn, head)) = self.turn_head(key) else { return Ok(()) };
+        let (before, after) = change.held.clone();
+        let path = change.path.clone();
+        let call = change.call.and_then(|entry| self.title_of(key, entry));
+        self.wish_checkpoint(Wish::Add { turn, head, at: self.now().0, path, call, before, after })
+    }
+
+    fn title_of(&self, key: SessionKey, entry: EntryId) -> Option<String> {
+        let call = self.sessions.get(&key)?.entry(entry)?.tool()?;
+        Some(Head::short_prompt(&call.title)).filter(|title| !title.is_empty())
+    }
+
+    fn turn_head(&self, key: SessionKey) -> Option<(TurnKey, Head)> {
+        let session = self.sessions.get(&key)?;
+        let (turn, prompt) = self.checkpoints.turns.get(&key)?;
+        let head = Head {
+            agent: session.name(),
+            acp_id: session.acp_id.clone().unwrap_or_default(),
+            title: session.title.clone(),
+            cwd: session.place.cwd.clone(),
+            prompt: prompt.clone(),
+            kind: Kind::Turn,
+        };
+        Some((*turn, head))
+    }
+
+    /// A call that is about a file has changed. Agents that write without the client are known by it.
+    pub fn checkpoint_call(&mut self, key: SessionKey, entry: EntryId, path: &Path) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        let here = self.config.checkpoints.enabled && session.taking_up.is_none();
+        let Some((turn, head)) = self.turn_head(key).filter(|_| here) else { return Ok(()) };
+        let full = canonical(path);
+        if call.status.is_over() && !matches!(call.status, Status::Done | Status::Unreported) {
+            return self.wish_checkpoint(Wish::Unlook { turn, path: full, entry: entry.0 });
+        }
+        // What a buffer holds comes by the buffer.
+        if self.files.buf_of(&self.editor, path).is_some() {
+            return Ok(());
+        }
+        let wish = match call.status {
+            Status::Done => {
+                let diffs =
+                    call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
+                let call = self.title_of(key, entry);
+                Wish::Settle { turn, head, at: self.now().0, path: full, call, diffs }
+            }
+            _ if call.status.is_over() => return Ok(()),
+            _ => Wish::Look { turn, path: full, entry: entry.0 },
+        };
+        self.wish_checkpoint(wish)
+    }
+
+    fn wish_checkpoint(&mut self, wish: Wish) -> Result<()> {
+        let options = self.config.checkpoints;
+        let limits = Limits { age: u64::from(options.days) * DAY, bytes: u64::from(options.size) << 20 };
+        let folder = self.checkpoints.folder.clone();
+        self.send(Command::Checkpoint { folder, limits, wish: Box::new(wish) })
+    }
+
+    /// Wishes for something that is answered.
+    pub fn ask_checkpoints(
+        &mut self,
+        wish: impl FnOnce(JobId) -> Wish,
+        then: impl FnOnce(&mut App, Reply) -> Result<()> + 'static,
+    ) -> Result<()> {
+        self.numbers.job += 1;
+        let job = JobId(self.numbers.job);
+        self.checkpoints.waiting.insert(job, Box::new(then));
+        self.wish_checkpoint(wish(job))
+    }
+
+    pub fn checkpointed(&mut self, job: JobId, reply: Reply) -> Result<()> {
+        let Some(then) = self.checkpoints.waiting.remove(&job) else { return Ok(()) };
+        match reply {
+            Reply::Failed(why) => {
+                self.advise(format!("couldn't use the checkpoints in {why}"), Level::Error);
+                Ok(())
+            }
+            reply => then(self, reply),
+        }
+    }
+
+    /// Puts files back. Asks when others have changed them since the session has.
+    pub fn restore(&mut self, restore: Restore) -> Result<()> {
+        self.restore_again(restore, TRIES)
+    }
+
+    fn restore_again(&mut self, restore: Restore, tries: u32) -> Result<()> {
+        let (bufs, files) = self.for_fetching(&restore)?;
+        let cwd = restore.head.cwd.clone();
+        self.ask_checkpoints(
+            |job| Wish::Fetch { job, cwd, files },
+            move |app, reply| match reply {
+                Reply::Fetched(fetched) => app.fetched(restore, bufs, fetched, tries),
+                _ => Ok(()),
+            },
+        )
+    }
+
+    /// Finds out what a restore would change, and changes nothing.
+    pub fn fetch_restore(
+        &mut self,
+        restore: Restore,
+        then: impl FnOnce(&mut App, Restore, Vec<Fetched>) -> Result<()> + 'static,
+    ) -> Result<()> {
+        let (_, files) = self.for_fetching(&restore)?;
+        let cwd = restore.head.cwd.clone();
+        self.ask_checkpoints(
+            |job| Wish::Fetch { job, cwd, files },
+            move |app, reply| match reply {
+                Reply::Fetched(fetched) => then(app, restore, fetched),
+                _ => Ok(()),
+            },
+        )
+    }
+
+    /// The files of a restore as buffers hold them.
+    fn for_fetching(&self, restore: &Restore) -> Result<ForFetching> {
+        let mut bufs = Vec::new();
+        let mut files = Vec::new();
+        for planned in &restore.files {
+            let buf = self.files.buf_of(&self.editor, &planned.path);
+            let text = match buf {
+                Some(buf) => self.editor.text(buf)?,
+                None => None,
+            };
+            let (buf, loaded) = match (buf, text) {
+                (Some(buf), Some(text)) => {
+                    let format: String = self.editor.buf_option(buf, "fileformat")?;
+                    let tick = self.editor.changedtick(buf)?;
+                    (Some((buf, tick)), Some(Loaded { text, dos: format == "dos" }))
+                }
+                // A buffer that is no text is not touched: what comes of it is told when it is known.
+                (Some(buf), None) => (Some((buf, 0)), None),
+                _ => (None, None),
+            };
+            bufs.push(buf);
+            files.push((planned.clone(), loaded));
+        }
+        Ok((bufs, files))
+    }
+
+    /// Whether buffers hold the files as they did.
+    fn still(&self, path: &Path, buf: Option<(Buf, u64)>) -> Result<bool> {
+        let now = match self.files.buf_of(&self.editor, path) {
+            Some(now) => Some((now, self.editor.changedtick(now)?)),
+            None => None,
+        };
+        Ok(now == buf)
+    }
+
+    fn fetched(
+        &mut self,
+        restore: Restore,
+        bufs: Vec<Option<(Buf, u64)>>,
+        fetched: Vec<Fetched>,
+        tries: u32,
+    ) -> Result<()> {
+        let mut ready = Vec::new();
+        let mut failed = Vec::new();
+        for (fetched, buf) in fetched.into_iter().zip(bufs) {
+            let Fetched { path, mut target, expected, disk, mut edits, hunks: _ } = fetched;
+            let name = self.name_below(&restore, &path);
+            let now = match buf {
+                Some((buf, tick)) if tick > 0 && self.editor.buf_is_loaded(buf) => {
+                    files::held(&self.editor, buf, disk != Held::Absent)
+                }
+                Some(_) => Held::Unknown,
+                None => disk.clone(),
+            };
+            if let (Some(hunk), Held::Text(text), Ok(Held::Text(_))) = (&restore.hunk, &now, &target) {
+                target = match with_hunk(text, hunk) {
+                    Some(text) => Ok(Held::Text(text.into())),
+                    None => Err("that place has changed since it was shown".to_owned()),
+                };
+                let rows = hunk.row..hunk.row + hunk.removed.len();
+                edits = vec![TextEdit::from(Splice { rows, lines: hunk.added.clone() })];
+            }
+            match target {
+                Err(why) => failed.push(format!("{name}: {why}")),
+                Ok(target) if target == now => {}
+                Ok(_) if now == Held::Unknown => {
+                    failed.push(format!("{name}: what it holds now is too large to be kept, or no text"));
+                }
+                Ok(target) => {
+                    if !self.still(&path, buf)? {
+                        return self.restore_anew(restore, tries);
+                    }
+                    let changed = expected.as_ref() != Some(&now);
+                    ready.push(Ready { path, buf, now, disk, target, edits, changed });
+                }
+            }
+        }
+        if ready.is_empty() {
+            let text = match failed.is_empty() {
+                true => "nothing to restore: the files are as they were before that turn".to_owned(),
+                false => format!("couldn't restore {}", failed.join("; ")),
+            };
+            self.advise(text, if failed.is_empty() { Level::Info } else { Level::Error });
+            return Ok(());
+        }
+        let changed: Vec<String> = ready
+            .iter()
+            .filter(|file| file.changed)
+            .map(|file| self.name_below(&restore, &file.path))
+            .collect();
+        if changed.is_empty() {
+            return self.put_all(restore, ready, failed, tries);
+        }
+        let all = ready.len();
+        let prompt = match all {
+            1 => format!("{} was changed since by you or others", changed[0]),
+            _ => format!(
+                "{} of these {all} files changed since by you or others: {}",
+                changed.len(),
+                changed.join(", ")
+            ),
+        };
+        let mut items = vec![match all {
+            1 => "Restore it all the same; that can be undone".to_owned(),
+            _ => "Restore all of them all the same; that can be undone".to_owned(),
+        }];
+        if changed.len() < all {
+            items.push(format!("Restore the other {} alone", all - changed.len()));
+        }
+        items.push("Leave all as it is".to_owned());
+        let last = items.len() - 1;
+        self.offer(&prompt, "acp_restore", items, move |app, index| match index {
+            0 => app.put_all(restore, ready, failed, tries),
+            index if index == last => Ok(()),
+            _ => {
+                ready.retain(|file| !file.changed);
+                app.put_all(restore, ready, failed, tries)
+            }
+        })
+    }
+
+    fn restore_anew(&mut self, restore: Restore, tries: u32) -> Result<()> {
+        match tries.checked_sub(1) {
+            Some(tries) => self.restore_again(restore, tries),
+            None => {
+                self.advise(
+                    "couldn't restore: the files change all the time; try again".to_owned(),
+                    Level::Error,
+                );
+                Ok(())
+            }
+        }
+    }
+
+    fn put_all(
+        &mut self,
+        restore: Restore,
+        ready: Vec<Ready>,
+        failed: Vec<String>,
+        tries: u32,
+    ) -> Result<()> {
+        for file in &ready {
+            if !self.still(&file.path, file.buf)? {
+                // The user typed while they were asked.
+                return self.restore_anew(restore, tries);
+            }
+        }
+        let turn = self.turn_key();
+        let mut of = restore;
+        let what = match of.head.kind {
+            Kind::Turn => format!("Restored to before: {}", of.head.prompt),
+            Kind::Restore => format!("Undone: {}", of.head.prompt),
+        };
+        let head = Head { kind: Kind::Restore, prompt: Head::short_prompt(&what), ..of.head.clone() };
+        let label = std::mem::replace(&mut of.head, head).prompt;
+        let outcome = Outcome { of, turn, done: 0, left: ready.len(), failed };
+        let outcome = Rc::new(RefCell::new(outcome));
+        for file in ready {
+            let done = match file.buf {
+                Some((buf, _)) => self.put_in_buffer(&outcome, &label, &file, buf)?,
+                None => None,
+            };
+            match done {
+                Some(done) => self.put_one(&outcome, &label, &file.path, done)?,
+                None => {
+                    let (head, path) = (outcome.borrow().of.head.clone(), file.path.clone());
+                    let (seen, target, at) = (file.disk.clone(), file.target.clone(), self.now().0);
+                    let (outcome, label) = (outcome.clone(), label.clone());
+                    self.ask_checkpoints(
+                        |job| Wish::Put { job, turn, head, at, path, seen, target },
+                        move |app, reply| {
+                            let Reply::Put(done) = reply else { return Ok(()) };
+                            if done.is_ok() {
+                                app.review_restored(&file)?;
+                            }
+                            app.put_one(&outcome, &label, &file.path, done)
+                        },
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a text into a buffer. Gives nothing where the file is still to be removed.
+    fn put_in_buffer(
+        &mut self,
+        outcome: &RefCell<Outcome>,
+        label: &str,
+        file: &Ready,
+        buf: Buf,
+    ) -> Result<Option<std::result::Result<(), String>>> {
+        let editor = self.editor.clone();
+        if !editor.buf_option::<bool>(buf, "modifiable")? {
+            return Ok(Some(Err("its buffer is not 'modifiable'".to_owned())));
+        }
+        let (head, turn) = (outcome.borrow().of.head.clone(), outcome.borrow().turn);
+        // First the record: what is not recorded could not be undone.
+        self.wish_checkpoint(Wish::Add {
+            turn,
+            head,
+            at: self.now().0,
+            path: file.path.clone(),
+            call: None,
+            before: file.now.clone(),
+            after: file.target.clone(),
+        })?;
+        self.note_restored(outcome, label, &file.path);
+        // A step of its own for `u`.
+        editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
+        let was_modified: bool = editor.buf_option(buf, "modified")?;
+        let text = match &file.target {
+            Held::Text(text) => unmarked(text),
+            Held::Absent | Held::Unknown => {
+                // Not to be saved on the way.
+                editor.set_buf_option(buf, "modified", true)?;
+                ""
+            }
+        };
+        let content = files::Content { ends_with_newline: text.ends_with('\n') || text.is_empty() };
+        let done = self.files.write(&editor, buf, &file.edits, &content);
+        if file.target == Held::Absent {
+            editor.set_buf_option(buf, "modified", was_modified)?;
+            return Ok(done.err().map(Err));
+        }
+        Ok(Some(done))
+    }
+
+    /// The review of a file that was put back on the disk.
+    fn review_restored(&mut self, file: &Ready) -> Result<()> {
+        let there = file.target != Held::Absent;
+        if let Some(reviewed) = self.reviews.files.get_mut(&file.path)
+            && let Some(review) = &mut reviewed.file
+        {
+            review.is_there = there;
+        }
+        let text = match &file.target {
+            Held::Text(text) => text.plain_lines(),
+            Held::Absent | Held::Unknown => Text::default(),
+        };
+        self.take_in(&file.path, Input::Text(text))
+    }
+
+    /// The agent is to know that the file is another one now.
+    fn note_restored(&mut self, outcome: &RefCell<Outcome>, label: &str, path: &Path) {
+        let outcome = outcome.borrow();
+        let name = self.name_below(&outcome.of, path);
+        let head = &outcome.of.head;
+        let of = |session: &&crate::core::session::Session| {
+            session.acp_id.as_ref() == Some(&head.acp_id) && session.name() == head.agent
+        };
+        if let Some(key) = self.sessions.values().find(of).map(|session| session.key) {
+            let text = format!("- {name}: all of it, back to before \"{label}\"");
+            self.reviews.undone.entry(key).or_default().push(text);
+        }
+    }
+
+    fn put_one(
+        &mut self,
+        outcome: &Rc<RefCell<Outcome>>,
+        label: &str,
+        path: &Path,
+        done: std::result::Result<(), String>,
+    ) -> Result<()> {
+        let name = self.name_below(&outcome.borrow().of, path);
+        let mut state = outcome.borrow_mut();
+        state.left -= 1;
+        match done {
+            Ok(()) => state.done += 1,
+            Err(why) => state.failed.push(format!("{name}: {why}")),
+        }
+        if state.left > 0 {
+            return Ok(());
+        }
+        let (done, failed) = (state.done, state.failed.join("; "));
+        drop(state);
+        let turn = outcome.borrow().turn;
+        self.wish_checkpoint(Wish::Finish { turn })?;
+        if done > 0 {
+            let files = if done == 1 { name } else { format!("{done} files") };
+            let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints can undo it");
+            self.advise(text, Level::Info);
+        }
+        if !failed.is_empty() {
+            self.advise(format!("couldn't restore {failed}"), Level::Error);
+        }
+        self.draw_reviews()?;
+        self.refresh_preview()
+    }
+
+    fn name_below(&self, restore: &Restore, path: &Path) -> String {
+        path.strip_prefix(canonical(&restore.head.cwd)).unwrap_or(path).display().to_string()
+    }
+}

@@ -1,0 +1,106 @@
+//! The line of time of a project: which turns changed files, and choosing the one before which files are to
+//! be as they were. What that would change is shown by `preview`.
+
+use mlua::Result;
+
+use crate::core::store::checkpoint::{Reply, Turn, Wish, plan};
+use crate::nvim::actions::fail;
+use crate::nvim::app::App;
+use crate::nvim::checkpoints::Restore;
+use crate::nvim::editor::Level;
+
+/// At most this many cells of a prompt are shown.
+const WIDEST: usize = 48;
+
+impl App {
+    pub fn choose_checkpoint(&mut self) -> Result<()> {
+        if !self.config.checkpoints.enabled {
+            return fail("checkpoints are switched off; see :help acp-config-checkpoints.enabled");
+        }
+        let here = self.session_here().and_then(|key| self.sessions.get(&key));
+        let cwd = here.map_or_else(|| self.root(), |session| session.place.cwd.clone());
+        let session = here.map(|session| (session.name(), session.acp_id.clone().unwrap_or_default()));
+        self.ask_checkpoints(
+            |job| Wish::List { job, cwd },
+            move |app, reply| match reply {
+                Reply::Listed { turns, broken } => app.offer_checkpoints(session, turns, broken),
+                _ => Ok(()),
+            },
+        )
+    }
+
+    fn offer_checkpoints(
+        &mut self,
+        session: Option<(String, String)>,
+        turns: Vec<Turn>,
+        broken: usize,
+    ) -> Result<()> {
+        let mut shown: Vec<&Turn> = turns.iter().filter(|turn| turn.changed().next().is_some()).collect();
+        let mine = |turn: &Turn| {
+            session.as_ref().is_some_and(|(agent, id)| turn.head.agent == *agent && turn.head.acp_id == *id)
+        };
+        // The session's own come first; in both parts the newest is at the top.
+        shown.sort_by_key(|turn| !mine(turn));
+        if broken > 0 {
+            let records =
+                if broken == 1 { "1 checkpoint".to_owned() } else { format!("{broken} checkpoints") };
+            let text = format!("{records} can't be read in full; what can be is shown");
+            self.advise(text, Level::Warn);
+        }
+        if shown.is_empty() {
+            return fail("there is no checkpoint yet: no agent has changed a file of this project");
+        }
+        let (mut items, mut points) = (Vec::new(), Vec::new());
+        let today: String = self.editor.func("strftime", "%Y-%m-%d")?;
+        for turn in &shown {
+            let day: String = self.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
+            let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+            let time_of = |at: u64| self.editor.func::<String>("strftime", (format, at / 1000));
+            let time = time_of(turn.at)?;
+            let (files, (added, removed)) = (turn.changed().count(), turn.counts());
+            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+            let of = match mine(turn) {
+                true => String::new(),
+                false => match &turn.head.title {
+                    Some(title) => format!(" · {}: {}", turn.head.agent, cut(title)),
+                    None => format!(" · {}", turn.head.agent),
+                },
+            };
+            items.push(format!("{time} · {} · {files} +{added} -{removed}{of}", cut(&label(turn))));
+            points.push((turn.id.clone(), 0));
+            for (from, at, call) in turn.later_calls() {
+                items.push(format!("{} · in it: {}", time_of(at)?, cut(call)));
+                points.push((turn.id.clone(), from));
+            }
+        }
+        self.offer("Put files back to how they were before", "acp_checkpoint", items, move |app, index| {
+            let (id, from) = &points[index];
+            app.look_before(&turns, id, *from)
+        })
+    }
+
+    /// What putting files back would change is shown before it is done.
+    fn look_before(&mut self, turns: &[Turn], id: &str, from: usize) -> Result<()> {
+        let Some(turn) = turns.iter().find(|turn| turn.id == id) else { return Ok(()) };
+        let mut head = turn.head.clone();
+        if let Some((_, _, call)) = turn.later_calls().find(|(at, ..)| *at == from) {
+            // It is called by what is taken back.
+            head.prompt = call.to_owned();
+        }
+        self.preview(Restore { head, files: plan(turns, id, from), hunk: None })
+    }
+}
+
+fn label(turn: &Turn) -> String {
+    match turn.head.prompt.is_empty() {
+        true => "(outside of a turn)".to_owned(),
+        false => turn.head.prompt.clone(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(WIDEST) {
+        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,130 @@
+//! The files that a session's tool calls are about, for agents that change them without the editor's
+//! help: the background is told of each once, and tells when the file is another one on the disk. It is told
+//! of the calls that edit a file, too: what the disk holds meanwhile may be half of a text.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use mlua::Result;
+
+use crate::core::ids::{EntryId, SessionKey};
+use crate::core::message::{Command, FileDiff};
+use crate::nvim::app::App;
+use crate::nvim::editor::Buf;
+use crate::nvim::files::is_modified;
+use crate::nvim::files::path_cache::canonical;
+
+/// What the background has been told to watch.
+#[derive(Default)]
+pub struct Watching {
+    files: HashSet<(SessionKey, PathBuf)>,
+    /// The calls under way that edit files.
+    edits: HashSet<(SessionKey, EntryId, PathBuf)>,
+    /// Loaded buffers whose files agents have touched. An agent may write after its session is over, too.
+    touched: HashSet<Buf>,
+}
+
+impl Watching {
+    /// The session is over: the background has given up its files.
+    pub fn ended(&mut self, session: SessionKey) {
+        self.files.retain(|(known, _)| *known != session);
+        self.edits.retain(|(known, ..)| *known != session);
+    }
+
+    pub fn touch(&mut self, buf: Buf) {
+        self.touched.insert(buf);
+    }
+
+    pub fn is_touched(&self, buf: Buf) -> bool {
+        self.touched.contains(&buf)
+    }
+
+    pub fn unloaded(&mut self, buf: Buf) {
+        self.touched.remove(&buf);
+    }
+
+    /// The sessions that have to do with a file, links resolved.
+    pub fn sessions_of(&self, path: &Path) -> Vec<SessionKey> {
+        let is_it = |known: &Path| {
+            known == path || (known.file_name() == path.file_name() && canonical(known) == path)
+        };
+        self.files.iter().filter(|(_, known)| is_it(known)).map(|(session, _)| *session).collect()
+    }
+}
+
+impl App {
+    /// Has the files of a call's diffs and places watched.
+    pub fn watch_files_of(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        let named = call.diffs().map(|diff| &diff.path).chain(call.locations.iter().map(|place| &place.path));
+        let paths: Vec<PathBuf> = named.map(|path| session.place.cwd.join(path)).collect();
+        for path in paths {
+            if self.watching.files.insert((key, path.clone())) {
+                if let Some(buf) = self.files.buf_of(&self.editor, &path) {
+                    self.watching.touch(buf);
+                    self.editor.helper::<()>("guard", buf)?;
+                }
+                self.send(Command::Watch { session: key, path })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells of the files that a call edits what it has announced so far (`content` says that this is new), or
+    /// that it is over.
+    pub fn announce_edits(&mut self, key: SessionKey, entry: EntryId, content: bool) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        let over = call.status.is_over();
+        let absolute = |path: &Path| session.place.cwd.join(path);
+        let mut edits: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
+        for place in call.places() {
+            edits.entry(absolute(&place.path)).or_default();
+        }
+        for diff in call.diffs() {
+            edits.entry(absolute(&diff.path)).or_default().push(diff.clone());
+        }
+        for (path, diffs) in edits {
+            // What a buffer holds has a name whose links are resolved.
+            let buf = self.files.buf_of(&self.editor, &path).filter(|buf| self.editor.buf_is_loaded(*buf));
+            let path = buf.and_then(|buf| self.files.name_of(buf)).map(Path::to_owned).unwrap_or(path);
+            // A link has another name than its file.
+            self.watching.files.insert((key, path.clone()));
+            let known = (key, entry, path.clone());
+            let tells = match over {
+                true => self.watching.edits.remove(&known),
+                false => self.watching.edits.insert(known) || content,
+            };
+            if tells {
+                let diffs = (!over).then_some(diffs);
+                let clean = buf.filter(|buf| !is_modified(&self.editor, *buf));
+                let size = clean.and_then(|buf| {
+                    Some(self.editor.byte_count(buf, self.editor.line_count(buf).ok()?) as u64)
+                });
+                let held = self.files.held(&path).and_then(|held| held.stamp);
+                self.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held, size })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// None of the session's calls is under way any more, whatever they said last.
+    pub fn edits_over(&mut self, key: SessionKey) -> Result<()> {
+        let over: Vec<_> =
+            self.watching.edits.iter().filter(|(session, ..)| *session == key).cloned().collect();
+        for known in over {
+            self.watching.edits.remove(&known);
+            let (session, entry, path) = known;
+            self.send(Command::Edits {
+                session,
+                call: entry.0 as u64,
+                path,
+                diffs: None,
+                held: None,
+                size: None,
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! References in a prompt, as chips: coloured where there is something behind them, and kept at the
+//! lines that they meant while the buffer is edited. What they become when sent is `sending`.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use mlua::{Result, Value};
+
+use crate::core::ids::SessionKey;
+use crate::core::message::{Command, Work};
+use crate::core::session::references::{Reference, Target, references};
+use crate::nvim::app::{App, Job};
+use crate::nvim::chat::LONG_PROMPT;
+use crate::nvim::editor::Buf;
+use crate::nvim::prompt::Anchor;
+
+impl App {
+    /// The file that a reference means.
+    pub fn path_meant(&self, key: SessionKey, path: &str) -> Option<PathBuf> {
+        let root = &self.sessions.get(&key)?.place.cwd;
+        let home = || std::env::var_os("HOME").map(PathBuf::from);
+        Some(match path.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
+            Some(path) => path,
+            None => root.join(path.strip_prefix("./").unwrap_or(path)),
+        })
+    }
+
+    /// The buffer that holds what a reference means.
+    pub fn buffer_meant(&self, key: SessionKey, target: &Target) -> Option<Buf> {
+        match target {
+            Target::File { path, .. } => self.files.buf_of(&self.editor, &self.path_meant(key, path)?),
+            Target::Numbered { buffer, .. } => {
+                Some(Buf(*buffer)).filter(|buf| self.editor.buf_is_loaded(*buf))
+            }
+            _ => None,
+        }
+    }
+
+    /// Colours the references of a prompt, and has those files looked for that are not known yet.
+    pub fn draw_chips(&mut self, key: SessionKey) -> Result<()> {
+        let (Some(prompt), Some(chat)) = (self.prompts.open.get(&key), self.chats.get(&key)) else {
+            return Ok(());
+        };
+        if prompt.text.len() > LONG_PROMPT {
+            return Ok(());
+        }
+        let (buf, text) = (chat.prompt, prompt.text.clone());
+        let found = references(&text);
+        self.anchor(key, &found)?;
+        self.editor.clear_namespace(buf, self.prompts.chips, 0, -1)?;
+        let mut unknown = Vec::new();
+        for Reference { at, target } in found {
+            let group = match &target {
+                Target::File { path, .. } => {
+                    let Some(path) = self.path_meant(key, path) else { continue };
+                    let held = self.buffer_meant(key, &target).is_some();
+                    match self.prompts.open.get(&key).and_then(|prompt| prompt.known.get(&path)) {
+                        _ if held => "AcpMention",
+                        Some(true) => "AcpMention",
+                        Some(false) if target.is_deliberate() => "AcpMentionMissing",
+                        Some(false) => continue,
+                        None => {
+                            unknown.push(path);
+                            continue;
+                        }
+                    }
+                }
+                Target::Numbered { .. } if self.buffer_meant(key, &target).is_none() => "AcpMentionMissing",
+                _ => "AcpMention",
+            };
+            let row = text[..at.start].matches('\n').count();
+            let begin = text[..at.start].rfind('\n').map_or(0, |at| at + 1);
+            let options = self.editor.table([
+                ("end_col", Value::Integer((at.end - begin) as i64)),
+                ("hl_group", self.editor.string(group)?),
+            ])?;
+            self.editor.set_extmark(buf, self.prompts.chips, row, at.start - begin, options)?;
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let job = self.next_job(Job::Exists { session: key, paths: unknown.clone() });
+        self.send(Command::Compute { job, work: Work::Exists { paths: unknown } })
+    }
+
+    pub fn told_which_exist(&mut self, key: SessionKey, paths: Vec<PathBuf>, there: &[bool]) -> Result<()> {
+        let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
+        // Files come and go: what is known is of the prompt that is being typed.
+        if prompt.known.len() > 500 {
+            prompt.known.clear();
+        }
+        prompt.known.extend(paths.into_iter().zip(there.iter().copied()));
+        self.draw_chips(key)
+    }
+
+    /// Watches the lines that references mean, and no longer those of references that are gone.
+    fn anchor(&mut self, key: SessionKey, found: &[Reference]) -> Result<()> {
+        let ns = self.prompts.anchors;
+        let meant: HashSet<&Target> = found.iter().map(|reference| &reference.target).collect();
+        let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
+        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut prompt.anchors)
+            .into_iter()
+            .partition(|anchor| meant.contains(&anchor.target));
+        prompt.anchors = kept;
+        for anchor in gone {
+            anchor.remove(&self.editor, ns)?;
+        }
+        for target in meant {
+            let Some(lines) = target.lines() else { continue };
+            let known = |anchor: &Anchor| anchor.target == *target;
+            if self.prompts.open.get(&key).is_some_and(|prompt| prompt.anchors.iter().any(known)) {
+                continue;
+            }
+            let Some(buf) = self.buffer_meant(key, target) else { continue };
+            if let Some(anchor) = Anchor::new(&self.editor, ns, target.clone(), buf, lines)?
+                && let Some(prompt) = self.prompts.open.get_mut(&key)
+            {
+                prompt.anchors.push(anchor);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the references of a prompt anew whose lines have moved.
+    pub fn follow_anchors(&mut self, key: SessionKey) -> Result<()> {
+        let (Some(prompt), Some(chat)) = (self.prompts.open.get_mut(&key), self.chats.get(&key)) else {
+            return Ok(());
+        };
+        let mut moved = Vec::new();
+        for anchor in &mut prompt.anchors {
+            let Some(lines) = anchor.lines(&self.editor, self.prompts.anchors)? else { continue };
+            if anchor.target.lines() != Some(lines) {
+                let target = anchor.target.with_lines(lines);
+                moved.push((std::mem::replace(&mut anchor.target, target.clone()), target));
+            }
+        }
+        if moved.is_empty() {
+            return Ok(());
+        }
+        if chat.has_long_prompt(&self.editor)? {
+            // Those lines are not followed.
+            return Ok(());
+        }
+        let (buf, text) = (chat.prompt, chat.prompt_text(&self.editor)?);
+        // Bottom-up, so that what is above stays where it is.
+        for Reference { at, target } in references(&text).into_iter().rev() {
+            let Some((_, new)) = moved.iter().find(|(old, _)| *old == target) else { continue };
+            let row = text[..at.start].matches('\n').count() as i64;
+            let begin = text[..at.start].rfind('\n').map_or(0, |at| at + 1);
+            let column = |at: usize| (at - begin) as i64;
+            self.editor.set_text(buf, (row, column(at.start)), (row, column(at.end)), &[new.token()])?;
+        }
+        self.prompt_changed(key)
+    }
+
+    /// What a file is called in the messages about it: as short as its session's root makes it.
+    pub fn name_in(&self, key: SessionKey, path: &Path) -> String {
+        let root = self.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
+        path.strip_prefix(&root).unwrap_or(path).display().to_string()
+    }
+}

@@ -1,0 +1,129 @@
+//! Files outside of the sessions' folders: how the user is asked about one, and how what was allowed is
+//! seen and taken back. What an answer counts for is `core::store::allowlist`, whose turn it is `asking`.
+
+use std::path::{Path, PathBuf};
+
+use mlua::Result;
+use serde_json::json;
+
+use crate::config::OutsideFiles;
+use crate::core::ids::{AskId, Moment, SessionKey};
+use crate::core::message::{Access, Command};
+use crate::core::session::Session;
+use crate::core::session::entry::{Body, Subject};
+use crate::core::store::allowlist::{Allowed, Rules, Until, doing};
+use crate::nvim::app::App;
+use crate::nvim::editor::Level;
+use crate::nvim::editor::picker::plain;
+
+/// In the folder that `stdpath("state")` names.
+const KEPT: &str = "acp-allowed.json";
+
+impl App {
+    /// Tells the background, if there is one, what the user's options say.
+    pub fn tell_outside_rules(&mut self) -> Result<()> {
+        if !self.has_background() {
+            return Ok(());
+        }
+        let state: String = self.editor.func("stdpath", "state")?;
+        let files = &self.config.files;
+        let rules = Rules {
+            ask: files.outside == OutsideFiles::Ask,
+            read: files.allowed_read.clone(),
+            write: files.allowed_write.clone(),
+            kept: Some(Path::new(&state).join(KEPT)),
+        };
+        self.send(Command::Outside { rules })
+    }
+
+    pub fn asked_outside(
+        &mut self,
+        key: SessionKey,
+        ask: AskId,
+        (path, target): (PathBuf, PathBuf),
+        (access, linked): (Access, bool),
+        now: Moment,
+    ) -> Result<()> {
+        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let commands = session.asked_outside(ask, &path, &target, (access, linked), now);
+        let waits = commands.is_empty();
+        let name = session.name();
+        self.send_all(commands)?;
+        if waits {
+            let title = format!("{} {}", verb(access), plain(&path.display().to_string()));
+            self.announce(key, &format!("{name} asks to {title}"), Level::Warn);
+            self.emit("AcpPermissionAsked", key, json!({ "title": title, "path": path }));
+        }
+        Ok(())
+    }
+
+    /// What a question for permission is headed with, if it is about a file outside.
+    pub fn outside_prompt(session: &Session, ask: AskId) -> Option<String> {
+        match &session.entry(session.open_ask(ask)?.entry)?.body {
+            Body::Elicitation(asked) => match &asked.subject {
+                Subject::Outside { access, linked, .. } => Some(format!(
+                    "{} asks to {} {}, {}outside of its folders",
+                    asked.asker,
+                    verb(*access),
+                    plain(&asked.message),
+                    if *linked { "which has other names " } else { "" },
+                )),
+                Subject::Form(_) | Subject::Page(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// `:Acp paths`: what is allowed, as far as the background knows, to choose what to take back.
+    pub fn list_allowed(&mut self) -> Result<()> {
+        self.send(Command::ListAllowed)
+    }
+
+    pub fn offer_allowed(&mut self, allowed: Vec<Allowed>, trouble: Option<String>) -> Result<()> {
+        if let Some(trouble) = trouble {
+            self.advise(trouble, Level::Warn);
+        }
+        if allowed.is_empty() {
+            let text = "agents may use no path outside of their sessions' folders without asking";
+            self.advise(text.to_owned(), Level::Info);
+            return Ok(());
+        }
+        let items = allowed.iter().map(|allowed| self.describe(allowed)).collect();
+        self.offer("Allowed outside of the sessions' folders; choose what to take back", "acp_path", items, {
+            move |app, index| app.disallow(allowed[index].clone())
+        })
+    }
+
+    fn disallow(&mut self, allowed: Allowed) -> Result<()> {
+        let what = format!("{} in {}", doing(allowed.access), allowed.path.display());
+        if allowed.until == Until::Configured {
+            self.advise(
+                format!("{what} is allowed in your options: remove it from files.allowed"),
+                Level::Info,
+            );
+            return Ok(());
+        }
+        self.send(Command::Revoke { allowed })?;
+        self.advise(format!("{what} is not allowed any more"), Level::Info);
+        Ok(())
+    }
+
+    fn describe(&self, allowed: &Allowed) -> String {
+        let until = match allowed.until {
+            Until::SessionEnds(key) => {
+                let name = self.sessions.get(&key).map(Session::name).unwrap_or_default();
+                format!("for {name} until session {} ends", key.0)
+            }
+            Until::Revoked => "always".to_owned(),
+            Until::Configured => "by your options".to_owned(),
+        };
+        format!("{} in {}  ({until})", doing(allowed.access), allowed.path.display())
+    }
+}
+
+fn verb(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Wrote => "write",
+    }
+}

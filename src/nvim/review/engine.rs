@@ -1,0 +1,574 @@
+//! The reviews of changed files, kept right: what agents and the user write is taken in, in order, and
+//! what is left to decide is drawn. What the user does about it is left to `actions`.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use mlua::{Result, Value};
+
+use crate::config::{DiffStyle, Stay};
+use crate::core::changes::file_review::{FileReview, Written};
+use crate::core::changes::review::Splice;
+use crate::core::ids::{EntryId, OriginId, SessionKey};
+use crate::core::locations::Look;
+use crate::core::message::{Command, FileDiff, ToolKind, Work};
+use crate::core::session::entry::Body;
+use crate::core::session::tool_call::Status;
+use crate::core::store::checkpoint::Held;
+use crate::core::text::{Text, one_line};
+use crate::nvim::actions::Scope;
+use crate::nvim::app::{App, Job};
+use crate::nvim::changed::Change;
+use crate::nvim::editor::{Buf, Level};
+use crate::nvim::files::path_cache::canonical;
+use crate::nvim::files::reading::Snapshot;
+use crate::nvim::review::{Input, Origin};
+use crate::nvim::{later, note, run};
+
+/// Larger texts, in bytes, are compared in the background.
+const LARGE: usize = 128 << 10;
+
+/// Hunks are drawn for this long, then the editor has its turn.
+pub const BUDGET: Duration = Duration::from_millis(3);
+pub const PAUSE: Duration = Duration::from_millis(15);
+
+thread_local! {
+    /// The buffers that were changed while the app was busy, and are still to be looked at.
+    static STALE: RefCell<BTreeSet<Buf>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+impl App {
+    /// What was behind a change of a file.
+    fn origin(&mut self, key: SessionKey, call: Option<EntryId>, path: &Path) -> Option<OriginId> {
+        let session = self.sessions.get(&key)?;
+        let about = |call: &crate::core::session::tool_call::ToolCall| {
+            call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
+        };
+        let call = call.or_else(|| {
+            let changes = |kind| matches!(kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+            let open: Vec<_> = session.open_calls().collect();
+            let named = open.iter().rev().find(|(_, call)| about(call));
+            named.or(open.iter().rev().find(|(_, call)| changes(call.kind))).map(|(entry, _)| *entry)
+        });
+        let mut prompts = session.entries().iter().enumerate().filter_map(|(at, entry)| match &entry.body {
+            Body::User { text, .. } => Some((EntryId(at), text)),
+            _ => None,
+        });
+        let turn = prompts.clone().count();
+        let (prompt, asked) =
+            prompts.next_back().map_or((EntryId(0), String::new()), |(entry, text)| (entry, one_line(text)));
+        let title = call
+            .and_then(|call| session.entry(call))
+            .and_then(|entry| entry.tool())
+            .map_or_else(|| "write".to_owned(), |call| call.headline());
+        let agent = session.name();
+        let at = self.now();
+        Some(self.reviews.origin(Origin { session: key, agent, prompt, turn, asked, call, title, at }))
+    }
+
+    /// A change came about whose texts are known, of one side at least.
+    pub fn review_change(&mut self, change: &Change) -> Result<()> {
+        let Change { session, call, path, buf, before, after, held, .. } = change;
+        // What nobody knows cannot be brought back: to take it for no file would remove one.
+        let unknown = |text: &Option<Text>, held: &Held| text.is_none() && *held != Held::Absent;
+        if unknown(before, &held.0) || unknown(after, &held.1) {
+            return Ok(());
+        }
+        let Some(origin) = self.origin(*session, *call, path) else { return Ok(()) };
+        self.reviews.take_told(path);
+        let buf = buf.or_else(|| self.files.buf_of(&self.editor, path));
+        self.review_written(path, buf, before.clone(), after.clone(), origin)
+    }
+
+    /// Takes what an agent wrote into the review of its file, which is made when there is none.
+    fn review_written(
+        &mut self,
+        path: &Path,
+        buf: Option<Buf>,
+        before: Option<Text>,
+        after: Option<Text>,
+        origin: OriginId,
+    ) -> Result<()> {
+        if self.reviews.files.contains_key(path) {
+            if let Some(buf) = buf {
+                self.hold(path, buf)?;
+            }
+            return self.take_in(path, Input::Agent { before, after, origin });
+        }
+        let written = Written { user: before, agent: Some((after, origin)) };
+        let is_large = written.texts().any(|text| text.len() >= LARGE);
+        let file = (!is_large).then(|| Box::new(written.clone().review()));
+        self.reviews.begin(path, file);
+        if let Some(buf) = buf {
+            self.hold(path, buf)?;
+            self.set_reviewed_tick(path, buf)?;
+        }
+        if is_large { self.compare(path, None, written) } else { self.draw_reviews() }
+    }
+
+    /// Has the background take what was written into a review, or into a new one. What comes in meanwhile
+    /// waits.
+    fn compare(&mut self, path: &Path, file: Option<Box<FileReview>>, written: Written) -> Result<()> {
+        let job = self.next_job(Job::Review { path: path.to_owned() });
+        self.send(Command::Compute { job, work: Work::Review { file, written } })
+    }
+
+    /// A call is over: files that it says it changed, and that were not written through the editor, are
+    /// looked at.
+    pub fn review_call(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        if call.status != Status::Done || session.taking_up.is_some() {
+            return Ok(());
+        }
+        let diffs: Vec<(PathBuf, FileDiff)> =
+            call.diffs().map(|diff| (canonical(&session.place.cwd.join(&diff.path)), diff.clone())).collect();
+        let mut paths: Vec<PathBuf> = diffs.iter().map(|(path, _)| path.clone()).collect();
+        paths.dedup();
+        for path in paths {
+            let Some(origin) = self.origin(key, Some(entry), &path) else { continue };
+            let of_file = || diffs.iter().filter(|(of, _)| *of == path).map(|(_, diff)| diff.clone());
+            if let Some(before) = taken_away(&mut of_file()) {
+                let diffs = of_file().collect();
+                // What follows in the review rests on whether the file is gone.
+                self.look_first(&path.clone(), move |app, look| match look {
+                    // What a buffer still shows of it is the user's to write or to drop.
+                    Look::Missing => app.review_written(&path, None, Some(before), None, origin),
+                    _ => app.review_diffs(&path, origin, diffs),
+                })?;
+                continue;
+            }
+            let diffs = of_file().collect();
+            self.review_diffs(&path, origin, diffs)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a file into the review that a call has changed.
+    fn review_diffs(&mut self, path: &Path, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
+        let known = self.reviews.files.contains_key(path);
+        match self.files.buf_of(&self.editor, path) {
+            Some(buf) if known => {
+                self.hold(path, buf)?;
+                let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
+                self.review_text(path, buf, wrote)
+            }
+            Some(buf) => self.reconstruct(path, buf, origin, diffs),
+            None if known => Ok(()),
+            None => {
+                diffs.into_iter().for_each(|diff| self.reviews.tell(path.to_owned(), origin, diff));
+                Ok(())
+            }
+        }
+    }
+
+    /// Has it worked out what a file was before diffs that are in it already.
+    fn reconstruct(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
+        let path = path.to_owned();
+        self.with_text(buf, move |app, snapshot| {
+            let Some(Snapshot { text, .. }) = snapshot else { return Ok(()) };
+            let text = text.body();
+            let work = Work::Before { text: text.clone(), diffs };
+            let job = app.next_job(Job::Recall { path, buf, origin, text });
+            app.send(Command::Compute { job, work })
+        })
+    }
+
+    pub fn reconstructed(
+        &mut self,
+        path: &Path,
+        buf: Buf,
+        origin: OriginId,
+        text: Text,
+        before: Text,
+    ) -> Result<()> {
+        if before == text || self.reviews.files.contains_key(path) || !self.editor.buf_is_loaded(buf) {
+            return Ok(());
+        }
+        self.review_written(path, Some(buf), Some(before), Some(text), origin)?;
+        self.review_stale(buf)
+    }
+
+    /// Has the background look into what was told of files that nobody has opened yet, and goes on when that is
+    /// known.
+    pub fn when_told_is_known(&mut self, then: impl FnOnce(&mut App) -> Result<()> + 'static) -> Result<()> {
+        for path in self.reviews.told() {
+            let told = self.reviews.take_told(&path);
+            let work = Work::Recall {
+                path: path.clone(),
+                diffs: told.iter().map(|(_, diff)| diff.clone()).collect(),
+            };
+            let job = self.next_job(Job::RecallUnopened { path, told });
+            self.send(Command::Compute { job, work })?;
+        }
+        self.reviews.when_known.push(Box::new(then));
+        self.all_known()
+    }
+
+    /// A file that nobody had opened has been looked into.
+    pub fn recalled_unopened(
+        &mut self,
+        path: &Path,
+        told: Vec<(OriginId, FileDiff)>,
+        found: Option<(Text, Text)>,
+    ) -> Result<()> {
+        let Some((origin, _)) = told.last() else { return Ok(()) };
+        if self.reviews.files.contains_key(path) {
+            return Ok(());
+        }
+        // Somebody has opened it meanwhile: what is in the buffer counts.
+        if let Some(buf) = self.files.buf_of(&self.editor, path) {
+            return self.reconstruct(path, buf, *origin, told.into_iter().map(|(_, diff)| diff).collect());
+        }
+        match found {
+            Some((before, after)) if before == after => Ok(()),
+            Some((before, after)) => self.review_written(path, None, Some(before), Some(after), *origin),
+            // It may be there later.
+            None => {
+                told.into_iter().for_each(|(origin, diff)| self.reviews.tell(path.to_owned(), origin, diff));
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes on with what waited until nothing is to be found out any more.
+    pub fn all_known(&mut self) -> Result<()> {
+        if self.jobs.values().any(|job| matches!(job, Job::Recall { .. } | Job::RecallUnopened { .. })) {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.reviews.when_known);
+        waiting.into_iter().try_for_each(|then| then(self))
+    }
+
+    /// A buffer holds the file from now on.
+    pub fn review_loaded(&mut self, buf: Buf, path: &Path) -> Result<()> {
+        if self.reviews.files.contains_key(path) {
+            self.hold(path, buf)?;
+            return self.review_text(path, buf, Input::Loaded);
+        }
+        let told = self.reviews.take_told(path);
+        match told.last() {
+            Some((origin, _)) => {
+                let origin = *origin;
+                self.reconstruct(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn hold(&mut self, path: &Path, buf: Buf) -> Result<()> {
+        self.reviews.hold(path, buf);
+        if !self.reviews.listening.insert(buf) {
+            return Ok(());
+        }
+        self.reviews.listeners += 1;
+        let number = self.reviews.listeners;
+        if let Some(reviewed) = self.reviews.of_buf(buf) {
+            reviewed.listener = number;
+        }
+        let on_lines = self.editor.lua.create_function(
+            move |_, (_, _, _, first, last, new): (Value, Buf, Value, usize, usize, usize)| {
+                let heard = note(|app| app.lines_changed(buf, number, first..last, new));
+                if heard.is_none() && STALE.with_borrow_mut(|stale| stale.insert(buf)) {
+                    // In the midst of a change of ours: see afterwards what came of it.
+                    run(move |app| {
+                        STALE.with_borrow_mut(|stale| stale.remove(&buf));
+                        app.review_stale(buf)
+                    });
+                }
+                Ok(heard == Some(false))
+            },
+        )?;
+        let on_reload = self.editor.lua.create_function(move |lua, _: Value| {
+            later(lua, Duration::ZERO, move |app| app.review_reloaded(buf))
+        })?;
+        let options = self
+            .editor
+            .table([("on_lines", Value::Function(on_lines)), ("on_reload", Value::Function(on_reload))])?;
+        self.editor.api::<bool>("nvim_buf_attach", (buf, false, options))?;
+        self.bind_file_keys(buf)
+    }
+
+    /// Lines of a buffer changed. Says whether there is a wish to hear more.
+    fn lines_changed(&mut self, buf: Buf, listener: u64, rows: Range<usize>, new_end: usize) -> bool {
+        let editor = self.editor.clone();
+        let Some(reviewed) = self.reviews.of_buf(buf) else { return false };
+        if reviewed.listener != listener {
+            return false;
+        }
+        let (Ok(lines), Ok(count), Ok(tick)) = (
+            editor.lines(buf, rows.start as i64, new_end as i64),
+            editor.line_count(buf),
+            editor.changedtick(buf),
+        ) else {
+            return true;
+        };
+        match &mut reviewed.file {
+            Some(file)
+                if reviewed.waiting.is_empty()
+                    && rows.end <= file.line_count()
+                    && file.line_count() + lines.len() == count + rows.len() =>
+            {
+                file.user_spliced(Splice { rows, lines });
+                reviewed.tick = tick;
+                reviewed.touched = true;
+                self.draw_reviews_soon(Duration::ZERO);
+            }
+            Some(_) if reviewed.waiting.is_empty() => {
+                // Lines were missed: the whole text says what is true.
+                let check = later(&editor.lua, Duration::ZERO, move |app| app.review_stale(buf));
+                editor.complain(check);
+            }
+            _ => reviewed.waiting.push_back(Input::Splice(Splice { rows, lines })),
+        }
+        true
+    }
+
+    /// The buffer may hold another text than its review says: what is new is the user's.
+    pub fn review_stale(&mut self, buf: Buf) -> Result<()> {
+        if !self.editor.buf_is_loaded(buf) {
+            return Ok(());
+        }
+        let tick = self.editor.changedtick(buf)?;
+        let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
+        // Edits on their way are told of once they are in.
+        if self.files.is_being_edited(&path)
+            || self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick)
+        {
+            return Ok(());
+        }
+        self.review_text(&path, buf, Input::Text)
+    }
+
+    /// Has a buffer's text taken into its review, in the place of the order in which it was wished for.
+    fn review_text(
+        &mut self,
+        path: &Path,
+        buf: Buf,
+        input: impl FnOnce(Text) -> Input + 'static,
+    ) -> Result<()> {
+        let tick = self.editor.changedtick(buf)?;
+        self.reviews.readings += 1;
+        let number = self.reviews.readings;
+        let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
+        reviewed.tick = tick;
+        reviewed.waiting.push_back(Input::Reading(number));
+        let path = path.to_owned();
+        self.with_text(buf, move |app, snapshot| {
+            let Some(reviewed) = app.reviews.files.get_mut(&path) else { return Ok(()) };
+            reviewed.has_read(number, snapshot.map(|Snapshot { tick, text }| (tick, input(text.body()))));
+            app.take_waiting(&path)
+        })
+    }
+
+    /// The buffer was read from the disk again: while a call is at work on the file, that is the agent's
+    /// doing, and else the user's.
+    fn review_reloaded(&mut self, buf: Buf) -> Result<()> {
+        let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let works_on = |session: &&crate::core::session::Session| {
+            session.open_calls().any(|(_, call)| {
+                call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
+            })
+        };
+        let Some(key) = self.sessions.values().find(works_on).map(|session| session.key) else {
+            return self.review_stale(buf);
+        };
+        let tick = self.editor.changedtick(buf)?;
+        if self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
+            return Ok(());
+        }
+        let Some(origin) = self.origin(key, None, &path) else { return Ok(()) };
+        let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
+        self.review_text(&path, buf, wrote)
+    }
+
+    /// Something happened until which undecided changes of a session stay at the longest.
+    pub fn settle_reviews(&mut self, key: SessionKey, until: Stay) -> Result<()> {
+        if self.config.diff.stay != until {
+            return Ok(());
+        }
+        let paths: Vec<PathBuf> = self.reviews.files.keys().cloned().collect();
+        paths.into_iter().try_for_each(|path| {
+            self.when_reviewed(&path.clone(), move |app| {
+                let meant = app.reviews.files.get(&path).and_then(|reviewed| {
+                    Some(app.reviews.meant(&Scope::Session(key), &path, reviewed.file.as_deref()?))
+                });
+                app.keep_in(&path, &meant.unwrap_or_default());
+                app.draw_reviews()
+            })
+        })
+    }
+
+    /// Runs what needs a file's review when all that came before is in it.
+    pub fn when_reviewed(
+        &mut self,
+        path: &Path,
+        then: impl FnOnce(&mut App) -> Result<()> + 'static,
+    ) -> Result<()> {
+        if let Some(buf) = self.reviews.files.get(path).and_then(|reviewed| reviewed.buf) {
+            self.review_stale(buf)?;
+        }
+        match self.reviews.files.get_mut(path) {
+            Some(reviewed) => reviewed.waiting.push_back(Input::Then(Box::new(then))),
+            None => return Ok(()),
+        }
+        self.take_waiting(path)
+    }
+
+    pub fn take_in(&mut self, path: &Path, input: Input) -> Result<()> {
+        let editor = self.editor.clone();
+        let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
+        reviewed.waiting.push_back(input);
+        if let Some(buf) = reviewed.buf {
+            reviewed.tick = editor.changedtick(buf)?;
+        }
+        self.take_waiting(path)
+    }
+
+    fn take_waiting(&mut self, path: &Path) -> Result<()> {
+        while let Some(reviewed) = self.reviews.files.get_mut(path)
+            && reviewed.is_free()
+            && let Some(file) = &mut reviewed.file
+            && let Some(input) = reviewed.waiting.pop_front()
+        {
+            let is_large = |text: &Text| text.len() >= LARGE;
+            match input {
+                Input::Then(then) => {
+                    then(self)?;
+                    continue;
+                }
+                Input::Splice(splice) if splice.rows.end <= file.line_count() => file.user_spliced(splice),
+                Input::Splice(_) | Input::Reading(_) => {}
+                Input::Loaded(text) => {
+                    if !text.contains('\r') && file.has_returns() {
+                        file.without_returns();
+                    }
+                    reviewed.waiting.push_front(Input::Text(text));
+                    continue;
+                }
+                Input::Text(text) if is_large(&text) => {
+                    let file = reviewed.file.take();
+                    return self.compare(path, file, Written { user: Some(text), agent: None });
+                }
+                Input::Text(text) => file.user_wrote(&text),
+                Input::Agent { before, after, origin } => {
+                    let written = Written { user: before, agent: Some((after, origin)) };
+                    if written.texts().any(is_large) {
+                        let file = reviewed.file.take();
+                        return self.compare(path, file, written);
+                    }
+                    written.into_review(file);
+                }
+            }
+            if let Some(reviewed) = self.reviews.files.get_mut(path) {
+                reviewed.touched = true;
+            }
+        }
+        self.draw_reviews()
+    }
+
+    /// The background has compared.
+    pub fn reviewed(&mut self, path: &Path, file: Box<FileReview>) -> Result<()> {
+        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+            reviewed.file = Some(file);
+            reviewed.touched = true;
+        }
+        self.take_waiting(path)
+    }
+
+    /// A file on the disk was put back, or could not be: then its hunks are there again.
+    pub fn was_put_back(
+        &mut self,
+        path: &Path,
+        was: Box<FileReview>,
+        done: std::result::Result<(), String>,
+    ) -> Result<()> {
+        let Err(why) = done else { return Ok(()) };
+        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+            reviewed.file = Some(was);
+            reviewed.touched = true;
+        }
+        let text = format!("couldn't undo in {}: {why}", self.short_name(None, path));
+        self.advise(text, Level::Error);
+        self.take_waiting(path)
+    }
+
+    /// The review and its buffer are the same now.
+    pub fn set_reviewed_tick(&mut self, path: &Path, buf: Buf) -> Result<()> {
+        let tick = self.editor.changedtick(buf)?;
+        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+            reviewed.tick = tick;
+        }
+        Ok(())
+    }
+
+    /// The buffer is what counts, whatever the review says.
+    pub fn review_again(&mut self, path: &Path, buf: Buf) -> Result<()> {
+        self.review_text(path, buf, Input::Text)
+    }
+
+    fn draw_reviews_soon(&mut self, after: Duration) {
+        if std::mem::replace(&mut self.reviews.drawing, true) {
+            return;
+        }
+        let soon = later(&self.editor.lua, after, |app| {
+            app.reviews.drawing = false;
+            app.draw_reviews()
+        });
+        self.editor.complain(soon);
+    }
+
+    /// Buffers may look otherwise now, in windows of other sizes or with other options: so do lines that are
+    /// gone.
+    pub fn looks_changed(&mut self) {
+        let mut any = false;
+        for reviewed in self.reviews.files.values_mut().filter(|reviewed| reviewed.buf.is_some()) {
+            reviewed.touched = true;
+            any = true;
+        }
+        if any {
+            self.draw_reviews_soon(PAUSE);
+        }
+    }
+
+    /// Draws the hunks of files whose reviews have changed, as far as the time goes.
+    pub fn draw_reviews(&mut self) -> Result<()> {
+        let until = Instant::now() + BUDGET;
+        let editor = self.editor.clone();
+        let off = self.config.diff.style == DiffStyle::Off;
+        // Lines that are no text would have the two windows of a diff stand askew.
+        let beside = self.reviews.split.as_ref().map(|split| split.buf);
+        self.update_split()?;
+        let mut left = false;
+        for reviewed in self.reviews.files.values_mut() {
+            let (Some(file), Some(buf), true) = (&reviewed.file, reviewed.buf, reviewed.touched) else {
+                continue;
+            };
+            if !editor.buf_is_loaded(buf) {
+                continue;
+            }
+            if off || beside == Some(buf) {
+                reviewed.drawn.clear(&editor, buf)?;
+                reviewed.touched = false;
+                continue;
+            }
+            reviewed.drawn.update(&editor, buf, file)?;
+            reviewed.touched = !reviewed.drawn.draw(&editor, buf, until)?;
+            left |= reviewed.touched;
+        }
+        if left {
+            self.draw_reviews_soon(PAUSE);
+        }
+        self.draw_panel()
+    }
+}
+
+/// What a file held that a call says it has taken away.
+fn taken_away(diffs: &mut dyn Iterator<Item = FileDiff>) -> Option<Text> {
+    let (diff, more) = (diffs.next()?, diffs.next());
+    let old = diff.old_text.filter(|_| diff.new_text.is_empty() && more.is_none())?;
+    Some(old.plain_lines())
+}

@@ -1,0 +1,93 @@
+//! What a tool call shows beyond the chat: by `diffs` its changes. Its places are left to `locations`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use mlua::Result;
+
+use crate::core::ids::{EntryId, SessionKey};
+use crate::core::message::ToolKind;
+use crate::core::session::tool_call::{Status, ToolCall};
+use crate::nvim::app::App;
+use crate::nvim::files::Task;
+use crate::nvim::follow;
+
+impl App {
+    /// What a tool call shows beyond the chat: its place and its diffs.
+    pub fn tool_changed(
+        &mut self,
+        key: SessionKey,
+        entry: EntryId,
+        moved: bool,
+        content: bool,
+    ) -> Result<()> {
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        let (over, done) = (call.status.is_over(), call.status == Status::Done);
+        let reads = call.kind == ToolKind::Read;
+        // Of a part of a file it is not known which.
+        let whole = call.locations.iter().filter(|place| reads && place.line.is_none_or(|line| line <= 1));
+        let read: Vec<PathBuf> = whole.map(|place| session.place.cwd.join(&place.path)).collect();
+        let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+        if changes {
+            self.announce_edits(key, entry, content)?;
+        }
+        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        let touched = match changes || over {
+            true => touched(call, &session.place.cwd),
+            false => BTreeSet::new(),
+        };
+        for path in read {
+            if let Some(buf) = self.files.buf_of(&self.editor, &path)
+                && let Some(path) = self.files.name_of(buf).map(Path::to_owned)
+            {
+                self.files.look(key, &path, done);
+            }
+        }
+        for path in touched {
+            if changes || done {
+                self.checkpoint_call(key, entry, &path)?;
+            }
+            self.file_touched(Some(key), Some(entry), &path)?;
+            if done
+                && changes
+                && let Some(buf) = self.files.buf_of(&self.editor, &path)
+            {
+                follow::list(&self.editor, buf)?;
+            }
+        }
+        if over {
+            self.review.clear(&self.editor, (key, entry))?;
+            self.review_call(key, entry)?;
+        } else if content || !self.review.is_drawn((key, entry)) {
+            self.show_diffs(key, entry)?;
+        }
+        if moved || content {
+            self.call_moved(key, entry)?;
+        }
+        if over && self.follow.call_over(key, entry) {
+            self.follow_due()?;
+        }
+        Ok(())
+    }
+
+    /// A session's agent may have written a file itself: a buffer that holds it takes what is on the disk.
+    pub fn file_touched(
+        &mut self,
+        session: Option<SessionKey>,
+        call: Option<EntryId>,
+        path: &Path,
+    ) -> Result<()> {
+        let Some(buf) = self.files.buf_of(&self.editor, path) else { return Ok(()) };
+        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        self.file_task(path, Task::Take { session, call })
+    }
+}
+
+/// The files that a call may have written.
+fn touched(call: &ToolCall, cwd: &Path) -> BTreeSet<PathBuf> {
+    let diffs = call.diffs().map(|diff| diff.path.clone());
+    let places = call.places().into_iter().map(|place| place.path);
+    diffs.chain(places).map(|path| cwd.join(path)).collect()
+}
