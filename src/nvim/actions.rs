@@ -6,10 +6,9 @@ pub mod library;
 pub mod views;
 
 use crate::nvim::chat::transcript::{has_change, is_call};
+use crate::nvim::lua_data::to_lua;
 pub use crate::nvim::review::actions::Scope;
 pub use crate::nvim::sessions::actions::session_status;
-
-use std::path::PathBuf;
 
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
@@ -23,7 +22,7 @@ use crate::nvim::app::App;
 use crate::nvim::chat::images;
 use crate::nvim::editor::Buf;
 use crate::nvim::editor::picker;
-use crate::nvim::{enter, run, to_lua};
+use crate::nvim::{enter, run};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
@@ -35,8 +34,8 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
     })?;
     enter(|app| {
         (app.follow.choose, app.follow.told) = (choose, false);
-        app.config = config;
-        images::configure(&app.editor, app.config.chat.images)?;
+        app.cx.config = config;
+        images::configure(&app.cx.editor, app.cx.config.chat.images)?;
         app.tell_outside_rules()
     })
 }
@@ -125,15 +124,15 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
         return to_lua(lua, &enter(|app| app.find(args.text))?);
     }
     let result = enter(|app| {
-        if let Some(key) = args.session.filter(|key| !app.sessions.contains_key(key)) {
+        if let Some(key) = args.session.filter(|key| !app.cx.sessions.contains_key(key)) {
             return fail(format!("there is no session {}", key.0));
         }
-        app.meant = args.session;
+        app.cx.meant = args.session;
         let done = match name.as_str() {
             "send_for_answer" => app.send_for_answer(args),
             _ => app.act(&name, args).map(|()| serde_json::Value::Null),
         };
-        app.meant = None;
+        app.cx.meant = None;
         done
     })?;
     if result.is_null() { Ok(Value::Nil) } else { to_lua(lua, &result) }
@@ -174,11 +173,11 @@ impl App {
             "ask" => self.ask(args),
             "history" => self.choose_past_prompt(),
             "queue" => self.choose_queued(),
-            "paste" => match self.session_here() {
+            "paste" => match self.cx.session_here() {
                 Some(key) => self.paste_image(key),
                 None => fail(NO_SESSION),
             },
-            "cancel" => match self.session_here() {
+            "cancel" => match self.cx.session_here() {
                 Some(key) => self.cancel(key).map(drop),
                 None => fail(NO_SESSION),
             },
@@ -204,11 +203,11 @@ impl App {
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
             "agents" => self.open_agents(&args),
-            "plan" => match self.session_here() {
+            "plan" => match self.cx.session_here() {
                 Some(key) => self.toggle_plan(key),
                 None => fail(NO_SESSION),
             },
-            "close" => match self.session_here() {
+            "close" => match self.cx.session_here() {
                 Some(key) => self.close_session(key),
                 None => fail(NO_SESSION),
             },
@@ -217,11 +216,11 @@ impl App {
             "resume" => self.resume(args.first()),
             "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
-            "restart" => match self.session_here() {
+            "restart" => match self.cx.session_here() {
                 Some(key) => self.restart(key),
                 None => fail(NO_SESSION),
             },
-            "stop" => match self.session_here() {
+            "stop" => match self.cx.session_here() {
                 Some(key) => self.stop(key),
                 None => fail(NO_SESSION),
             },
@@ -254,13 +253,13 @@ impl App {
         if let Some(done) = self.panel_key(name) {
             return done;
         }
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_prompt(key),
             "steer" => self.steer_prompt(key),
             "cancel" => {
                 if !self.cancel(key)? {
-                    self.editor.command("stopinsert")?;
+                    self.cx.editor.command("stopinsert")?;
                 }
                 Ok(())
             }
@@ -286,7 +285,7 @@ impl App {
                 let wants = |s: &Session| {
                     matches!(s.phase, Phase::LoginNeeded | Phase::Ending { .. }) || s.is_stuck()
                 };
-                if self.is_dead(key) || self.sessions.get(&key).is_some_and(wants) {
+                if self.is_dead(key) || self.cx.sessions.get(&key).is_some_and(wants) {
                     self.restart(key)
                 } else {
                     fail("the agent is running; :Acp restart starts it again all the same")
@@ -303,7 +302,7 @@ impl App {
 
     /// The slash commands of the agent, for the prompt's completion.
     fn slash_commands(&self) -> Vec<serde_json::Value> {
-        let session = self.session_here().and_then(|key| self.sessions.get(&key));
+        let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         let commands = session.map(|session| session.commands.as_slice()).unwrap_or_default();
         let shown = |text: &Option<String>| text.as_deref().map(visible_line);
         commands
@@ -319,9 +318,9 @@ impl App {
 
     /// The words for completion.
     fn words(&self, kind: &str, before: &[String]) -> Vec<String> {
-        let session = self.session_here().and_then(|key| self.sessions.get(&key));
+        let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         match kind {
-            "agents" => self.config.names(&self.agents.catalog).into_iter().map(str::to_owned).collect(),
+            "agents" => self.cx.config.names(&self.agents.catalog).into_iter().map(str::to_owned).collect(),
             "mode" => self.modes().into_iter().map(|(id, _)| id).collect(),
             "model" => self.models().into_iter().map(|(id, _)| id).collect(),
             "config" if !before.is_empty() => session
@@ -348,7 +347,7 @@ impl App {
                 })
                 .unwrap_or_default(),
             "locations" => ["turn", "session", "quickfix", "loclist", "pick"].map(str::to_owned).to_vec(),
-            "sessions" => self.sessions.keys().map(|key| key.0.to_string()).collect(),
+            "sessions" => self.cx.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
                 .and_then(|session| session.info.as_ref())
                 .map(|info| info.auth_methods.iter().map(|method| method.id.clone()).collect())
@@ -366,7 +365,7 @@ impl App {
         then: impl FnOnce(&mut App, usize) -> Result<()> + 'static,
     ) -> Result<()> {
         let prompt = prompt.to_owned();
-        self.attempt("the picker failed", move |editor| {
+        self.cx.attempt("the picker failed", move |editor| {
             picker::select(editor, &prompt, kind, items, move |index| {
                 if let Some(index) = index {
                     run(move |app| then(app, index));
@@ -378,7 +377,7 @@ impl App {
 
     /// Takes up what waits for a decision about the file in this window.
     fn settle_file(&mut self) -> Result<()> {
-        let buf = self.editor.current_buf()?;
+        let buf = self.cx.editor.current_buf()?;
         if let Some(ask) = self.conflicts.of(buf) {
             self.put_up_conflict(ask);
             return Ok(());
@@ -387,21 +386,5 @@ impl App {
             true => Ok(()),
             false => fail("nothing about this file waits for you: it is where it was, and nothing collides"),
         }
-    }
-
-    /// The project's root: the folder with `.git` above the current file, else the working folder.
-    pub fn root(&self) -> PathBuf {
-        let find = || -> Result<Option<String>> {
-            let fs: Table = self.editor.module("fs")?;
-            let root: mlua::Function = fs.get("root")?;
-            let named = self.editor.buf_name(self.editor.current_buf()?);
-            let from: Value = if named.is_empty() || named.contains("://") {
-                self.editor.string(self.editor.cwd().to_string_lossy().as_bytes())?
-            } else {
-                Value::Integer(0)
-            };
-            root.call((from, vec![".git", ".hg", ".jj"]))
-        };
-        find().ok().flatten().map_or_else(|| self.editor.cwd(), PathBuf::from)
     }
 }

@@ -3,22 +3,26 @@
 //! thread. What may call back into here (autocommands, pickers, users' handlers) is not run while it
 //! is being changed, but kept as an effect and run right after.
 
+pub mod changes;
 pub mod events;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use crate::nvim::effects::Effect;
+use crate::nvim::context::Context;
+use crate::nvim::events::EditorEvent;
 use crate::nvim::files::watching::Watching;
+use crate::nvim::guard::Effect;
+use crate::nvim::guard::Features;
 use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
-use crate::config::{Config, Log};
 use crate::core::changes::file_review::FileReview;
-use crate::core::ids::{AgentId, EntryId, JobId, Moment, OriginId, SessionKey};
+use crate::core::ids::{AgentId, EntryId, JobId, OriginId, SessionKey};
 use crate::core::locations::{History, Look, Visit};
 use crate::core::message::{Command, FileDiff, Launch, StoredSession};
 use crate::core::session::entry::{Body, Greeting};
@@ -49,13 +53,9 @@ use crate::nvim::terminals::Terminals;
 use crate::nvim::{Background, Start, later};
 
 pub struct App {
-    pub editor: Rc<Editor>,
-    pub config: Config,
-    pub sessions: BTreeMap<SessionKey, Session>,
+    pub cx: Context,
     pub chats: BTreeMap<SessionKey, Chat>,
     pub windows: Windows,
-    /// The session that commands mean when the cursor is in no chat.
-    pub current: Option<SessionKey>,
     pub follow: Follow,
     /// Where the agents have been.
     pub places: History,
@@ -65,13 +65,9 @@ pub struct App {
     pub agents: crate::nvim::agents::launch::Agents,
     pub queue_list: Option<QueueList>,
     pub signals: crate::nvim::sessions::user_events::Signals,
-    /// The session that the call under way is about, where it says so.
-    pub meant: Option<SessionKey>,
-    pub effects: VecDeque<Effect>,
     pub extensions: Extensions,
     pub prompts: Prompts,
     pub bundled: Option<PathBuf>,
-    pub log_path: PathBuf,
     pub record_folder: PathBuf,
     /// What waits for the record to be read.
     pub recalls: HashMap<JobId, crate::nvim::sessions::record::WithRecord>,
@@ -111,7 +107,6 @@ pub struct App {
 #[derive(Default)]
 pub struct Numbers {
     pub session: u32,
-    pub job: u64,
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
@@ -202,12 +197,9 @@ impl App {
         let agents = crate::nvim::agents::launch::Agents::new(&editor)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
-            editor,
-            config: Config::default(),
-            sessions: BTreeMap::new(),
+            cx: Context::new(editor, Path::new(&state).join("acp.log")),
             chats: BTreeMap::new(),
             windows: Windows::default(),
-            current: None,
             follow: Follow::default(),
             places: History::default(),
             terminals: Terminals::default(),
@@ -216,12 +208,9 @@ impl App {
             agents,
             queue_list: None,
             signals: crate::nvim::sessions::user_events::Signals::default(),
-            meant: None,
-            effects: VecDeque::new(),
             extensions: Extensions::default(),
             prompts,
             bundled,
-            log_path: Path::new(&state).join("acp.log"),
             record_folder: Path::new(&records).join("acp/sessions"),
             recalls: HashMap::new(),
             recorded: BTreeSet::new(),
@@ -254,14 +243,31 @@ impl App {
         })
     }
 
-    pub fn now(&self) -> Moment {
-        let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Moment(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+    /// Serves what features have left: events for each other, commands for the background.
+    pub fn route(&mut self) -> Result<()> {
+        loop {
+            while let Some(command) = self.cx.take_command() {
+                self.send_next(command)?;
+            }
+            match self.cx.take_event() {
+                Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
+                Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
+                None => return Ok(()),
+            }
+        }
     }
 
     // To the background.
 
     pub fn send(&mut self, command: Command) -> Result<()> {
+        // What a feature has sent comes first.
+        while let Some(earlier) = self.cx.take_command() {
+            self.send_next(earlier)?;
+        }
+        self.send_next(command)
+    }
+
+    fn send_next(&mut self, command: Command) -> Result<()> {
         match command {
             Command::Prompt { session, content } => match self.with_mention(session, content)? {
                 Some(command) => self.dispatch(command),
@@ -308,12 +314,12 @@ impl App {
         let until = Instant::now() + Duration::from_millis(2);
         while Instant::now() < until {
             // True at the end of a cycle.
-            if self.editor.lua.gc_step()? {
+            if self.cx.editor.lua.gc_step()? {
                 return Ok(());
             }
         }
         if done < STEPS {
-            later(&self.editor.lua, Duration::from_millis(10), move |app| app.collect_garbage(done + 1))?;
+            later(&self.cx.editor.lua, Duration::from_millis(10), move |app| app.collect_garbage(done + 1))?;
         }
         Ok(())
     }
@@ -323,14 +329,16 @@ impl App {
     }
 
     fn start_background(&mut self) -> Result<()> {
-        let background = (self.start)(self.mailbox.clone(), &self.config, self.log(), self.bundled.clone());
+        let background =
+            (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), self.bundled.clone());
         self.background = Some(background);
+        self.cx.has_background = true;
         self.tell_extensions()?;
         self.tell_outside_rules()?;
-        let cache: String = self.editor.func("stdpath", "cache")?;
+        let cache: String = self.cx.editor.func("stdpath", "cache")?;
         self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
-        for buf in self.editor.list_bufs()? {
-            if self.editor.buf_is_loaded(buf) {
+        for buf in self.cx.editor.list_bufs()? {
+            if self.cx.editor.buf_is_loaded(buf) {
                 self.buffer_loaded(buf)?;
             }
         }
@@ -348,26 +356,32 @@ impl App {
 
     /// Ends every process, or leaves that to the guard; waits for a short while at the most.
     pub fn shut_down(&mut self) {
+        self.cx.has_background = false;
         if let Some(background) = self.background.take() {
             background.leave(Duration::from_millis(400));
         }
     }
 
     pub fn of_agent(&self, agent: AgentId) -> Vec<SessionKey> {
-        self.sessions.values().filter(|session| session.agent == agent).map(|session| session.key).collect()
+        self.cx
+            .sessions
+            .values()
+            .filter(|session| session.agent == agent)
+            .map(|session| session.key)
+            .collect()
     }
 
     pub fn agent_name(&self, agent: AgentId) -> String {
         self.of_agent(agent)
             .first()
-            .and_then(|key| self.sessions.get(key))
+            .and_then(|key| self.cx.sessions.get(key))
             .map_or_else(|| "the agent".to_owned(), Session::name)
     }
 
     /// What `require("acp").status()` gives: the session used last comes first.
     pub fn status(&self, only: Option<SessionKey>) -> Json {
-        let mut keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        let here = self.session_here();
+        let mut keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
+        let here = self.cx.session_here();
         keys.sort_by_key(|key| (Some(*key) != here, std::cmp::Reverse(*key)));
         keys.retain(|key| only.is_none_or(|only| only == *key));
         let sessions: Vec<Json> = keys.into_iter().filter_map(|key| session_status(self, key)).collect();
@@ -379,26 +393,17 @@ impl App {
                 json!({ "agent": launch.name, "pid": pid, "state": state })
             })
             .collect();
-        json!({ "sessions": sessions, "agents": agents, "log": self.log(), "following": self.is_following() })
-    }
-
-    /// Where the messages are written down, if they are.
-    pub fn log(&self) -> Option<PathBuf> {
-        match &self.config.log {
-            Log::Off => None,
-            Log::On => Some(self.log_path.clone()),
-            Log::File(path) => Some(path.clone()),
-        }
+        json!({ "sessions": sessions, "agents": agents, "log": self.cx.log(), "following": self.is_following() })
     }
 
     /// What to do about a session that cannot take prompts.
     pub fn is_dead(&self, key: SessionKey) -> bool {
-        self.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
+        self.cx.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
     }
 
     /// Whether the agent failed before it had said anything, so that a new chat may take its place.
     pub fn never_lived(&self, key: SessionKey) -> bool {
-        self.sessions.get(&key).is_some_and(|session| {
+        self.cx.sessions.get(&key).is_some_and(|session| {
             session.entries().len() == 1
                 && matches!(
                     session.entries()[0].body,
@@ -412,4 +417,33 @@ pub fn command_line(launch: &Launch) -> String {
     let mut words = vec![launch.command.clone()];
     words.extend(launch.args.iter().cloned());
     words.join(" ")
+}
+
+impl Features for App {
+    fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
+        let features: [&mut dyn Any; 1] = [&mut self.checkpoints];
+        let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
+        Some((found, &mut self.cx))
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.route()?;
+        if self.asking.retry {
+            self.ask_next();
+        }
+        self.ask_names()?;
+        self.route()
+    }
+
+    fn ring(&mut self) {
+        self.mailbox.rouse_again();
+    }
+
+    fn next_effect(&mut self) -> Option<Effect> {
+        self.cx.effects.pop_front()
+    }
+
+    fn interrupted(&mut self) -> Result<()> {
+        App::interrupted(self)
+    }
 }

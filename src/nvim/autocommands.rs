@@ -98,9 +98,9 @@ pub fn watch(editor: &Editor) -> Result<()> {
         app.looks_changed();
         Ok(())
     })?;
-    acp.on(&["ColorScheme"], |app| highlight_groups::define(&app.editor))?;
+    acp.on(&["ColorScheme"], |app| highlight_groups::define(&app.cx.editor))?;
     // Without a colour scheme another 'background' comes without the event of one.
-    acp.on_options(&["background"], |app| highlight_groups::define(&app.editor))
+    acp.on_options(&["background"], |app| highlight_groups::define(&app.cx.editor))
 }
 
 /// Has the app told of what Neovim finds when it looks at the times of files.

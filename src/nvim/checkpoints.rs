@@ -22,11 +22,11 @@ use crate::core::store::checkpoint::{
 };
 use crate::core::text::Text;
 use crate::nvim::app::App;
-use crate::nvim::changed::Change;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::files;
-use crate::nvim::files::path_cache::canonical;
+use crate::nvim::events::Change;
 use crate::nvim::review::Input;
+use crate::nvim::{buffers, files};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
@@ -87,7 +87,7 @@ impl Checkpoints {
 impl App {
     fn turn_key(&mut self) -> TurnKey {
         self.checkpoints.number += 1;
-        TurnKey { at: self.now().0, number: self.checkpoints.number }
+        TurnKey { at: self.cx.now().0, number: self.checkpoints.number }
     }
 
     /// A prompt has gone out.
@@ -105,14 +105,16 @@ impl App {
     /// Nothing more comes of the session's last turn: another one begins, or the session is closed.
     pub fn forget_checkpoints(&mut self, key: SessionKey) -> Result<()> {
         match self.checkpoints.turns.remove(&key) {
-            Some((turn, _)) if self.config.checkpoints.enabled => self.wish_checkpoint(Wish::Finish { turn }),
+            Some((turn, _)) if self.cx.config.checkpoints.enabled => {
+                self.wish_checkpoint(Wish::Finish { turn })
+            }
             _ => Ok(()),
         }
     }
 
     /// A change of an agent's has come about.
     pub fn checkpoint(&mut self, change: &Change) -> Result<()> {
-        if !self.config.checkpoints.enabled || change.held.0 == change.held.1 {
+        if !self.cx.config.checkpoints.enabled || change.held.0 == change.held.1 {
             return Ok(());
         }
         let key = change.session;
@@ -123,16 +125,16 @@ impl App {
         let (before, after) = change.held.clone();
         let path = change.path.clone();
         let call = change.call.and_then(|entry| self.title_of(key, entry));
-        self.wish_checkpoint(Wish::Add { turn, head, at: self.now().0, path, call, before, after })
+        self.wish_checkpoint(Wish::Add { turn, head, at: self.cx.now().0, path, call, before, after })
     }
 
     fn title_of(&self, key: SessionKey, entry: EntryId) -> Option<String> {
-        let call = self.sessions.get(&key)?.entry(entry)?.tool()?;
+        let call = self.cx.sessions.get(&key)?.entry(entry)?.tool()?;
         Some(Head::short_prompt(&call.title)).filter(|title| !title.is_empty())
     }
 
     fn turn_head(&self, key: SessionKey) -> Option<(TurnKey, Head)> {
-        let session = self.sessions.get(&key)?;
+        let session = self.cx.sessions.get(&key)?;
         let (turn, prompt) = self.checkpoints.turns.get(&key)?;
         let head = Head {
             agent: session.name(),
@@ -147,16 +149,16 @@ impl App {
 
     /// A call that is about a file has changed. Agents that write without the client are known by it.
     pub fn checkpoint_call(&mut self, key: SessionKey, entry: EntryId, path: &Path) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
-        let here = self.config.checkpoints.enabled && session.taking_up.is_none();
+        let here = self.cx.config.checkpoints.enabled && session.taking_up.is_none();
         let Some((turn, head)) = self.turn_head(key).filter(|_| here) else { return Ok(()) };
         let full = canonical(path);
         if call.status.is_over() && !matches!(call.status, Status::Done | Status::Unreported) {
             return self.wish_checkpoint(Wish::Unlook { turn, path: full, entry: entry.0 });
         }
         // What a buffer holds comes by the buffer.
-        if self.files.buf_of(&self.editor, path).is_some() {
+        if self.cx.buf_of(path).is_some() {
             return Ok(());
         }
         let wish = match call.status {
@@ -164,7 +166,7 @@ impl App {
                 let diffs =
                     call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
                 let call = self.title_of(key, entry);
-                Wish::Settle { turn, head, at: self.now().0, path: full, call, diffs }
+                Wish::Settle { turn, head, at: self.cx.now().0, path: full, call, diffs }
             }
             _ if call.status.is_over() => return Ok(()),
             _ => Wish::Look { turn, path: full, entry: entry.0 },
@@ -173,7 +175,7 @@ impl App {
     }
 
     fn wish_checkpoint(&mut self, wish: Wish) -> Result<()> {
-        let options = self.config.checkpoints;
+        let options = self.cx.config.checkpoints;
         let limits = Limits { age: u64::from(options.days) * DAY, bytes: u64::from(options.size) << 20 };
         let folder = self.checkpoints.folder.clone();
         self.send(Command::Checkpoint { folder, limits, wish: Box::new(wish) })
@@ -185,8 +187,7 @@ impl App {
         wish: impl FnOnce(JobId) -> Wish,
         then: impl FnOnce(&mut App, Reply) -> Result<()> + 'static,
     ) -> Result<()> {
-        self.numbers.job += 1;
-        let job = JobId(self.numbers.job);
+        let job = self.cx.next_job();
         self.checkpoints.waiting.insert(job, Box::new(then));
         self.wish_checkpoint(wish(job))
     }
@@ -195,7 +196,7 @@ impl App {
         let Some(then) = self.checkpoints.waiting.remove(&job) else { return Ok(()) };
         match reply {
             Reply::Failed(why) => {
-                self.advise(format!("couldn't use the checkpoints in {why}"), Level::Error);
+                self.cx.advise(format!("couldn't use the checkpoints in {why}"), Level::Error);
                 Ok(())
             }
             reply => then(self, reply),
@@ -241,15 +242,15 @@ impl App {
         let mut bufs = Vec::new();
         let mut files = Vec::new();
         for planned in &restore.files {
-            let buf = self.files.buf_of(&self.editor, &planned.path);
+            let buf = self.cx.buf_of(&planned.path);
             let text = match buf {
-                Some(buf) => self.editor.text(buf)?,
+                Some(buf) => self.cx.editor.text(buf)?,
                 None => None,
             };
             let (buf, loaded) = match (buf, text) {
                 (Some(buf), Some(text)) => {
-                    let format: String = self.editor.buf_option(buf, "fileformat")?;
-                    let tick = self.editor.changedtick(buf)?;
+                    let format: String = self.cx.editor.buf_option(buf, "fileformat")?;
+                    let tick = self.cx.editor.changedtick(buf)?;
                     (Some((buf, tick)), Some(Loaded { text, dos: format == "dos" }))
                 }
                 // A buffer that is no text is not touched: what comes of it is told when it is known.
@@ -264,8 +265,8 @@ impl App {
 
     /// Whether buffers hold the files as they did.
     fn still(&self, path: &Path, buf: Option<(Buf, u64)>) -> Result<bool> {
-        let now = match self.files.buf_of(&self.editor, path) {
-            Some(now) => Some((now, self.editor.changedtick(now)?)),
+        let now = match self.cx.buf_of(path) {
+            Some(now) => Some((now, self.cx.editor.changedtick(now)?)),
             None => None,
         };
         Ok(now == buf)
@@ -284,8 +285,8 @@ impl App {
             let Fetched { path, mut target, expected, disk, mut edits, hunks: _ } = fetched;
             let name = self.name_below(&restore, &path);
             let now = match buf {
-                Some((buf, tick)) if tick > 0 && self.editor.buf_is_loaded(buf) => {
-                    files::held(&self.editor, buf, disk != Held::Absent)
+                Some((buf, tick)) if tick > 0 && self.cx.editor.buf_is_loaded(buf) => {
+                    buffers::held(&self.cx.editor, buf, disk != Held::Absent)
                 }
                 Some(_) => Held::Unknown,
                 None => disk.clone(),
@@ -318,7 +319,7 @@ impl App {
                 true => "nothing to restore: the files are as they were before that turn".to_owned(),
                 false => format!("couldn't restore {}", failed.join("; ")),
             };
-            self.advise(text, if failed.is_empty() { Level::Info } else { Level::Error });
+            self.cx.advise(text, if failed.is_empty() { Level::Info } else { Level::Error });
             return Ok(());
         }
         let changed: Vec<String> = ready
@@ -361,7 +362,7 @@ impl App {
         match tries.checked_sub(1) {
             Some(tries) => self.restore_again(restore, tries),
             None => {
-                self.advise(
+                self.cx.advise(
                     "couldn't restore: the files change all the time; try again".to_owned(),
                     Level::Error,
                 );
@@ -402,7 +403,7 @@ impl App {
                 Some(done) => self.put_one(&outcome, &label, &file.path, done)?,
                 None => {
                     let (head, path) = (outcome.borrow().of.head.clone(), file.path.clone());
-                    let (seen, target, at) = (file.disk.clone(), file.target.clone(), self.now().0);
+                    let (seen, target, at) = (file.disk.clone(), file.target.clone(), self.cx.now().0);
                     let (outcome, label) = (outcome.clone(), label.clone());
                     self.ask_checkpoints(
                         |job| Wish::Put { job, turn, head, at, path, seen, target },
@@ -428,7 +429,7 @@ impl App {
         file: &Ready,
         buf: Buf,
     ) -> Result<Option<std::result::Result<(), String>>> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         if !editor.buf_option::<bool>(buf, "modifiable")? {
             return Ok(Some(Err("its buffer is not 'modifiable'".to_owned())));
         }
@@ -437,7 +438,7 @@ impl App {
         self.wish_checkpoint(Wish::Add {
             turn,
             head,
-            at: self.now().0,
+            at: self.cx.now().0,
             path: file.path.clone(),
             call: None,
             before: file.now.clone(),
@@ -487,7 +488,7 @@ impl App {
         let of = |session: &&crate::core::session::Session| {
             session.acp_id.as_ref() == Some(&head.acp_id) && session.name() == head.agent
         };
-        if let Some(key) = self.sessions.values().find(of).map(|session| session.key) {
+        if let Some(key) = self.cx.sessions.values().find(of).map(|session| session.key) {
             let text = format!("- {name}: all of it, back to before \"{label}\"");
             self.reviews.undone.entry(key).or_default().push(text);
         }
@@ -517,10 +518,10 @@ impl App {
         if done > 0 {
             let files = if done == 1 { name } else { format!("{done} files") };
             let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints can undo it");
-            self.advise(text, Level::Info);
+            self.cx.advise(text, Level::Info);
         }
         if !failed.is_empty() {
-            self.advise(format!("couldn't restore {failed}"), Level::Error);
+            self.cx.advise(format!("couldn't restore {failed}"), Level::Error);
         }
         self.draw_reviews()?;
         self.refresh_preview()

@@ -530,3 +530,18 @@ impl Editor {
         let _ = flush();
     }
 }
+
+/// The first line of an error of Neovim's, without where in Lua it came from.
+pub fn first_line(error: &mlua::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    let line = line.strip_prefix("runtime error: ").unwrap_or(line);
+    match line.find("Vim(").or_else(|| line.find("E")) {
+        Some(at)
+            if line[at..].starts_with("Vim(") || line[at + 1..].starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            line[at..].to_owned()
+        }
+        _ => line.to_owned(),
+    }
+}

@@ -9,9 +9,10 @@ use serde_json::Value as Json;
 use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::{Answer, Command};
 use crate::nvim::app::App;
+use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Editor, Level};
-use crate::nvim::files::brief;
-use crate::nvim::{enter, run, to_lua};
+use crate::nvim::lua_data::to_lua;
+use crate::nvim::{enter, run};
 
 /// What an agent gets to read of a handler's error.
 const LONGEST_ERROR: usize = 200;
@@ -52,11 +53,11 @@ impl App {
     /// the whole of the Lua API.
     pub fn called(&mut self, session: Option<SessionKey>, ask: AskId, method: String, params: Json) {
         let handler = self.extensions.requests.get(&method).cloned();
-        self.effects.push_back(Box::new(move |editor| {
+        self.cx.effects.push_back(Box::new(move |editor| {
             let answer = match handler.map(|handler| result(editor, &handler, session, &params)) {
                 Some(Ok(result)) => Answer::Returned(result),
                 Some(Err(error)) => {
-                    let why = brief(&error);
+                    let why = first_line(&error);
                     editor.notify(&format!("the handler for {method} failed: {why}"), Level::Error);
                     Answer::Refused(format!("the handler failed: {}", short(&why)))
                 }
@@ -70,8 +71,8 @@ impl App {
     /// An agent tells something.
     pub fn told(&mut self, session: Option<SessionKey>, method: String, params: Json) {
         let Some(handler) = self.extensions.notifications.get(&method).cloned() else { return };
-        self.attempt(format!("the handler for {method} failed"), move |editor| {
-            call::<Value>(editor, &handler, session, &params).map(drop).map_err(|error| brief(&error))
+        self.cx.attempt(format!("the handler for {method} failed"), move |editor| {
+            call::<Value>(editor, &handler, session, &params).map(drop).map_err(|error| first_line(&error))
         });
     }
 }

@@ -8,9 +8,6 @@ pub mod conflicts;
 pub mod engine;
 pub mod missing;
 pub mod names;
-pub mod path_cache;
-pub mod reading;
-pub mod texts;
 pub mod times;
 pub mod watching;
 
@@ -23,36 +20,22 @@ use crate::core::changes::reconcile::Pick;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{OnDisk, Stamp};
-use crate::core::store::checkpoint;
 use crate::core::text::Text;
+use crate::nvim::buffers::Buffers;
+use crate::nvim::buffers::is_modified;
+use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::buffers::reading::Snapshot;
+use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::files::path_cache::canonical;
-use crate::nvim::files::reading::Snapshot;
-use crate::nvim::files::texts::Texts;
 
 #[derive(Default)]
 pub struct Files {
-    loaded: HashMap<PathBuf, Held>,
     /// What each agent last saw of a file, as its text with `\n` for line ends.
     seen: HashMap<(SessionKey, PathBuf), Seen>,
     /// The states of files that agents have read on the disk, by themselves.
     looked: HashMap<(SessionKey, PathBuf), Look>,
     queues: HashMap<PathBuf, Queue>,
     to_rename: BTreeSet<Buf>,
-    pub texts: Texts,
-}
-
-/// A file that a buffer holds.
-pub struct Held {
-    pub buf: Buf,
-    /// The state of the file whose text a clean buffer is known to hold.
-    pub stamp: Option<Stamp>,
-    /// The file's text that the unsaved edits began with.
-    pub saved: Option<Text>,
-    /// Where the file went, when it was renamed.
-    pub moved: Option<PathBuf>,
-    /// The file is gone, and the buffer has the only text of it.
-    pub gone: Option<Gone>,
 }
 
 struct Seen {
@@ -66,13 +49,6 @@ struct Look {
     stamp: Stamp,
     /// It is over, and the file was in the same state all the while.
     done: bool,
-}
-
-/// What became of a file that is not where its buffer says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Gone {
-    Deleted,
-    Renamed(PathBuf),
 }
 
 /// What is to be done with a file; one after the other, or a read would miss the write before it.
@@ -185,31 +161,17 @@ impl FileJob {
 }
 
 impl Files {
-    /// What a buffer's file is called everywhere here: absolute, links resolved; `None` for buffers
-    /// that are no files.
-    pub fn path_of(editor: &Editor, buf: Buf) -> Option<PathBuf> {
-        Self::name_as_written(editor, buf).map(|name| canonical(&name))
-    }
-
-    /// The same with its links.
-    pub fn name_as_written(editor: &Editor, buf: Buf) -> Option<PathBuf> {
-        let kind: String = editor.buf_option(buf, "buftype").ok()?;
-        let name = editor.buf_path(buf);
-        // What is no path belongs to another plugin, which knows what it means.
-        let is_file = name.is_absolute() && !name.to_string_lossy().contains("://");
-        (is_file && (kind.is_empty() || kind == "acwrite")).then_some(name)
-    }
-
     /// The file of a buffer is called something else than was thought; gives what it was called so far.
     /// Nothing is done while it is at work under that name: what ends its queue has it done.
-    pub fn rename(&mut self, buf: Buf, path: &Path) -> Option<PathBuf> {
-        let old = self.name_of(buf).filter(|old| *old != path)?.to_owned();
+    pub fn rename(&mut self, buffers: &mut Buffers, buf: Buf, path: &Path) -> Option<PathBuf> {
+        let old = buffers.name_of(buf).filter(|old| *old != path)?.to_owned();
         if self.queues.contains_key(&old) {
             self.to_rename.insert(buf);
             return None;
         }
-        let held = self.loaded.remove(&old)?;
-        self.loaded.insert(path.to_owned(), held);
+        if !buffers.rename(&old, path) {
+            return None;
+        }
         for (session, _) in self.seen.keys().filter(|(_, seen)| *seen == old).cloned().collect::<Vec<_>>() {
             if let Some(text) = self.seen.remove(&(session, old.clone())) {
                 self.seen.entry((session, path.to_owned())).or_insert(text);
@@ -219,44 +181,10 @@ impl Files {
     }
 
     /// A buffer that has waited for its queue's end to be renamed.
-    pub fn take_renamed(&mut self, path: &Path) -> Option<Buf> {
-        let buf = self.to_rename.iter().copied().find(|buf| self.name_of(*buf) == Some(path))?;
+    pub fn take_renamed(&mut self, buffers: &Buffers, path: &Path) -> Option<Buf> {
+        let buf = self.to_rename.iter().copied().find(|buf| buffers.name_of(*buf) == Some(path))?;
         self.to_rename.remove(&buf);
         Some(buf)
-    }
-
-    /// A buffer was read or named.
-    pub fn loaded(&mut self, editor: &Editor, buf: Buf) -> Option<PathBuf> {
-        let path = Self::path_of(editor, buf)?;
-        self.loaded.retain(|known, held| held.buf != buf || *known == path);
-        let held = Held { buf, stamp: None, saved: None, moved: None, gone: None };
-        self.loaded.insert(path.clone(), held);
-        Some(path)
-    }
-
-    /// A buffer is being unloaded.
-    pub fn unloaded(&mut self, buf: Buf) -> Option<PathBuf> {
-        let path = self.name_of(buf)?.to_owned();
-        self.loaded.remove(&path);
-        Some(path)
-    }
-
-    /// The file that a loaded buffer holds.
-    pub fn name_of(&self, buf: Buf) -> Option<&Path> {
-        self.loaded.iter().find(|(_, held)| held.buf == buf).map(|(path, _)| path.as_path())
-    }
-
-    pub fn all(&self) -> impl Iterator<Item = (&Path, &Held)> {
-        self.loaded.iter().map(|(path, held)| (path.as_path(), held))
-    }
-
-    pub fn held(&mut self, path: &Path) -> Option<&mut Held> {
-        self.loaded.get_mut(path)
-    }
-
-    pub fn buf_of(&self, editor: &Editor, path: &Path) -> Option<Buf> {
-        let held = self.loaded.get(path).or_else(|| self.loaded.get(&canonical(path)))?;
-        editor.buf_is_loaded(held.buf).then_some(held.buf)
     }
 
     /// Applies edits of the user's own making at once, and saves where nothing was unsaved before.
@@ -279,7 +207,7 @@ impl Files {
             }
             Ok(())
         };
-        apply().map_err(|error| brief(&error))?;
+        apply().map_err(|error| first_line(&error))?;
         if was_modified { Ok(()) } else { save(editor, buf, false) }
     }
 
@@ -339,27 +267,22 @@ impl Files {
         self.seen.get(&(session, path.to_owned())).map(|seen| seen.text.clone())
     }
 
-    pub fn see(&mut self, session: SessionKey, path: &Path, text: Text) {
+    pub fn see(&mut self, buffers: &Buffers, session: SessionKey, path: &Path, text: Text) {
         let key = (session, path.to_owned());
         self.looked.remove(&key);
-        self.seen.insert(key, Seen { text, stamp: self.stamp_of(path) });
+        self.seen.insert(key, Seen { text, stamp: buffers.stamp_of(path) });
     }
 
     /// Whether the disk holds another text than when the agent last saw the file through the editor.
-    pub fn is_older_than_disk(&self, session: SessionKey, path: &Path) -> bool {
+    pub fn is_older_than_disk(&self, buffers: &Buffers, session: SessionKey, path: &Path) -> bool {
         let seen = self.seen.get(&(session, path.to_owned()));
-        seen.is_some_and(|seen| seen.stamp != self.stamp_of(path))
-    }
-
-    /// The state of the file that its buffer knows.
-    fn stamp_of(&self, path: &Path) -> Option<Stamp> {
-        self.loaded.get(path).and_then(|held| held.stamp)
+        seen.is_some_and(|seen| seen.stamp != buffers.stamp_of(path))
     }
 
     /// A call reads the file on the disk, or has done so.
-    pub fn look(&mut self, session: SessionKey, path: &Path, done: bool) {
+    pub fn look(&mut self, buffers: &Buffers, session: SessionKey, path: &Path, done: bool) {
         let key = (session, path.to_owned());
-        match (self.stamp_of(path), self.looked.get_mut(&key)) {
+        match (buffers.stamp_of(path), self.looked.get_mut(&key)) {
             (Some(now), Some(look)) if done && look.stamp == now => look.done = true,
             (Some(now), _) if !done => drop(self.looked.insert(key, Look { stamp: now, done })),
             _ => drop(self.looked.remove(&key)),
@@ -367,9 +290,9 @@ impl Files {
     }
 
     /// Whether the agent has read by itself what the disk holds, as far as the buffer knows.
-    pub fn has_looked(&self, session: SessionKey, path: &Path) -> bool {
+    pub fn has_looked(&self, buffers: &Buffers, session: SessionKey, path: &Path) -> bool {
         let look = self.looked.get(&(session, path.to_owned()));
-        look.is_some_and(|look| look.done && Some(look.stamp) == self.stamp_of(path))
+        look.is_some_and(|look| look.done && Some(look.stamp) == buffers.stamp_of(path))
     }
 
     /// The sessions whose agents have read or written a file.
@@ -393,11 +316,6 @@ fn same_kind(a: &Task, b: &Task) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
-/// Whether the buffer holds unsaved edits.
-pub fn is_modified(editor: &Editor, buf: Buf) -> bool {
-    editor.buf_option(buf, "modified").unwrap_or(false)
-}
-
 /// Saves a buffer whose text is the agent's; `with_autocmds` lets formatters change it first.
 pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Result<(), String> {
     let name = editor.buf_name(buf);
@@ -418,7 +336,7 @@ pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Resu
     check_room(editor, buf, Path::new(&name))?;
     // The time of the file was compared by us; for Neovim to do it, it would ask.
     let command = if with_autocmds { "silent keepalt write!" } else { "silent keepalt noautocmd write!" };
-    editor.command_in(buf, command).map_err(|error| brief(&error))?;
+    editor.command_in(buf, command).map_err(|error| first_line(&error))?;
     if !with_autocmds {
         let announce = || -> Result<()> {
             let options =
@@ -445,60 +363,11 @@ fn check_room(editor: &Editor, buf: Buf, name: &Path) -> std::result::Result<(),
         };
         Ok((kind, bytes as u64 * width))
     };
-    let (kind, bytes) = look().map_err(|error| brief(&error))?;
+    let (kind, bytes) = look().map_err(|error| first_line(&error))?;
     let path = canonical(name);
     match path.parent() {
         Some(folder) if kind.is_empty() => crate::platform::files::check_room(folder, bytes)
             .map_err(|why| format!("{why}, so nothing was written; make room")),
         _ => Ok(()),
-    }
-}
-
-/// What a buffer's file would hold if it were saved now; `Absent` where neither holds anything.
-pub fn held(editor: &Editor, buf: Buf, is_there: bool) -> checkpoint::Held {
-    let whole = || -> Result<Option<String>> {
-        let Some(mut text) = editor.text(buf)? else { return Ok(None) };
-        let is_empty = text.is_empty() && editor.line_count(buf)? == 1;
-        if editor.buf_option::<bool>(buf, "endofline")? && !is_empty {
-            text.push('\n');
-        }
-        Ok(Some(text))
-    };
-    match whole() {
-        Ok(Some(text)) if text.is_empty() && !is_there => checkpoint::Held::Absent,
-        Ok(Some(text)) => as_held(editor, buf, &text.into()),
-        Ok(None) | Err(_) => checkpoint::Held::Unknown,
-    }
-}
-
-/// A text with `\n` for line ends as the buffer's file would hold it.
-pub fn as_held(editor: &Editor, buf: Buf, text: &Text) -> checkpoint::Held {
-    let read = || -> Result<checkpoint::Held> {
-        let encoding: String = editor.buf_option(buf, "fileencoding")?;
-        if !matches!(encoding.as_str(), "" | "utf-8") {
-            return Ok(checkpoint::Held::Unknown);
-        }
-        let format: String = editor.buf_option(buf, "fileformat")?;
-        let text = reading::as_file(text, &format);
-        Ok(checkpoint::Held::Text(match editor.buf_option::<bool>(buf, "bomb")? {
-            true => ("\u{feff}".to_owned() + &text).into(),
-            false => text,
-        }))
-    };
-    read().unwrap_or(checkpoint::Held::Unknown)
-}
-
-/// The first line of an error of Neovim's, without where in Lua it came from.
-pub fn brief(error: &mlua::Error) -> String {
-    let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    let line = line.strip_prefix("runtime error: ").unwrap_or(line);
-    match line.find("Vim(").or_else(|| line.find("E")) {
-        Some(at)
-            if line[at..].starts_with("Vim(") || line[at + 1..].starts_with(|c: char| c.is_ascii_digit()) =>
-        {
-            line[at..].to_owned()
-        }
-        _ => line.to_owned(),
     }
 }

@@ -167,11 +167,12 @@ struct Meant {
 
 impl App {
     fn meant_by_interrupt(&self) -> Option<Meant> {
-        let buf = self.editor.current_buf().ok()?;
+        let buf = self.cx.editor.current_buf().ok()?;
         let chat = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf)?;
         let pane = if chat.prompt == buf { Pane::Prompt } else { Pane::Transcript };
-        let (mode, _) = self.editor.mode();
+        let (mode, _) = self.cx.editor.mode();
         let (key, _) = self
+            .cx
             .config
             .keys
             .of(pane)
@@ -180,12 +181,13 @@ impl App {
     }
 
     fn act_on_interrupt(&mut self, meant: &Meant) -> Result<()> {
-        let stops = self.session_here().and_then(|key| self.sessions.get(&key)).is_some_and(Session::is_busy);
+        let stops =
+            self.cx.session_here().and_then(|key| self.cx.sessions.get(&key)).is_some_and(Session::is_busy);
         self.key(meant.key)?;
-        let left_insert_mode = meant.mode == "i" && self.editor.mode().0 == "n";
-        if stops && left_insert_mode && self.editor.current_buf()? == meant.buf {
+        let left_insert_mode = meant.mode == "i" && self.cx.editor.mode().0 == "n";
+        if stops && left_insert_mode && self.cx.editor.current_buf()? == meant.buf {
             // Who stops an agent goes on to type; the key alone would have left them there.
-            self.editor.func::<()>("feedkeys", ("gi", "n"))?;
+            self.cx.editor.func::<()>("feedkeys", ("gi", "n"))?;
         }
         Ok(())
     }
@@ -193,7 +195,7 @@ impl App {
     /// A `<C-c>` came while a function of Neovim's ran for us, which failed for it: the key is gone, and
     /// what was being done may be half done.
     pub fn interrupted(&mut self) -> Result<()> {
-        let sessions: Vec<_> = self.sessions.keys().copied().collect();
+        let sessions: Vec<_> = self.cx.sessions.keys().copied().collect();
         sessions.into_iter().try_for_each(|session| self.after_change(session))?;
         self.asking.retry = true;
         match self.meant_by_interrupt() {

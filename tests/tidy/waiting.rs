@@ -89,7 +89,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("src/nvim/files.rs", "std::fs", "the same: the folder that it is written into"),
     ("src/nvim/editor.rs", "\"exepath\"", "an agent's program in the PATH, when the user starts it"),
     (
-        "src/nvim/actions.rs",
+        "src/nvim/context.rs",
         ".get(\"root\")",
         "where the project begins is looked for when the user opens a chat",
     ),

@@ -11,7 +11,7 @@ use crate::nvim::keys::page::page;
 
 impl App {
     pub fn open_log(&mut self) -> Result<()> {
-        let Some(log) = self.log() else {
+        let Some(log) = self.cx.log() else {
             return fail(
                 "messages are not written down; setup{ log = true } does that from the next agent on",
             );
@@ -20,9 +20,9 @@ impl App {
             Look::Missing => fail(format!("nothing was written to {} yet", log.display())),
             look if look.finds_file() => {
                 // Another Neovim that shows it is no reason to ask (E325).
-                let buf = follow::load(&app.editor, &log)?;
-                app.editor.command(&format!("botright sbuffer {}", buf.0))?;
-                app.editor.command("setlocal nomodifiable autoread")
+                let buf = follow::load(&app.cx.editor, &log)?;
+                app.cx.editor.command(&format!("botright sbuffer {}", buf.0))?;
+                app.cx.editor.command("setlocal nomodifiable autoread")
             }
             other => {
                 let why = other.refusal().unwrap_or_default();
@@ -32,26 +32,26 @@ impl App {
     }
 
     pub fn show_keys(&mut self) -> Result<()> {
-        let (columns, _) = self.editor.size();
-        let here = self.editor.current_buf()?;
+        let (columns, _) = self.cx.editor.size();
+        let here = self.cx.editor.current_buf()?;
         let in_review = self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == here);
         let in_agents = self.agents.page.as_ref().is_some_and(|page| page.buf == here);
         let key = in_review.then_some("review_keep").or(in_agents.then_some("agents_start"));
-        let page = page(&self.config.keys, usize::from(columns.saturating_sub(6)).min(90), key);
-        let win = float(&self.editor, &page.lines)?;
-        let buf = self.editor.win_buf(win)?;
-        let list = self.editor.lua.create_table()?;
+        let page = page(&self.cx.config.keys, usize::from(columns.saturating_sub(6)).min(90), key);
+        let win = float(&self.cx.editor, &page.lines)?;
+        let buf = self.cx.editor.win_buf(win)?;
+        let list = self.cx.editor.lua.create_table()?;
         let titles = page.titles.iter().map(|row| (*row, page.lines[*row].len(), "AcpUser"));
         let keys = page.keys.iter().map(|(row, end)| (*row, *end, "Special"));
         for (row, end, group) in titles.chain(keys) {
             list.raw_push(row)?;
             list.raw_push(0)?;
-            list.raw_push(self.editor.table([
+            list.raw_push(self.cx.editor.table([
                 ("end_col", Value::Integer(end as i64)),
-                ("hl_group", self.editor.string(group)?),
+                ("hl_group", self.cx.editor.string(group)?),
             ])?)?;
         }
-        self.editor.paint(buf, self.editor.namespace("acp.marks")?, list)
+        self.cx.editor.paint(buf, self.cx.editor.namespace("acp.marks")?, list)
     }
 }
 

@@ -19,8 +19,8 @@ impl App {
     pub fn tell_agents(&mut self, then: mlua::Function) -> Result<()> {
         self.read_agents(Change::None, move |app, _| {
             let all = app.all_agents();
-            app.attempt("a function for agents() failed", move |editor| {
-                then.call::<()>(crate::nvim::to_lua(&editor.lua, &all)?)
+            app.cx.attempt("a function for agents() failed", move |editor| {
+                then.call::<()>(crate::nvim::lua_data::to_lua(&editor.lua, &all)?)
             });
             Ok(())
         })
@@ -42,7 +42,7 @@ impl App {
 
     /// The name of the agent under the cursor.
     fn agent_at_cursor(&self) -> Result<String> {
-        let row = self.editor.cursor(self.editor.current_win()?)?.0 - 1;
+        let row = self.cx.editor.cursor(self.cx.editor.current_win()?)?.0 - 1;
         let page = self.agents.page.as_ref();
         match page.and_then(|page| page.page.rows.get(row).cloned().flatten()) {
             Some(name) => Ok(name),
@@ -76,12 +76,12 @@ impl App {
         let Some((first, last)) = rows.iter().position(is_its).zip(rows.iter().rposition(is_its)) else {
             return Ok(());
         };
-        let (_, height) = self.editor.win_size(self.editor.current_win()?)?;
-        let top: usize = self.editor.func("line", "w0")?;
+        let (_, height) = self.cx.editor.win_size(self.cx.editor.current_win()?)?;
+        let top: usize = self.cx.editor.func("line", "w0")?;
         if last + 1 >= top + usize::from(height) {
             let top = (first + 1).min((last + 2).saturating_sub(height.into()).max(1));
-            let view = self.editor.table([("topline", mlua::Value::Integer(top as i64))])?;
-            self.editor.func::<mlua::Value>("winrestview", view)?;
+            let view = self.cx.editor.table([("topline", mlua::Value::Integer(top as i64))])?;
+            self.cx.editor.func::<mlua::Value>("winrestview", view)?;
         }
         Ok(())
     }
@@ -132,15 +132,15 @@ impl App {
         let Some(cancel) = running.and_then(|running| running.cancel.clone()) else {
             return fail("nothing is being fetched");
         };
-        self.attempt("couldn't stop it", move |_| cancel.call::<()>(()));
+        self.cx.attempt("couldn't stop it", move |_| cancel.call::<()>(()));
         Ok(())
     }
 
     fn close_agents(&mut self) -> Result<()> {
-        let win = self.editor.current_win()?;
-        if self.editor.normal_wins_beside(win)?.is_empty() {
-            return self.editor.command("enew");
+        let win = self.cx.editor.current_win()?;
+        if self.cx.editor.normal_wins_beside(win)?.is_empty() {
+            return self.cx.editor.command("enew");
         }
-        self.editor.close_win(win)
+        self.cx.editor.close_win(win)
     }
 }

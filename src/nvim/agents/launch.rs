@@ -81,7 +81,7 @@ impl App {
         let found = RefCell::new(HashMap::new());
         let find = |program: &str| -> Option<PathBuf> {
             let mut found = found.borrow_mut();
-            found.entry(program.to_owned()).or_insert_with(|| self.editor.program(program)).clone()
+            found.entry(program.to_owned()).or_insert_with(|| self.cx.editor.program(program)).clone()
         };
         work(&Machine {
             find: &find,
@@ -94,11 +94,11 @@ impl App {
 
     /// The agents that can be started, as far as it is known.
     pub fn available_agents(&self) -> Vec<Choice> {
-        self.on_machine(|machine| self.config.available(machine))
+        self.on_machine(|machine| self.cx.config.available(machine))
     }
 
     pub fn all_agents(&self) -> Vec<Choice> {
-        self.on_machine(|machine| self.config.all(machine))
+        self.on_machine(|machine| self.cx.config.all(machine))
     }
 
     pub fn agent_named(&self, name: &str) -> Option<Choice> {
@@ -111,8 +111,7 @@ impl App {
         change: Change,
         then: impl FnOnce(&mut App, Option<String>) -> Result<()> + 'static,
     ) -> Result<()> {
-        self.numbers.job += 1;
-        let job = JobId(self.numbers.job);
+        let job = self.cx.next_job();
         self.agents.reads.insert(job, Box::new(then));
         let files = Box::new(self.agents.files.clone());
         self.send(Command::ReadAgents { job, files, change: Box::new(change) })
@@ -138,13 +137,13 @@ impl App {
         cwd: PathBuf,
         then: impl FnOnce(&mut App, Launch) -> Result<()> + 'static,
     ) -> Result<()> {
-        let standing = self.on_machine(|machine| self.config.standing(name, &cwd, machine));
+        let standing = self.on_machine(|machine| self.cx.config.standing(name, &cwd, machine));
         match standing {
             // What is installed or configured needs nothing from the disk.
             Ok(Standing::Ready(launch, source)) if source != Source::Approved => then(self, launch),
             Err(error @ ConfigError::Disabled { .. }) => not_started(name, &error),
             // The user's own command is all there is.
-            Ok(Standing::Missing(_, error)) if self.config.has_command(name) => not_started(name, &error),
+            Ok(Standing::Missing(_, error)) if self.cx.config.has_command(name) => not_started(name, &error),
             _ => {
                 let name = name.to_owned();
                 self.read_agents(Change::None, move |app, _| {
@@ -156,8 +155,8 @@ impl App {
 
     fn launch_registered(&mut self, name: &str, cwd: PathBuf, then: WithLaunch) -> Result<()> {
         let standing = self.on_machine(|machine| {
-            let agent = self.config.enabled_agent(name, machine.catalog)?;
-            Ok((agent.name.to_owned(), self.config.standing(name, &cwd, machine)?))
+            let agent = self.cx.config.enabled_agent(name, machine.catalog)?;
+            Ok((agent.name.to_owned(), self.cx.config.standing(name, &cwd, machine)?))
         });
         match standing {
             Err(error) => not_started(name, &error),
@@ -202,13 +201,13 @@ impl App {
         let website = choice.website;
         items.extend(website.iter().map(|url| format!("Look at {url} first")));
         // What is asked about is on the screen when the picker opens.
-        self.effects.push_back(Box::new(|editor| editor.complain(editor.command("redraw"))));
+        self.cx.effects.push_back(Box::new(|editor| editor.complain(editor.command("redraw"))));
         self.offer(&prompt, "acp_agent_approval", items, move |app, index| match index {
             0 => {
                 let change = Change::Approve { name: name.clone(), plan: plan.clone() };
                 app.read_agents(change, move |app, failure| {
                     if let Some(failure) = failure {
-                        app.advise(
+                        app.cx.advise(
                             format!("couldn't {failure}; you will be asked again next time"),
                             Level::Warn,
                         );
@@ -230,11 +229,11 @@ impl App {
     }
 
     pub fn open_site(&mut self, url: String) {
-        self.attempt(format!("couldn't open {url}"), move |editor| editor.open_outside(&url));
+        self.cx.attempt(format!("couldn't open {url}"), move |editor| editor.open_outside(&url));
     }
 
     fn launch_plan(&mut self, name: &str, plan: &Plan, cwd: PathBuf, then: WithLaunch) -> Result<()> {
-        let launch = self.on_machine(|machine| self.config.launch_of(name, plan, &cwd, machine));
+        let launch = self.on_machine(|machine| self.cx.config.launch_of(name, plan, &cwd, machine));
         match launch {
             Ok(launch) => then(self, launch),
             Err(error) => not_started(name, &error),
@@ -252,11 +251,11 @@ impl App {
         self.draw_agents()?;
         let root = self.agents.files.downloads.to_string_lossy().into_owned();
         let program = plan.command.first().cloned().unwrap_or_default();
-        let job = self.editor.table([
-            ("url", self.editor.string(&download.url)?),
-            ("root", self.editor.string(&root)?),
-            ("folder", self.editor.string(&download.folder)?),
-            ("program", self.editor.string(&program)?),
+        let job = self.cx.editor.table([
+            ("url", self.cx.editor.string(&download.url)?),
+            ("root", self.cx.editor.string(&root)?),
+            ("folder", self.cx.editor.string(&download.folder)?),
+            ("program", self.cx.editor.string(&program)?),
         ])?;
         job.set("sha256", download.sha256.clone())?;
         job.set("raw", download.raw.clone())?;
@@ -295,7 +294,7 @@ impl App {
     ) -> Result<()> {
         match failure {
             Some(why) if why == CANCELLED => {
-                self.advise(format!("the download of {name} was stopped; nothing was kept"), Level::Info);
+                self.cx.advise(format!("the download of {name} was stopped; nothing was kept"), Level::Info);
                 self.draw_agents()
             }
             Some(why) => {
@@ -306,12 +305,12 @@ impl App {
             None => {
                 let name = name.to_owned();
                 self.read_agents(Change::None, move |app, _| {
-                    let here = app.editor.current_buf().ok();
+                    let here = app.cx.editor.current_buf().ok();
                     if here.is_some() && here == app.agents.page.as_ref().map(|page| page.buf) {
                         return app.launch_plan(&name, &plan, cwd, then);
                     }
                     // Don't pull the user away from what they are doing now.
-                    app.advise(format!("{name} is downloaded; :AcpChat {name} starts it"), Level::Info);
+                    app.cx.advise(format!("{name} is downloaded; :AcpChat {name} starts it"), Level::Info);
                     Ok(())
                 })
             }
@@ -335,11 +334,11 @@ impl App {
         self.agents.fetching = Some(Running::default());
         self.draw_agents()?;
         // Another Neovim may be fetching it, too.
-        let pid: i64 = self.editor.func("getpid", ())?;
+        let pid: i64 = self.cx.editor.func("getpid", ())?;
         let file = self.agents.files.index.with_extension(format!("{pid}.new"));
-        let job = self.editor.table([
-            ("url", self.editor.string(&self.config.registry.url)?),
-            ("file", self.editor.string(file.to_string_lossy().as_bytes())?),
+        let job = self.cx.editor.table([
+            ("url", self.cx.editor.string(&self.cx.config.registry.url)?),
+            ("file", self.cx.editor.string(file.to_string_lossy().as_bytes())?),
         ])?;
         self.run_install(
             "fetch",
@@ -373,7 +372,7 @@ impl App {
             None => {
                 self.agents.failed.clear();
                 let count = self.all_agents().len();
-                self.advise(format!("the registry was fetched; {count} agents are known"), Level::Info);
+                self.cx.advise(format!("the registry was fetched; {count} agents are known"), Level::Info);
             }
             Some(why) if why == CANCELLED => {}
             Some(why) => self.agents.unfetched = Some(why),
@@ -390,7 +389,7 @@ impl App {
         done: impl FnOnce(&mut App, Option<String>) -> Result<()> + 'static,
         begun: impl FnOnce(&mut App, Function) + 'static,
     ) {
-        self.effects.push_back(Box::new(move |editor| {
+        self.cx.effects.push_back(Box::new(move |editor| {
             let started = || -> Result<Function> {
                 let on_progress = editor.lua.create_function(move |_, text: String| {
                     let said = said.clone();

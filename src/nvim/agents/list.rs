@@ -22,7 +22,7 @@ pub struct AgentsPage {
 impl App {
     /// Goes to the page, which is made if there is none; on it to an agent, with its details.
     pub fn show_agents(&mut self, name: Option<&str>) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let known = self.agents.page.as_ref().map(|page| page.buf).filter(|buf| editor.buf_is_valid(*buf));
         let buf = match known {
             Some(buf) => buf,
@@ -57,7 +57,7 @@ impl App {
     }
 
     fn agents_buf(&self) -> Result<Buf> {
-        let editor = &self.editor;
+        let editor = &self.cx.editor;
         let buf = editor.create_buf(false, true)?;
         editor.set_buf_name(buf, "acp://agents")?;
         editor.set_buf_option(buf, "bufhidden", "hide")?;
@@ -65,12 +65,12 @@ impl App {
         editor.set_buf_option(buf, "undolevels", -1)?;
         editor.set_buf_option(buf, "filetype", "acp-agents")?;
         editor.set_buf_option(buf, "modifiable", false)?;
-        keys::bind_pane(editor, &self.config.keys, Pane::Agents, buf)?;
+        keys::bind_pane(editor, &self.cx.config.keys, Pane::Agents, buf)?;
         Ok(buf)
     }
 
     fn agents_window(&self, buf: Buf) -> Result<Win> {
-        let editor = &self.editor;
+        let editor = &self.cx.editor;
         let (_, rows) = editor.size();
         editor.command("stopinsert")?;
         editor.command(&format!("botright {}split", (rows * 3 / 4).max(5)))?;
@@ -95,10 +95,10 @@ impl App {
     /// Closes the page's windows in this tab page, unless there are no others.
     pub fn hide_agents(&mut self) -> Result<()> {
         let Some(buf) = self.agents.page.as_ref().map(|page| page.buf) else { return Ok(()) };
-        let wins = self.editor.tab_wins()?.into_iter();
-        for win in wins.filter(|win| self.editor.win_buf(*win).is_ok_and(|its| its == buf)) {
-            if !self.editor.normal_wins_beside(win)?.is_empty() {
-                self.editor.close_win(win)?;
+        let wins = self.cx.editor.tab_wins()?.into_iter();
+        for win in wins.filter(|win| self.cx.editor.win_buf(*win).is_ok_and(|its| its == buf)) {
+            if !self.cx.editor.normal_wins_beside(win)?.is_empty() {
+                self.cx.editor.close_win(win)?;
             }
         }
         Ok(())
@@ -108,14 +108,14 @@ impl App {
     pub fn draw_agents(&mut self) -> Result<()> {
         let Some(mut shown) = self.agents.page.take() else { return Ok(()) };
         let drawn = self.draw_page(&mut shown);
-        if self.editor.buf_is_valid(shown.buf) {
+        if self.cx.editor.buf_is_valid(shown.buf) {
             self.agents.page = Some(shown);
         }
         drawn
     }
 
     fn draw_page(&self, shown: &mut AgentsPage) -> Result<()> {
-        let editor = &self.editor;
+        let editor = &self.cx.editor;
         let wins = editor.wins_of(shown.buf);
         let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
         let Some(width) = widths.map(|(columns, _)| usize::from(columns)).min() else { return Ok(()) };
@@ -132,7 +132,7 @@ impl App {
             origin: &self.registry_origin()?,
             notes: &self.registry_notes(),
             downloads: &downloads,
-            keys: &self.config.keys,
+            keys: &self.cx.config.keys,
             width,
         });
         if page == shown.page {
@@ -178,7 +178,7 @@ impl App {
         Ok(match self.agents.catalog.origin {
             Origin::Plugin(date) => format!("bundled list of {date}"),
             Origin::Fetched(at) => {
-                let time: String = self.editor.func("strftime", ("%Y-%m-%d %H:%M", at))?;
+                let time: String = self.cx.editor.func("strftime", ("%Y-%m-%d %H:%M", at))?;
                 format!("registry fetched {time}")
             }
         })
@@ -186,7 +186,7 @@ impl App {
 
     fn registry_notes(&self) -> Vec<(String, &'static str)> {
         let mut notes = Vec::new();
-        let keys = &self.config.keys;
+        let keys = &self.cx.config.keys;
         if let Some(running) = &self.agents.fetching {
             let stop = keys.line(&[("agents_cancel", "stops it")]);
             let said = if running.said.is_empty() { String::new() } else { format!(" ({})", running.said) };

@@ -13,14 +13,14 @@ use crate::core::session::lifecycle::Admitted;
 use crate::core::store::checkpoint::Held;
 use crate::core::transcript::readable;
 use crate::nvim::app::App;
-use crate::nvim::changed::Change;
 use crate::nvim::editor::Level;
+use crate::nvim::events::Change;
 use crate::nvim::files::Task;
 use crate::nvim::terminals::Program;
 
 impl App {
     pub fn handle(&mut self, event: Event) -> Result<()> {
-        let now = self.now();
+        let now = self.cx.now();
         let event = match self.openings.incoming(event) {
             Admitted::Event(event) => *event,
             Admitted::Stale(answer) => return self.send_all(answer.into_iter().collect()),
@@ -32,24 +32,24 @@ impl App {
             Event::Connected { agent, info } => {
                 self.processes.connected(agent, (*info).clone());
                 for key in self.of_agent(agent) {
-                    if let Some(session) = self.sessions.get_mut(&key) {
+                    if let Some(session) = self.cx.sessions.get_mut(&key) {
                         session.connected((*info).clone());
                     }
                     self.after_change(key)?;
                 }
             }
             Event::Opened { session: key, opened } => {
-                let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+                let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
                 let commands = session.opened(*opened, now);
                 self.opened_again(key);
                 self.send_all(commands)?;
-                self.emit("AcpOpened", key, json!({}));
+                self.cx.emit("AcpOpened", key, json!({}));
                 self.after_change(key)?;
             }
             Event::OpenFailed { session: key, failure } => {
-                self.emit("AcpFailed", key, json!({ "message": failure.message }));
+                self.cx.emit("AcpFailed", key, json!({ "message": failure.message }));
                 let (kind, why) = (failure.kind, failure.message.clone());
-                if let Some(session) = self.sessions.get_mut(&key) {
+                if let Some(session) = self.cx.sessions.get_mut(&key) {
                     session.open_failed(failure);
                 }
                 if matches!(kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {
@@ -64,28 +64,28 @@ impl App {
             }
             Event::Told { agent: _, session, method, params } => self.told(session, method, params),
             Event::Withdrawn { session: key, ask } => {
-                if let Some(session) = self.sessions.get_mut(&key) {
+                if let Some(session) = self.cx.sessions.get_mut(&key) {
                     session.withdrawn(ask, now);
                 }
                 self.after_change(key)?;
             }
             Event::TurnEnded { session: key, end } => self.turn_ended(key, end, now)?,
             Event::LeftRunning { session: key, commands } => {
-                let how = match self.config.keys.get("end_left").first() {
+                let how = match self.cx.config.keys.get("end_left").first() {
                     Some(lhs) => format!("{lhs} in here ends it; so does :Acp terminal kill"),
                     None => ":Acp terminal kill ends it".to_owned(),
                 };
-                if let Some(session) = self.sessions.get_mut(&key) {
+                if let Some(session) = self.cx.sessions.get_mut(&key) {
                     session.left_running(commands, &how, now);
                 }
                 self.after_change(key)?;
             }
             Event::Steered { session: key, content, outcome } => {
-                let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+                let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
                 let taken = !matches!(outcome, Steering::NotTaken(_));
                 let commands = session.steered(content, outcome, now);
                 if taken || !commands.is_empty() {
-                    self.emit(
+                    self.cx.emit(
                         "AcpPromptSent",
                         key,
                         if taken { json!({ "steered": true }) } else { json!({}) },
@@ -95,7 +95,7 @@ impl App {
                 self.after_change(key)?;
             }
             Event::Chosen { session: key, chosen } => {
-                if let Some(session) = self.sessions.get_mut(&key) {
+                if let Some(session) = self.cx.sessions.get_mut(&key) {
                     session.chosen(chosen);
                 }
                 self.after_change(key)?;
@@ -107,7 +107,7 @@ impl App {
             }
             Event::LoggedIn { agent } => {
                 for key in self.of_agent(agent) {
-                    match self.sessions.get_mut(&key).map(|session| session.logged_in(now)) {
+                    match self.cx.sessions.get_mut(&key).map(|session| session.logged_in(now)) {
                         Some(LoggedIn::Open) => self.open_session(key)?,
                         Some(LoggedIn::Send(commands)) => self.send_all(commands)?,
                         Some(LoggedIn::Nothing) | None => {}
@@ -126,7 +126,7 @@ impl App {
                     Severity::Warning => Level::Warn,
                     Severity::Error => Level::Error,
                 };
-                self.advise(text, level);
+                self.cx.advise(text, level);
             }
             Event::Noted { agent, session, severity, text } => {
                 self.tell(agent, session, severity, text, now)?
@@ -175,7 +175,7 @@ impl App {
             Event::Recalled { job, kept } => self.recalled(job, kept)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::RecordFailed { text } => {
-                self.advise(text, Level::Warn);
+                self.cx.advise(text, Level::Warn);
             }
             Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
             Event::Exited { agent, why } => {
@@ -183,11 +183,11 @@ impl App {
                 for key in self.of_agent(agent) {
                     self.watching.ended(key);
                     self.tell_turn_lost(key, "the agent has ended");
-                    if let Some(session) = self.sessions.get_mut(&key) {
+                    if let Some(session) = self.cx.sessions.get_mut(&key) {
                         session.exited(why.clone(), now);
                         let name = session.name();
                         if !why.expected {
-                            self.emit("AcpFailed", key, json!({ "stderr": why.stderr }));
+                            self.cx.emit("AcpFailed", key, json!({ "stderr": why.stderr }));
                             self.announce(key, &format!("{name} has ended"), Level::Error);
                         }
                     }
@@ -203,7 +203,7 @@ impl App {
     /// The session's agent is not at work any more, however that came.
     pub fn turn_left(&mut self, key: SessionKey) -> Result<()> {
         self.drop_conflicts(key)?;
-        self.review.clear_session(&self.editor, key)?;
+        self.review.clear_session(&self.cx.editor, key)?;
         self.no_longer_at_work(key)
     }
 
@@ -214,13 +214,13 @@ impl App {
             }
             _ => None,
         };
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         let titled = matches!(update, Update::Info { title: Some(_), .. });
         session.apply(update, now);
         if titled {
             self.keep_title(key)?;
         }
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         if let Some((id, moved, content)) = call
             && let Some(entry) = session.call_entry(&id)
         {
@@ -233,13 +233,13 @@ impl App {
     }
 
     fn asked(&mut self, key: SessionKey, ask: AskId, question: Question, now: Moment) -> Result<()> {
-        if !self.sessions.contains_key(&key) {
+        if !self.cx.sessions.contains_key(&key) {
             return self.send(Command::Answer { ask, answer: Answer::Cancelled });
         }
         match question {
             Question::Permission { call, options } => {
                 let id = call.id.clone();
-                let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+                let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
                 let commands = session.asked(ask, *call, options, now);
                 let waits = commands.is_empty();
                 let entry = session.call_entry(&id);
@@ -252,7 +252,7 @@ impl App {
                     self.tool_changed(key, entry, true, true)?;
                 }
                 if waits {
-                    self.emit("AcpPermissionAsked", key, json!({ "title": title }));
+                    self.cx.emit("AcpPermissionAsked", key, json!({ "title": title }));
                     self.announce(key, &format!("{name} asks: {title}"), Level::Warn);
                 }
             }
@@ -277,8 +277,8 @@ impl App {
             TurnEnd::Stopped { reason, .. } => (reason.word().to_owned(), None),
             TurnEnd::Failed(failure) => ("failed".to_owned(), Some(failure.message.clone())),
         };
-        let is_heard = self.has_listeners("AcpTurnEnded");
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let is_heard = self.cx.has_listeners("AcpTurnEnded");
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         // An answer may be as long as the agent likes.
         let text = if is_heard { session.answer_text() } else { String::new() };
         let commands = session.turn_ended(end, now);
@@ -286,7 +286,7 @@ impl App {
         // Before what waited in line is sent, which begins the next one.
         let turn = self.turn_of(key);
         let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
-        self.emit("AcpTurnEnded", key, data);
+        self.cx.emit("AcpTurnEnded", key, data);
         self.send_all(commands)?;
         self.turn_left(key)?;
         self.settle_reviews(key, crate::config::Stay::Turn)?;
@@ -309,7 +309,7 @@ impl App {
     ) -> Result<()> {
         let keys = session.map_or_else(|| self.of_agent(agent), |key| vec![key]);
         for key in keys {
-            if let Some(session) = self.sessions.get_mut(&key) {
+            if let Some(session) = self.cx.sessions.get_mut(&key) {
                 session.notice(severity, text.clone(), now);
             }
             self.after_change(key)?;

@@ -19,13 +19,13 @@ impl App {
         if !new && !args.bang {
             let fits = |key: &SessionKey| {
                 !self.never_lived(*key)
-                    && self.sessions.get(key).is_some_and(|session| {
+                    && self.cx.sessions.get(key).is_some_and(|session| {
                         wanted.as_ref().is_none_or(|wanted| *wanted == session.agent_name)
                     })
             };
-            let found = self.session_here().filter(fits).or_else(|| {
+            let found = self.cx.session_here().filter(fits).or_else(|| {
                 wanted.as_ref()?;
-                self.sessions.keys().rev().find(|key| fits(key)).copied()
+                self.cx.sessions.keys().rev().find(|key| fits(key)).copied()
             });
             if let Some(key) = found {
                 self.show(key)?;
@@ -41,7 +41,7 @@ impl App {
         wanted: Option<String>,
         then: impl FnOnce(&mut Self, SessionKey) -> Result<()> + 'static,
     ) -> Result<()> {
-        match wanted.or_else(|| self.config.default_agent.clone()) {
+        match wanted.or_else(|| self.cx.config.default_agent.clone()) {
             Some(name) => self.begin(&name, then),
             None => self.offer_agents(then),
         }
@@ -52,7 +52,7 @@ impl App {
         name: &str,
         then: impl FnOnce(&mut Self, SessionKey) -> Result<()> + 'static,
     ) -> Result<()> {
-        let root = self.root();
+        let root = self.cx.root();
         self.launch_agent(name, root.clone(), move |app, launch| {
             app.hide_agents()?;
             let key = app.open_chat(launch, root, None)?;
@@ -84,14 +84,14 @@ impl App {
     }
 
     pub fn toggle_chat(&mut self) -> Result<()> {
-        let Some(key) = self.session_here() else { return self.chat(Args::default(), false) };
-        let shown = self.chats.get(&key).is_some_and(|chat| self.windows.is_shown(&self.editor, chat));
+        let Some(key) = self.cx.session_here() else { return self.chat(Args::default(), false) };
+        let shown = self.chats.get(&key).is_some_and(|chat| self.windows.is_shown(&self.cx.editor, chat));
         if !shown {
             return self.show(key);
         }
         match self.chats.get(&key) {
             Some(chat) => {
-                self.windows.hide(&self.editor, chat)?;
+                self.windows.hide(&self.cx.editor, chat)?;
                 self.leave_insert_mode()
             }
             None => Ok(()),

@@ -11,14 +11,14 @@ use crate::nvim::editor::Level;
 impl App {
     /// Writes down the session at hand, or the entries of a range in its transcript.
     pub fn export(&mut self, args: Args) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let (Some(session), Some(chat)) = (self.cx.sessions.get(&key), self.chats.get(&key)) else {
             return fail(NO_SESSION);
         };
         let entries = match args.range.filter(|range| range.buf == chat.transcript) {
             Some(range) => {
-                let first = chat.entry_at(&self.editor, range.first.saturating_sub(1))?;
-                let last = chat.entry_at(&self.editor, range.last.saturating_sub(1))?;
+                let first = chat.entry_at(&self.cx.editor, range.first.saturating_sub(1))?;
+                let last = chat.entry_at(&self.cx.editor, range.last.saturating_sub(1))?;
                 first.map_or(0, |entry| entry.0)..last.map_or(0, |entry| entry.0 + 1)
             }
             None => 0..session.entries().len(),
@@ -26,7 +26,7 @@ impl App {
         let tail = |terminal: &TerminalId| self.terminals.tail(&(key, terminal.clone()));
         let text = markdown(session, entries, &tail);
         let lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let Some(path) = args.first() else {
             editor.command("tabnew")?;
             let buf = editor.current_buf()?;
@@ -47,9 +47,9 @@ impl App {
         let force = editor.table([("force", Value::Boolean(true))])?;
         editor.api::<()>("nvim_buf_delete", (buf, force))?;
         if let Err(error) = written {
-            return fail(format!("couldn't export: {}", crate::nvim::files::brief(&error)));
+            return fail(format!("couldn't export: {}", crate::nvim::editor::first_line(&error)));
         }
-        self.advise(format!("exported to {path}"), Level::Info);
+        self.cx.advise(format!("exported to {path}"), Level::Info);
         Ok(())
     }
 }

@@ -21,28 +21,28 @@ impl App {
     pub fn toggle_plan(&mut self, key: SessionKey) -> Result<()> {
         if let Some(pinned) = &self.plan
             && pinned.session == key
-            && let Some(win) = window(&self.editor, pinned.buf)
+            && let Some(win) = window(&self.cx.editor, pinned.buf)
         {
-            return self.editor.close_win(win);
+            return self.cx.editor.close_win(win);
         }
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(items) = session.plan() else {
             return Err(mlua::Error::runtime("the agent has not made a plan yet"));
         };
         let rows = (items.len() + 1).min(ROWS);
-        let buf = match self.plan.take().filter(|pinned| self.editor.buf_is_loaded(pinned.buf)) {
+        let buf = match self.plan.take().filter(|pinned| self.cx.editor.buf_is_loaded(pinned.buf)) {
             Some(pinned) => pinned.buf,
-            None => make(&self.editor)?,
+            None => make(&self.cx.editor)?,
         };
         self.plan = Some(Pinned { session: key, buf });
-        if window(&self.editor, buf).is_none() {
-            let beside = self.chats.get(&key).and_then(|chat| chat.window(&self.editor));
-            let config = self.editor.table([
-                ("split", self.editor.string("above")?),
+        if window(&self.cx.editor, buf).is_none() {
+            let beside = self.chats.get(&key).and_then(|chat| chat.window(&self.cx.editor));
+            let config = self.cx.editor.table([
+                ("split", self.cx.editor.string("above")?),
                 ("win", Value::Integer(beside.map_or(-1, |win| win.0))),
                 ("height", Value::Integer(i64::try_from(rows).unwrap_or(1))),
             ])?;
-            let win = self.editor.open_win(buf, false, config)?;
+            let win = self.cx.editor.open_win(buf, false, config)?;
             for (name, value) in [
                 ("number", false),
                 ("relativenumber", false),
@@ -52,14 +52,14 @@ impl App {
                 ("foldenable", false),
                 ("winfixheight", true),
             ] {
-                self.editor.set_win_option(win, name, value)?;
+                self.cx.editor.set_win_option(win, name, value)?;
             }
             for (name, value) in
                 [("signcolumn", "no"), ("foldcolumn", "1"), ("fillchars", "eob: "), ("winbar", "")]
             {
-                self.editor.set_win_option(win, name, value)?;
+                self.cx.editor.set_win_option(win, name, value)?;
             }
-            self.editor.set_win_option(win, "winhighlight", "FoldColumn:EndOfBuffer")?;
+            self.cx.editor.set_win_option(win, "winhighlight", "FoldColumn:EndOfBuffer")?;
         }
         self.update_plan(key)
     }
@@ -70,31 +70,31 @@ impl App {
             return Ok(());
         };
         let buf = *buf;
-        if !self.editor.buf_is_loaded(buf) {
+        if !self.cx.editor.buf_is_loaded(buf) {
             self.plan = None;
             return Ok(());
         }
-        let items = self.sessions.get(&key).and_then(|session| session.plan()).unwrap_or_default();
+        let items = self.cx.sessions.get(&key).and_then(|session| session.plan()).unwrap_or_default();
         let drawing = plan(items, &self.style());
-        let count = self.editor.line_count(buf)?;
-        if self.editor.lines(buf, 0, -1)? == drawing.lines {
+        let count = self.cx.editor.line_count(buf)?;
+        if self.cx.editor.lines(buf, 0, -1)? == drawing.lines {
             return Ok(());
         }
-        self.editor.set_buf_option(buf, "modifiable", true)?;
-        self.editor.set_lines(buf, 0..count, &drawing.lines)?;
-        self.editor.set_buf_option(buf, "modifiable", false)?;
-        let ns = self.editor.namespace("acp.plan")?;
-        self.editor.clear_namespace(buf, ns, 0, -1)?;
-        let marks = self.editor.lua.create_table()?;
+        self.cx.editor.set_buf_option(buf, "modifiable", true)?;
+        self.cx.editor.set_lines(buf, 0..count, &drawing.lines)?;
+        self.cx.editor.set_buf_option(buf, "modifiable", false)?;
+        let ns = self.cx.editor.namespace("acp.plan")?;
+        self.cx.editor.clear_namespace(buf, ns, 0, -1)?;
+        let marks = self.cx.editor.lua.create_table()?;
         for mark in &drawing.marks {
             marks.raw_push(mark.row)?;
             marks.raw_push(mark.start)?;
-            marks.raw_push(self.editor.table([
+            marks.raw_push(self.cx.editor.table([
                 ("end_col", Value::Integer(mark.end as i64)),
-                ("hl_group", self.editor.string(mark.group)?),
+                ("hl_group", self.cx.editor.string(mark.group)?),
             ])?)?;
         }
-        self.editor.paint(buf, ns, marks)
+        self.cx.editor.paint(buf, ns, marks)
     }
 }
 

@@ -27,14 +27,14 @@ const TICK: Duration = Duration::from_millis(250);
 impl App {
     /// Notes what changed, so that the next frame draws it.
     pub fn after_change(&mut self, key: SessionKey) -> Result<()> {
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         let outdated = session.take_outdated();
         let (entries, status) = session.take_touched();
         if !outdated.is_empty() {
             self.discard(outdated);
         }
         self.signal(key, &entries, status);
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         if !entries.is_empty() {
             // A call that is over takes its virtual text along, however it ended.
             let over: BTreeSet<EntryId> = entries
@@ -48,10 +48,10 @@ impl App {
                 })
                 .collect();
             for entry in over {
-                self.review.clear(&self.editor, (key, entry))?;
+                self.review.clear(&self.cx.editor, (key, entry))?;
             }
             self.settle_split(key)?;
-            let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+            let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
             if let Some(chat) = self.chats.get_mut(&key) {
                 let terminals = &self.terminals;
                 let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
@@ -70,7 +70,7 @@ impl App {
     pub fn settle(&mut self, key: SessionKey) -> Result<()> {
         self.draw(LEAST)?;
         match self.chats.get_mut(&key) {
-            Some(chat) if !chat.has_waiting() => chat.settle(&self.editor, &self.highlight),
+            Some(chat) if !chat.has_waiting() => chat.settle(&self.cx.editor, &self.highlight),
             _ => Ok(()),
         }
     }
@@ -90,10 +90,10 @@ impl App {
             return self.frames.wait();
         }
         self.draw(SLICE.saturating_sub(held).clamp(LEAST, BUDGET))?;
-        self.editor.flush();
+        self.cx.editor.flush();
         let waits = |chat: &&Chat| chat.has_waiting();
         let Some(chat) = self.chats.values().find(waits) else { return Ok(()) };
-        if chat.is_far_behind() || self.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
+        if chat.is_far_behind() || self.cx.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
             // Nobody reads along: what is left is drawn as soon as keys and the screen had their turn.
             self.frames.drawn_in_part(Duration::ZERO)?;
             self.mailbox.rouse();
@@ -107,7 +107,7 @@ impl App {
     pub fn draw_now(&mut self) -> Result<()> {
         // What is asked about has to be there, on a busy machine as well.
         self.draw(8 * BUDGET)?;
-        self.editor.command("redraw")
+        self.cx.editor.command("redraw")
     }
 
     /// Whether diffs of the session are being worked out, and not drawn yet.
@@ -118,19 +118,19 @@ impl App {
     /// How the user wants things drawn.
     pub fn style(&self) -> Style {
         let ahead = || -> Result<i64> {
-            let os: Table = self.editor.lua.globals().get("os")?;
+            let os: Table = self.cx.editor.lua.globals().get("os")?;
             let zone: String = os.get::<Function>("date")?.call("%z")?;
             let number: i64 = zone.parse().unwrap_or_default();
             Ok(number / 100 * 60 + number % 100)
         };
-        let clock = self.config.timestamps.then(|| ahead().unwrap_or_default());
-        Style { icons: self.config.icons, width: 80, clock, hints: self.hints() }
+        let clock = self.cx.config.timestamps.then(|| ahead().unwrap_or_default());
+        Style { icons: self.cx.config.icons, width: 80, clock, hints: self.hints() }
     }
 
     /// The keys that lines name, as they are bound.
     pub fn hints(&self) -> Rc<Hints> {
         let key = |names: &[&str]| {
-            let bound = names.iter().find_map(|name| self.config.keys.get(name).last());
+            let bound = names.iter().find_map(|name| self.cx.config.keys.get(name).last());
             bound.cloned().unwrap_or_default()
         };
         Rc::new(Hints {
@@ -138,31 +138,31 @@ impl App {
             cancel: key(&["cancel"]),
             help: key(&["help"]),
             restart: key(&["restart"]),
-            toggle: self.config.keys.get("toggle").first().cloned().unwrap_or_default(),
+            toggle: self.cx.config.keys.get("toggle").first().cloned().unwrap_or_default(),
             details: key(&["details"]),
             go_to: key(&["go_to"]),
-            answers: self.config.keys.get("answer").to_vec(),
+            answers: self.cx.config.keys.get("answer").to_vec(),
         })
     }
 
     /// Windows may have other sizes now.
     pub fn fit_chats(&mut self) {
         for (key, chat) in &mut self.chats {
-            if let Some(session) = self.sessions.get(key) {
-                chat.fit(&self.editor, session);
+            if let Some(session) = self.cx.sessions.get(key) {
+                chat.fit(&self.cx.editor, session);
             }
         }
     }
 
     pub fn draw(&mut self, budget: Duration) -> Result<()> {
         let until = Instant::now() + budget;
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let style = self.style();
         for (key, chat) in &mut self.chats {
             if !chat.has_waiting() {
                 continue;
             }
-            let Some(session) = self.sessions.get(key) else { continue };
+            let Some(session) = self.cx.sessions.get(key) else { continue };
             let terminals = &self.terminals;
             let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
             chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
@@ -173,23 +173,26 @@ impl App {
     }
 
     pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
-        let now = self.now();
-        let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get(&key)) else {
+        let now = self.cx.now();
+        let (Some(session), Some(chat)) = (self.cx.sessions.get(&key), self.chats.get(&key)) else {
             return Ok(());
         };
-        let wins = self.editor.wins_of(chat.transcript);
-        let width =
-            wins.iter().filter_map(|win| self.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
+        let wins = self.cx.editor.wins_of(chat.transcript);
+        let width = wins
+            .iter()
+            .filter_map(|win| self.cx.editor.win_size(*win).ok())
+            .map(|(columns, _)| columns)
+            .min();
         let place = self.place_elsewhere(key);
         let bar = winbar::transcript(session, now, width.map_or(80, usize::from), place.as_deref());
-        let hints = winbar::prompt(session, &self.config.keys);
+        let hints = winbar::prompt(session, &self.cx.config.keys);
         let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
             for win in wins {
-                self.editor.set_win_option(win, "winbar", bar.as_str())?;
+                self.cx.editor.set_win_option(win, "winbar", bar.as_str())?;
             }
-            for win in self.editor.wins_of(chat.prompt) {
-                self.editor.set_win_option(win, "winbar", hints.as_str())?;
+            for win in self.cx.editor.wins_of(chat.prompt) {
+                self.cx.editor.set_win_option(win, "winbar", hints.as_str())?;
             }
             self.bars.insert(key, both);
         }
@@ -198,8 +201,8 @@ impl App {
 
     /// Has the clock run while there is time that moves on.
     pub fn keep_time(&mut self) -> Result<()> {
-        let works = self.sessions.values().any(Session::is_under_way);
-        let busy = works || self.terminals.is_watched(&self.editor);
+        let works = self.cx.sessions.values().any(Session::is_under_way);
+        let busy = works || self.terminals.is_watched(&self.cx.editor);
         if busy != self.ticking {
             self.ticking = busy;
             if busy {
@@ -213,10 +216,10 @@ impl App {
 
     /// The time of running turns moves on.
     pub fn ticked(&mut self) -> Result<()> {
-        let now = self.now();
-        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        let now = self.cx.now();
+        let keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
         keys.into_iter().try_for_each(|key| {
-            if let Some(session) = self.sessions.get_mut(&key) {
+            if let Some(session) = self.cx.sessions.get_mut(&key) {
                 session.ticked(now);
             }
             self.after_change(key)?;

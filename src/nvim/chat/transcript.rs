@@ -18,19 +18,19 @@ use crate::nvim::keys::clicked_from;
 impl App {
     pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
         let Some(chat) = self.chats.get(&key) else { return Ok(None) };
-        let Some(win) = chat.window(&self.editor) else { return Ok(None) };
-        let (line, _) = self.editor.cursor(win)?;
-        chat.entry_at(&self.editor, line - 1)
+        let Some(win) = chat.window(&self.cx.editor) else { return Ok(None) };
+        let (line, _) = self.cx.editor.cursor(win)?;
+        chat.entry_at(&self.cx.editor, line - 1)
     }
 
     /// Opens or folds what stands under the cursor.
     pub fn toggle_fold(&mut self, key: SessionKey) -> Result<()> {
-        let (Some(chat), Some(session)) = (self.chats.get_mut(&key), self.sessions.get_mut(&key)) else {
+        let (Some(chat), Some(session)) = (self.chats.get_mut(&key), self.cx.sessions.get_mut(&key)) else {
             return Ok(());
         };
-        let Some(win) = chat.window(&self.editor) else { return Ok(()) };
-        let (line, _) = self.editor.cursor(win)?;
-        match chat.fold_at(&self.editor, line - 1)? {
+        let Some(win) = chat.window(&self.cx.editor) else { return Ok(()) };
+        let (line, _) = self.cx.editor.cursor(win)?;
+        match chat.fold_at(&self.cx.editor, line - 1)? {
             Some(Fold::Entry(entry)) => session.toggle(entry),
             Some(Fold::Run(run)) => {
                 let open = chat.toggle_run(run.clone());
@@ -51,37 +51,39 @@ impl App {
     /// has moved the cursor there already.
     pub fn click(&mut self, key: SessionKey) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
-        let Some(win) = chat.window(&self.editor) else { return Ok(()) };
+        let Some(win) = chat.window(&self.cx.editor) else { return Ok(()) };
         // Who was elsewhere wanted to come here, no more. The prompt belongs to the chat.
         if !clicked_from().is_some_and(|buf| buf == chat.transcript || buf == chat.prompt) {
             return Ok(());
         }
-        let mouse: Table = self.editor.func("getmousepos", ())?;
+        let mouse: Table = self.cx.editor.func("getmousepos", ())?;
         let (clicked, line, column): (i64, usize, usize) =
             (mouse.get("winid")?, mouse.get("line")?, mouse.get("column")?);
-        let (here, _) = self.editor.cursor(win)?;
+        let (here, _) = self.cx.editor.cursor(win)?;
         // Beside the text nothing is meant, and a bar or a border is no line.
         if clicked != win.0 || line == 0 || line != here {
             return Ok(());
         }
         let row = line - 1;
-        let text = self.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
+        let text = self.cx.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
         let text = text.first().map(String::as_str).unwrap_or_default();
         if text.trim().is_empty() || column > text.len() {
             return Ok(());
         }
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
-        let Some(Fold::Entry(entry)) = chat.fold_at(&self.editor, row)? else { return self.toggle_fold(key) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
+        let Some(Fold::Entry(entry)) = chat.fold_at(&self.cx.editor, row)? else {
+            return self.toggle_fold(key);
+        };
         let asks = session.asks().iter().any(|open| open.entry == entry);
         let terminals = &self.terminals;
         let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
-        let leads = chat.target_at(&self.editor, session, &tail, row)?.is_some()
-            || chat.picture_at(&self.editor, session, &tail, row)?.is_some();
+        let leads = chat.target_at(&self.cx.editor, session, &tail, row)?.is_some()
+            || chat.picture_at(&self.cx.editor, session, &tail, row)?.is_some();
         let named = reference_at(text, column - 1).map(|named| session.place.cwd.join(named.path));
         let folds = session.entry(entry).is_some_and(|entry| {
             matches!(entry.body, Body::Tool(_) | Body::Thought { .. } | Body::Compaction { .. })
         });
-        let folds = folds && row == chat.head_row(&self.editor, entry)?;
+        let folds = folds && row == chat.head_row(&self.cx.editor, entry)?;
         match named {
             Some(named) if !asks && !leads => self.look_first(&named, move |app, look| {
                 let leads = look.finds_file();
@@ -102,12 +104,12 @@ impl App {
 
     /// To the next or previous of the entries that are meant, as `]]` and `[[` go through sections.
     pub fn step(&mut self, key: SessionKey, forward: bool, meant: fn(&Entry) -> bool) -> Result<()> {
-        let count: usize = self.editor.module("v")?.get("count1")?;
+        let count: usize = self.cx.editor.module("v")?.get("count1")?;
         let Some(here) = self.entry_under_cursor(key)? else { return Ok(()) };
-        let (Some(chat), Some(session)) = (self.chats.get(&key), self.sessions.get(&key)) else {
+        let (Some(chat), Some(session)) = (self.chats.get(&key), self.cx.sessions.get(&key)) else {
             return Ok(());
         };
-        let Some(win) = chat.window(&self.editor) else { return Ok(()) };
+        let Some(win) = chat.window(&self.cx.editor) else { return Ok(()) };
         let shown = chat.shown();
         let fits = |index: &&usize| session.entry(EntryId(**index)).is_some_and(meant);
         let found: Vec<usize> = if forward {
@@ -119,21 +121,21 @@ impl App {
         };
         // Where there are fewer, the last one is as far as it goes.
         let Some(target) = found.last() else { return Ok(()) };
-        let row = chat.head_row(&self.editor, EntryId(*target))?;
-        let count = self.editor.line_count(chat.transcript)?;
-        self.editor.set_cursor(win, (row + 1).min(count), 0)
+        let row = chat.head_row(&self.cx.editor, EntryId(*target))?;
+        let count = self.cx.editor.line_count(chat.transcript)?;
+        self.cx.editor.set_cursor(win, (row + 1).min(count), 0)
     }
 
     /// To what is under the cursor: a question, the line of a change, a file that is named, else the file
     /// or terminal that the entry is about.
     pub fn go_to(&mut self, key: SessionKey) -> Result<()> {
-        let (Some(chat), Some(session)) = (self.chats.get(&key), self.sessions.get(&key)) else {
+        let (Some(chat), Some(session)) = (self.chats.get(&key), self.cx.sessions.get(&key)) else {
             return Ok(());
         };
-        let Some(win) = chat.window(&self.editor) else { return Ok(()) };
-        let (line, column) = self.editor.cursor(win)?;
+        let Some(win) = chat.window(&self.cx.editor) else { return Ok(()) };
+        let (line, column) = self.cx.editor.cursor(win)?;
         let row = line - 1;
-        let Some(fold) = chat.fold_at(&self.editor, row)? else { return Ok(()) };
+        let Some(fold) = chat.fold_at(&self.cx.editor, row)? else { return Ok(()) };
         let Fold::Entry(entry) = fold else { return self.toggle_fold(key) };
         if let Some(open) = session.asks().iter().find(|open| open.entry == entry) {
             let ask = open.ask;
@@ -143,18 +145,18 @@ impl App {
         let cwd = &session.place.cwd;
         let terminals = &self.terminals;
         let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
-        if let Some(target) = chat.target_at(&self.editor, session, &tail, row)? {
+        if let Some(target) = chat.target_at(&self.cx.editor, session, &tail, row)? {
             let place =
                 Place { path: cwd.join(target.path), line: target.line, column: None, text: target.text };
             return self.visit_place(place);
         }
-        if let Some(picture) = chat.picture_at(&self.editor, session, &tail, row)? {
+        if let Some(picture) = chat.picture_at(&self.cx.editor, session, &tail, row)? {
             return self.open_picture(picture);
         }
         let call = session.entry(entry).and_then(Entry::tool);
         // What stands in a call's own line is told better by the call.
-        if call.is_none() || row > chat.head_row(&self.editor, entry)? {
-            let text = self.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
+        if call.is_none() || row > chat.head_row(&self.cx.editor, entry)? {
+            let text = self.cx.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
             let named = text.first().and_then(|text| reference_at(text, column));
             if let Some(Reference { path, line }) = named {
                 let path = cwd.join(path.strip_prefix("~/").map_or(path.clone(), |rest| {
@@ -173,7 +175,7 @@ impl App {
 
     /// To the file or terminal that an entry is about.
     fn go_to_subject(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let cwd = &session.place.cwd;
         let call = session.entry(entry).and_then(Entry::tool);
         let Some(call) = call else { return fail("nothing under the cursor leads to a file") };
@@ -217,7 +219,7 @@ impl App {
     }
 
     fn open_with_system(&mut self, what: String) {
-        self.attempt("couldn't open the image", move |editor| editor.open_outside(&what));
+        self.cx.attempt("couldn't open the image", move |editor| editor.open_outside(&what));
     }
 
     /// Shows a place in a window for code, and goes there, if there is a file.
@@ -226,22 +228,22 @@ impl App {
     }
 
     fn show_place(&mut self, place: &Place) -> Result<()> {
-        let Some(win) = follow::code_window(&self.editor)? else { return Ok(()) };
-        let buf = follow::load(&self.editor, &place.path)?;
-        self.editor.set_current_win(win)?;
-        self.editor.command("normal! m'")?;
-        self.editor.set_win_buf(win, buf)?;
-        let last = self.editor.line_count(buf)?;
+        let Some(win) = follow::code_window(&self.cx.editor)? else { return Ok(()) };
+        let buf = follow::load(&self.cx.editor, &place.path)?;
+        self.cx.editor.set_current_win(win)?;
+        self.cx.editor.command("normal! m'")?;
+        self.cx.editor.set_win_buf(win, buf)?;
+        let last = self.cx.editor.line_count(buf)?;
         let hint = place.line.filter(|line| *line > 0).map(|line| (line as usize).min(last));
         let line = match &place.text {
-            Some(text) => nearest(&self.editor.lines(buf, 0, -1)?, text, hint.unwrap_or(1)).or(hint),
+            Some(text) => nearest(&self.cx.editor.lines(buf, 0, -1)?, text, hint.unwrap_or(1)).or(hint),
             None => hint,
         };
         if let Some(line) = line {
             let column = place.column.map_or(0, |column| column.saturating_sub(1) as usize);
-            self.editor.set_cursor(win, line, column)?;
+            self.cx.editor.set_cursor(win, line, column)?;
             // Folded lines are not where one wants to be.
-            self.editor.command("normal! zv")?;
+            self.cx.editor.command("normal! zv")?;
         }
         Ok(())
     }

@@ -14,11 +14,11 @@ const WIDEST: usize = 48;
 
 impl App {
     pub fn choose_checkpoint(&mut self) -> Result<()> {
-        if !self.config.checkpoints.enabled {
+        if !self.cx.config.checkpoints.enabled {
             return fail("checkpoints are switched off; see :help acp-config-checkpoints.enabled");
         }
-        let here = self.session_here().and_then(|key| self.sessions.get(&key));
-        let cwd = here.map_or_else(|| self.root(), |session| session.place.cwd.clone());
+        let here = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
+        let cwd = here.map_or_else(|| self.cx.root(), |session| session.place.cwd.clone());
         let session = here.map(|session| (session.name(), session.acp_id.clone().unwrap_or_default()));
         self.ask_checkpoints(
             |job| Wish::List { job, cwd },
@@ -45,17 +45,17 @@ impl App {
             let records =
                 if broken == 1 { "1 checkpoint".to_owned() } else { format!("{broken} checkpoints") };
             let text = format!("{records} can't be read in full; what can be is shown");
-            self.advise(text, Level::Warn);
+            self.cx.advise(text, Level::Warn);
         }
         if shown.is_empty() {
             return fail("there is no checkpoint yet: no agent has changed a file of this project");
         }
         let (mut items, mut points) = (Vec::new(), Vec::new());
-        let today: String = self.editor.func("strftime", "%Y-%m-%d")?;
+        let today: String = self.cx.editor.func("strftime", "%Y-%m-%d")?;
         for turn in &shown {
-            let day: String = self.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
+            let day: String = self.cx.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
             let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-            let time_of = |at: u64| self.editor.func::<String>("strftime", (format, at / 1000));
+            let time_of = |at: u64| self.cx.editor.func::<String>("strftime", (format, at / 1000));
             let time = time_of(turn.at)?;
             let (files, (added, removed)) = (turn.changed().count(), turn.counts());
             let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };

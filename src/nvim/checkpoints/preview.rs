@@ -10,9 +10,9 @@ use crate::core::changes::diff::{Hunk, counts};
 use crate::core::store::checkpoint::{Fetched, Held, Kind, Planned};
 use crate::nvim::actions::fail;
 use crate::nvim::app::App;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::checkpoints::Restore;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::path_cache::canonical;
 use crate::nvim::review::page::{About, Page, nothing_left, plural, visible};
 
 /// The buffer of a restore that is looked at.
@@ -26,43 +26,43 @@ impl App {
     /// Looks at what a restore would change.
     pub fn preview(&mut self, restore: Restore) -> Result<()> {
         self.fetch_restore(restore, |app, restore, fetched| {
-            let page = page_of(&restore, &fetched, &app.config.keys);
+            let page = page_of(&restore, &fetched, &app.cx.config.keys);
             let known = app.preview.as_ref().map(|preview| preview.buf);
-            let buf = match known.filter(|buf| app.editor.buf_is_valid(*buf)) {
+            let buf = match known.filter(|buf| app.cx.editor.buf_is_valid(*buf)) {
                 Some(buf) => buf,
                 None => app.page_buf("acp://restore")?,
             };
-            app.editor.set_buf_option(buf, "modifiable", false)?;
+            app.cx.editor.set_buf_option(buf, "modifiable", false)?;
             let before = app.preview.take().map(|preview| preview.page.lines).unwrap_or_default();
-            page.put(&app.editor, buf, &before)?;
+            page.put(&app.cx.editor, buf, &before)?;
             let first = page.rows.iter().position(|about| *about != About::Nothing);
             app.preview = Some(Preview { buf, restore, page });
             let win = app.show_page(buf)?;
-            app.editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
+            app.cx.editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
         })
     }
 
     /// Something was put back: what is left is another thing now.
     pub fn refresh_preview(&mut self) -> Result<()> {
         let Some(preview) = &self.preview else { return Ok(()) };
-        if self.editor.wins_of(preview.buf).is_empty() {
+        if self.cx.editor.wins_of(preview.buf).is_empty() {
             return Ok(());
         }
         let restore = preview.restore.clone();
         self.fetch_restore(restore, |app, restore, fetched| {
-            let page = page_of(&restore, &fetched, &app.config.keys);
+            let page = page_of(&restore, &fetched, &app.cx.config.keys);
             let Some(preview) = &mut app.preview else { return Ok(()) };
-            if !app.editor.buf_is_loaded(preview.buf) {
+            if !app.cx.editor.buf_is_loaded(preview.buf) {
                 return Ok(());
             }
-            page.put(&app.editor, preview.buf, &preview.page.lines)?;
+            page.put(&app.cx.editor, preview.buf, &preview.page.lines)?;
             preview.page = page;
             Ok(())
         })
     }
 
     fn is_on_preview(&self) -> bool {
-        let here = self.editor.current_buf().ok();
+        let here = self.cx.editor.current_buf().ok();
         self.preview.as_ref().is_some_and(|preview| Some(preview.buf) == here)
     }
 
@@ -79,14 +79,14 @@ impl App {
                 About::File(path) => self.go_to_row(&path, 0),
                 About::Nothing => Ok(()),
             }),
-            "review_close" => self.editor.command("close"),
+            "review_close" => self.cx.editor.command("close"),
             "review_help" => self.show_keys(),
             "review_next" | "review_previous" => {
                 let rows = self.preview.as_ref().map(|preview| preview.page.rows.clone()).unwrap_or_default();
                 self.step_in_page(&rows, name == "review_next")
             }
             _ => {
-                let keys = &self.config.keys;
+                let keys = &self.cx.config.keys;
                 let keys = keys.line(&[
                     ("review_undo", "does it for what is at the cursor"),
                     ("review_undo_all", "does it for all"),
@@ -98,7 +98,7 @@ impl App {
     }
 
     fn preview_about(&self) -> Result<About> {
-        let row = self.editor.cursor(self.editor.current_win()?)?.0 - 1;
+        let row = self.cx.editor.cursor(self.cx.editor.current_win()?)?.0 - 1;
         let about = self.preview.as_ref().and_then(|preview| preview.page.rows.get(row).cloned());
         Ok(about.unwrap_or(About::Nothing))
     }
@@ -106,7 +106,7 @@ impl App {
     fn restore_here(&mut self) -> Result<()> {
         match self.preview_about()? {
             About::Nothing => {
-                let all = self.config.keys.line(&[("review_undo_all", "puts back all")]);
+                let all = self.cx.config.keys.line(&[("review_undo_all", "puts back all")]);
                 let all = if all.is_empty() { all } else { format!("; {all}") };
                 fail(format!("the cursor is on no change and no file{all}"))
             }

@@ -14,20 +14,22 @@ use crate::core::session::tool_call::ToolCall;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::app::App;
-use crate::nvim::changed::Change;
+use crate::nvim::buffers::as_held;
+use crate::nvim::buffers::is_modified;
+use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::buffers::reading::{Reading, Snapshot, as_lines};
+use crate::nvim::buffers::texts::Texts;
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::events::Change;
 use crate::nvim::files::engine::{Known, is_dos, stamp_of};
-use crate::nvim::files::path_cache::canonical;
-use crate::nvim::files::reading::{Reading, Snapshot, as_lines};
-use crate::nvim::files::texts::Texts;
-use crate::nvim::files::{FileJob, Landing, Task, as_held, is_modified, save};
+use crate::nvim::files::{FileJob, Landing, Task, save};
 
 /// How many entries back a tool call is looked for.
 const RECENT: usize = 64;
 
 impl App {
     pub fn landed(&mut self, job: Box<FileJob>, landing: Landing) -> Result<()> {
-        let tick = self.editor.changedtick(job.buf)?;
+        let tick = self.cx.editor.changedtick(job.buf)?;
         self.set_end_of_file(job.buf, &landing.text)?;
         self.keep_landed(job.buf, tick, &landing.text)?;
         match &job.task {
@@ -40,12 +42,12 @@ impl App {
 
     fn set_end_of_file(&self, buf: Buf, text: &str) -> Result<()> {
         let ended = text.ends_with('\n') || text.is_empty();
-        if self.editor.buf_option::<bool>(buf, "endofline")? != ended {
-            self.editor.set_buf_option(buf, "endofline", ended)?;
+        if self.cx.editor.buf_option::<bool>(buf, "endofline")? != ended {
+            self.cx.editor.set_buf_option(buf, "endofline", ended)?;
         }
-        if !ended && self.editor.buf_option::<bool>(buf, "fixendofline")? {
+        if !ended && self.cx.editor.buf_option::<bool>(buf, "fixendofline")? {
             // Saving would add the line break that the text does not have.
-            self.editor.set_buf_option(buf, "fixendofline", false)?;
+            self.cx.editor.set_buf_option(buf, "fixendofline", false)?;
         }
         Ok(())
     }
@@ -57,9 +59,9 @@ impl App {
             return Ok(());
         }
         let snapshot = Snapshot { tick, text: text.clone() };
-        self.files.texts.keep(buf, text.ends_with('\n'), &snapshot);
+        self.cx.buffers.texts.keep(buf, text.ends_with('\n'), &snapshot);
         debug_assert!({
-            let read = Reading::of(buf).go_on(&self.editor, &mut Texts::default())?;
+            let read = Reading::of(buf).go_on(&self.cx.editor, &mut Texts::default())?;
             read.is_none_or(|read| read.text == snapshot.text)
         });
         Ok(())
@@ -68,31 +70,31 @@ impl App {
     fn landed_write(&mut self, job: &FileJob, landing: Landing) -> Result<()> {
         let Task::Write { session, ask, content, .. } = &job.task else { return Ok(()) };
         let (key, ask) = (*session, *ask);
-        let format: String = self.editor.buf_option(job.buf, "fileformat")?;
-        let kind: String = self.editor.buf_option(job.buf, "buftype")?;
+        let format: String = self.cx.editor.buf_option(job.buf, "fileformat")?;
+        let kind: String = self.cx.editor.buf_option(job.buf, "buftype")?;
         let mut after = landing.text;
         let mut failed = None;
-        let saves = job.was_clean || self.config.files.save == Save::Always;
+        let saves = job.was_clean || self.cx.config.files.save == Save::Always;
         if saves {
-            let formats = self.config.files.format_on_save || !kind.is_empty();
-            let tick = self.editor.changedtick(job.buf)?;
-            match save(&self.editor, job.buf, formats) {
+            let formats = self.cx.config.files.format_on_save || !kind.is_empty();
+            let tick = self.cx.editor.changedtick(job.buf)?;
+            match save(&self.cx.editor, job.buf, formats) {
                 Ok(()) => {
                     let stamp = stamp_of(&job.path);
-                    if let Some(held) = self.files.held(&job.path) {
+                    if let Some(held) = self.cx.buffers.held(&job.path) {
                         (held.stamp, held.saved) = (stamp, None);
                     }
                 }
                 Err(why) => failed = Some(why),
             }
-            if formats && self.editor.changedtick(job.buf)? != tick {
+            if formats && self.cx.editor.changedtick(job.buf)? != tick {
                 after = self.read_now(job.buf)?.text;
             }
         }
         // The agent does not know what the user added, so it has seen what it wrote, and no more. What a
         // formatter made of it is what it will find.
         let seen = if landing.is_theirs { after.clone() } else { as_lines(content, &format) };
-        self.files.see(key, &job.path, seen);
+        self.files.see(&self.cx.buffers, key, &job.path, seen);
         let answer = match &failed {
             None => Answer::Done,
             Some(why) => Answer::Refused(format!(
@@ -101,7 +103,7 @@ impl App {
             )),
         };
         self.send(Command::Answer { ask, answer })?;
-        let name = self.short_name(Some(key), &job.path);
+        let name = self.cx.short_name(Some(key), &job.path);
         if let Some(why) = &failed {
             let text = format!("{name} holds the agent's change, but could not be saved: {why}; :write it");
             self.note(Some(key), Severity::Warning, text)?;
@@ -115,7 +117,7 @@ impl App {
         });
         self.file_visited(key, &job.path, lines, Verb::Editing)?;
         let call = self.call_about(key, &job.path);
-        let before = held_before(&self.editor, job);
+        let before = held_before(&self.cx.editor, job);
         self.changed(Change {
             session: key,
             call,
@@ -123,9 +125,9 @@ impl App {
             buf: Some(job.buf),
             before: Some(job.before.body()),
             after: Some(after.body()),
-            held: (before, as_held(&self.editor, job.buf, &after)),
+            held: (before, as_held(&self.cx.editor, job.buf, &after)),
             ranges: landing.ranges,
-            lines: Some((job.lines_before, self.editor.line_count(job.buf)?)),
+            lines: Some((job.lines_before, self.cx.editor.line_count(job.buf)?)),
             saved: saves && failed.is_none(),
         })?;
         self.after_change(key)
@@ -135,38 +137,38 @@ impl App {
         let Task::Take { session, call } = &job.task else { return Ok(()) };
         let OnDisk::Text { text, bomb, stamp } = &job.disk else { return Ok(()) };
         let is_clean = landing.is_theirs;
-        if self.editor.buf_option::<bool>(job.buf, "bomb")? != *bomb {
-            self.editor.set_buf_option(job.buf, "bomb", *bomb)?;
+        if self.cx.editor.buf_option::<bool>(job.buf, "bomb")? != *bomb {
+            self.cx.editor.set_buf_option(job.buf, "bomb", *bomb)?;
         }
-        let format: String = self.editor.buf_option(job.buf, "fileformat")?;
+        let format: String = self.cx.editor.buf_option(job.buf, "fileformat")?;
         let on_disk = match text.contains('\n') {
             true if is_dos(text) => "dos",
             true if format == "dos" => "unix",
             _ => &format,
         };
         if on_disk != format {
-            self.editor.set_buf_option(job.buf, "fileformat", on_disk)?;
+            self.cx.editor.set_buf_option(job.buf, "fileformat", on_disk)?;
         }
-        if let Some(held) = self.files.held(&job.path) {
+        if let Some(held) = self.cx.buffers.held(&job.path) {
             held.stamp = Some(*stamp);
             held.saved = (!is_clean).then(|| text.clone());
         }
         self.acknowledge(job.buf, &job.path, *stamp)?;
         if is_clean {
-            self.editor.set_buf_option(job.buf, "modified", false)?;
+            self.cx.editor.set_buf_option(job.buf, "modified", false)?;
         }
         self.clear_gone(job.buf)?;
         if let Some(key) = *session
             && self.is_own_write(key, *call, &job.path)
         {
             // The agent has written this itself.
-            self.files.see(key, &job.path, as_lines(text, on_disk));
+            self.files.see(&self.cx.buffers, key, &job.path, as_lines(text, on_disk));
         }
         if landing.text == job.before {
             return Ok(());
         }
         if !is_clean {
-            let name = self.short_name(*session, &job.path);
+            let name = self.cx.short_name(*session, &job.path);
             let text = format!("{name} had unsaved edits: the change on the disk is merged into them");
             self.note(*session, Severity::Info, text)?;
         }
@@ -179,9 +181,9 @@ impl App {
             buf: Some(job.buf),
             before: Some(job.before.body()),
             after: Some(landing.text.body()),
-            held: (held_before(&self.editor, job), as_held(&self.editor, job.buf, &landing.text)),
+            held: (held_before(&self.cx.editor, job), as_held(&self.cx.editor, job.buf, &landing.text)),
             ranges: landing.ranges,
-            lines: Some((job.lines_before, self.editor.line_count(job.buf)?)),
+            lines: Some((job.lines_before, self.cx.editor.line_count(job.buf)?)),
             saved: is_clean,
         })?;
         self.after_change(key)
@@ -189,10 +191,10 @@ impl App {
 
     /// Tells Neovim that the buffer knows what is on the disk, which was in this state.
     pub fn acknowledge(&mut self, buf: Buf, path: &Path, stamp: Stamp) -> Result<()> {
-        self.editor.helper::<()>("acknowledge", buf)?;
+        self.cx.editor.helper::<()>("acknowledge", buf)?;
         if stamp_of(path) != Some(stamp) {
             // Neovim has been told of a newer state than the one that was taken.
-            self.editor.helper::<()>("fall_behind", buf)?;
+            self.cx.editor.helper::<()>("fall_behind", buf)?;
             return self.file_touched(self.session_about(path), None, path);
         }
         Ok(())
@@ -202,25 +204,17 @@ impl App {
 
     /// A line in the chat of a session, or of the one used last.
     pub fn note(&mut self, key: Option<SessionKey>, severity: Severity, text: String) -> Result<()> {
-        let now = self.now();
-        let Some(key) = key.or(self.current) else { return Ok(()) };
-        if let Some(session) = self.sessions.get_mut(&key) {
+        let now = self.cx.now();
+        let Some(key) = key.or(self.cx.current) else { return Ok(()) };
+        if let Some(session) = self.cx.sessions.get_mut(&key) {
             session.notice(severity, text, now);
         }
         self.after_change(key)
     }
 
-    /// A path as the session's user would write it.
-    pub fn short_name(&self, key: Option<SessionKey>, path: &Path) -> String {
-        let session = key.or(self.current).and_then(|key| self.sessions.get(&key));
-        let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
-        let short = path.strip_prefix(&cwd).or_else(|_| path.strip_prefix(canonical(&cwd)));
-        short.unwrap_or(path).display().to_string()
-    }
-
     /// Whether a change on the disk came with a call that writes the file, or while there was one.
     fn is_own_write(&self, key: SessionKey, call: Option<EntryId>, path: &Path) -> bool {
-        let tool = |entry| self.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
+        let tool = |entry| self.cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
         let writes = |call: &&ToolCall| call.kind == ToolKind::Edit;
         match call {
             Some(call) => tool(call).filter(writes).is_some(),
@@ -233,7 +227,7 @@ impl App {
 
     /// The newest tool call of a session that speaks of a file.
     pub fn call_about(&self, key: SessionKey, path: &Path) -> Option<EntryId> {
-        let session = self.sessions.get(&key)?;
+        let session = self.cx.sessions.get(&key)?;
         let names = |named: &Path| {
             let full = session.place.cwd.join(named);
             full == path || (full.file_name() == path.file_name() && canonical(&full) == path)
@@ -250,9 +244,9 @@ impl App {
     }
 
     pub fn buffer_saved(&mut self, buf: Buf) -> Result<()> {
-        if self.background.is_some() && self.files.name_of(buf).is_some() {
+        if self.background.is_some() && self.cx.buffers.name_of(buf).is_some() {
             self.clear_gone(buf)?;
-            if !is_modified(&self.editor, buf) {
+            if !is_modified(&self.cx.editor, buf) {
                 self.buffer_modified(buf)?;
                 self.file_known(buf, Known::Saved)?;
             }

@@ -8,8 +8,8 @@ use mlua::Result;
 
 use crate::core::changes::reconcile::body;
 use crate::core::changes::text_edits::{self, TextEdit};
+use crate::nvim::buffers::reading::SLICE;
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::files::reading::SLICE;
 
 /// Edits are measured in batches: looking at the clock costs, too.
 const BATCH: usize = 25;

@@ -65,11 +65,11 @@ const REFUSED: &str = "the user has changed the same lines since you read the fi
 
 impl App {
     pub fn clashed(&mut self, mut job: Box<FileJob>, clashes: Vec<Clash>) -> Result<()> {
-        let session = job.session().or(self.current).filter(|key| self.sessions.contains_key(key));
-        match (self.config.files.conflict, session) {
+        let session = job.session().or(self.cx.current).filter(|key| self.cx.sessions.contains_key(key));
+        match (self.cx.config.files.conflict, session) {
             (OnConflict::Markers, _) => {
                 job.rest = Some(Pick::Markers);
-                let name = self.short_name(job.session(), &job.path);
+                let name = self.cx.short_name(job.session(), &job.path);
                 let text = format!(
                     "{name} has conflict markers ({}): you and the agent changed the same lines",
                     places(clashes.len())
@@ -78,7 +78,7 @@ impl App {
                 self.read_on(job)
             }
             (OnConflict::Ask, Some(session)) => {
-                let them = match (&job.task, self.sessions.get(&session)) {
+                let them = match (&job.task, self.cx.sessions.get(&session)) {
                     (Task::Write { .. }, Some(session)) => session.name(),
                     _ => "the disk".to_owned(),
                 };
@@ -87,7 +87,7 @@ impl App {
                 self.show_clashes(job.buf, &clashes, &them)?;
                 let text = format!(
                     "{} waits for you: you and {them} changed the same lines ({})",
-                    self.short_name(Some(session), &job.path),
+                    self.cx.short_name(Some(session), &job.path),
                     places(clashes.len())
                 );
                 self.conflicts.open.push(Conflict { ask, session, job, clashes, them });
@@ -104,7 +104,7 @@ impl App {
     fn leave(&mut self, job: Box<FileJob>) -> Result<()> {
         match job.task {
             Task::Take { .. } => {
-                let name = self.short_name(job.session(), &job.path);
+                let name = self.cx.short_name(job.session(), &job.path);
                 let text = format!(
                     "{name} was changed on the disk, too, in lines that you changed: the buffer keeps yours; \
                      :edit! takes those of the disk, :write! puts yours there"
@@ -118,7 +118,7 @@ impl App {
 
     pub fn put_up_conflict(&mut self, ask: AskId) {
         let Some(conflict) = self.conflicts.open.iter().find(|conflict| conflict.ask == ask) else { return };
-        let name = self.short_name(Some(conflict.session), &conflict.job.path);
+        let name = self.cx.short_name(Some(conflict.session), &conflict.job.path);
         let them = conflict.them.clone();
         let count = conflict.clashes.len();
         let buf = conflict.job.buf;
@@ -137,7 +137,7 @@ impl App {
         };
         choices.push((leave.to_owned(), Choice::Leave));
         let done = self.show_in_window(buf);
-        self.editor.complain(done);
+        self.cx.editor.complain(done);
         let items = choices.iter().map(|(item, _)| item.clone()).collect();
         self.ask_to_choose(ask, "acp_conflict", prompt, items, move |app, index| {
             match index.and_then(|index| choices.get(index)).map(|(_, choice)| *choice) {
@@ -160,7 +160,7 @@ impl App {
         let Some(conflict) = self.conflicts.open.iter().find(|conflict| conflict.ask == ask) else { return };
         let Some(clash) = conflict.clashes.get(picks.len()) else { return };
         let (number, count) = (picks.len() + 1, conflict.clashes.len());
-        let name = self.short_name(Some(conflict.session), &conflict.job.path);
+        let name = self.cx.short_name(Some(conflict.session), &conflict.job.path);
         let prompt = format!("{name}:{} ({number} of {count})", clash.row + 1);
         let first = |lines: &[String]| match lines {
             [] => "(no lines)".to_owned(),
@@ -189,7 +189,7 @@ impl App {
 
     fn conflict_left_open(&mut self, ask: AskId) {
         self.asking.put_off(ask);
-        self.advise("left open; :Acp answer asks again".to_owned(), Level::Info);
+        self.cx.advise("left open; :Acp answer asks again".to_owned(), Level::Info);
     }
 
     /// The user has decided; the text is merged anew, since the user may have typed meanwhile.
@@ -221,12 +221,13 @@ impl App {
     // In the file.
 
     fn show_clashes(&self, buf: Buf, clashes: &[Clash], them: &str) -> Result<()> {
-        let ns = self.editor.namespace("acp.conflict")?;
-        let last = self.editor.line_count(buf)?;
+        let ns = self.cx.editor.namespace("acp.conflict")?;
+        let last = self.cx.editor.line_count(buf)?;
         for clash in clashes {
             for row in clash.row..(clash.row + clash.ours.len()).min(last) {
-                let options = self.editor.table([("line_hl_group", self.editor.string("AcpConflict")?)])?;
-                self.editor.set_extmark(buf, ns, row, 0, options)?;
+                let options =
+                    self.cx.editor.table([("line_hl_group", self.cx.editor.string("AcpConflict")?)])?;
+                self.cx.editor.set_extmark(buf, ns, row, 0, options)?;
             }
             let mut lines = vec![(format!("\u{256d} {}", whose(them)), "AcpMeta")];
             lines.extend(
@@ -237,41 +238,43 @@ impl App {
                 many if many > SHOWN => lines.push((format!("\u{2026} {} more", many - SHOWN), "AcpMeta")),
                 _ => {}
             }
-            let virtual_lines = self.editor.lua.create_table()?;
+            let virtual_lines = self.cx.editor.lua.create_table()?;
             for (text, group) in lines {
-                let chunk = self.editor.lua.create_sequence_from([text.as_str(), group])?;
-                virtual_lines.push(self.editor.lua.create_sequence_from([chunk])?)?;
+                let chunk = self.cx.editor.lua.create_sequence_from([text.as_str(), group])?;
+                virtual_lines.push(self.cx.editor.lua.create_sequence_from([chunk])?)?;
             }
             let (row, above) = match clash.row + clash.ours.len() {
                 0 => (0, true),
                 end => (end - 1, false),
             };
-            let options = self.editor.table([
+            let options = self.cx.editor.table([
                 ("virt_lines", Value::Table(virtual_lines)),
                 ("virt_lines_above", Value::Boolean(above)),
             ])?;
-            self.editor.set_extmark(buf, ns, row.min(last - 1), 0, options)?;
+            self.cx.editor.set_extmark(buf, ns, row.min(last - 1), 0, options)?;
         }
         Ok(())
     }
 
     fn clear_clashes(&self, buf: Buf) -> Result<()> {
-        if !self.editor.buf_is_valid(buf) {
+        if !self.cx.editor.buf_is_valid(buf) {
             return Ok(());
         }
-        self.editor.clear_namespace(buf, self.editor.namespace("acp.conflict")?, 0, -1)
+        self.cx.editor.clear_namespace(buf, self.cx.editor.namespace("acp.conflict")?, 0, -1)
     }
 
     /// What is asked about is to be seen; the cursor stays where it is.
     fn show_in_window(&self, buf: Buf) -> Result<()> {
-        let here = self.editor.tab_wins()?;
-        if !self.editor.buf_is_loaded(buf) || self.editor.wins_of(buf).iter().any(|win| here.contains(win)) {
+        let here = self.cx.editor.tab_wins()?;
+        if !self.cx.editor.buf_is_loaded(buf)
+            || self.cx.editor.wins_of(buf).iter().any(|win| here.contains(win))
+        {
             return Ok(());
         }
-        if let Some(win) = follow::code_window(&self.editor)?
-            && (win != self.editor.current_win()? || self.editor.mode().0 == "n")
+        if let Some(win) = follow::code_window(&self.cx.editor)?
+            && (win != self.cx.editor.current_win()? || self.cx.editor.mode().0 == "n")
         {
-            self.editor.set_win_buf(win, buf)?;
+            self.cx.editor.set_win_buf(win, buf)?;
         }
         Ok(())
     }

@@ -19,10 +19,12 @@ use crate::core::text::Text;
 use crate::core::text::encoding::foreign;
 use crate::core::text::line_range;
 use crate::nvim::app::{App, Job};
+use crate::nvim::buffers::is_modified;
+use crate::nvim::buffers::reading::{Reading, Snapshot, as_file, as_lines};
 use crate::nvim::editor::Buf;
+use crate::nvim::editor::first_line;
 use crate::nvim::files::applying::{Applying, Progress};
-use crate::nvim::files::reading::{Reading, Snapshot, as_file, as_lines};
-use crate::nvim::files::{FileJob, Landing, Task, brief, is_modified};
+use crate::nvim::files::{FileJob, Landing, Task};
 use crate::nvim::later;
 use crate::platform::files::stamp;
 
@@ -50,7 +52,7 @@ pub enum Known {
 
 impl App {
     pub fn buffer_loaded(&mut self, buf: Buf) -> Result<()> {
-        let Some(path) = self.files.loaded(&self.editor, buf) else { return Ok(()) };
+        let Some(path) = self.cx.buffers.loaded(&self.cx.editor, buf) else { return Ok(()) };
         if self.background.is_some() {
             self.send(Command::FileLoaded { path: path.clone() })?;
             self.guard(buf, &path)?;
@@ -61,8 +63,8 @@ impl App {
 
     /// Has the background note the state of a buffer's file.
     pub fn file_known(&mut self, buf: Buf, known: Known) -> Result<()> {
-        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        let tick = self.editor.changedtick(buf)?;
+        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let tick = self.cx.editor.changedtick(buf)?;
         let job = self.next_job(Job::Stamp { path: path.clone(), buf, tick });
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = (now.as_secs().cast_signed(), i64::from(now.subsec_nanos()));
@@ -76,7 +78,7 @@ impl App {
 
     pub fn buffer_read(&mut self, buf: Buf) -> Result<()> {
         self.buffer_loaded(buf)?;
-        if self.background.is_some() && !is_modified(&self.editor, buf) {
+        if self.background.is_some() && !is_modified(&self.cx.editor, buf) {
             self.file_known(buf, Known::Read)?;
         }
         Ok(())
@@ -85,8 +87,8 @@ impl App {
     pub fn buffer_unloaded(&mut self, buf: Buf) -> Result<()> {
         self.reviews.release(buf);
         self.watching.unloaded(buf);
-        self.files.texts.forget(buf);
-        if let Some(path) = self.files.unloaded(buf)
+        self.cx.buffers.texts.forget(buf);
+        if let Some(path) = self.cx.buffers.unloaded(buf)
             && self.background.is_some()
         {
             self.send(Command::FileUnloaded { path })?;
@@ -98,7 +100,7 @@ impl App {
     pub fn file_changed_outside(&mut self, path: &Path, kind: &FileChange) -> Result<()> {
         let session = self.session_about(path);
         if let FileChange::Renamed(to) = kind
-            && let Some(held) = self.files.held(path)
+            && let Some(held) = self.cx.buffers.held(path)
         {
             held.moved = Some(to.clone());
         }
@@ -110,16 +112,16 @@ impl App {
         let mut sessions = self.watching.sessions_of(path);
         sessions.extend(self.files.readers_of(path));
         // The one at work is the most likely to have done it.
-        let works = |key: &SessionKey| self.sessions.get(key).is_some_and(|session| session.is_working());
+        let works = |key: &SessionKey| self.cx.sessions.get(key).is_some_and(|session| session.is_working());
         sessions.iter().copied().find(works).or(sessions.first().copied())
     }
 
     /// A buffer got its first unsaved edit, or was saved. What its edits began with is what the disk
     /// holds now.
     pub fn buffer_modified(&mut self, buf: Buf) -> Result<()> {
-        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        let modified = is_modified(&self.editor, buf);
-        let Some(held) = self.files.held(&path) else { return Ok(()) };
+        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let modified = is_modified(&self.cx.editor, buf);
+        let Some(held) = self.cx.buffers.held(&path) else { return Ok(()) };
         if !modified {
             held.saved = None;
         } else if held.saved.is_none() && self.background.is_some() {
@@ -131,13 +133,13 @@ impl App {
     /// Has something done with a file that a buffer holds, after all that is to be done with it already.
     pub fn file_task(&mut self, path: PathBuf, task: Task) -> Result<()> {
         if !matches!(task, Task::Remember)
-            && let Some(buf) = self.files.buf_of(&self.editor, &path)
+            && let Some(buf) = self.cx.buf_of(&path)
         {
-            self.editor.helper::<()>("guard", buf)?;
+            self.cx.editor.helper::<()>("guard", buf)?;
         }
         if self.conflicts.about(&path) && matches!(task, Task::Read { .. }) {
             // The user may take minutes to decide; the file can be read as it is.
-            let Some(buf) = self.files.buf_of(&self.editor, &path) else {
+            let Some(buf) = self.cx.buf_of(&path) else {
                 return self.refuse_task(&path, &task, "its buffer was just closed; try again");
             };
             let mut job = FileJob::new(path, buf, task);
@@ -149,7 +151,7 @@ impl App {
 
     fn next_file_task(&mut self, path: &Path) -> Result<()> {
         while let Some(task) = self.files.begin(path) {
-            match self.files.buf_of(&self.editor, path) {
+            match self.cx.buf_of(path) {
                 Some(buf) => {
                     let job = FileJob::new(path.to_owned(), buf, task);
                     return self.stage(Box::new(job), Self::examine);
@@ -160,7 +162,7 @@ impl App {
                 }
             }
         }
-        match self.files.take_renamed(path) {
+        match self.files.take_renamed(&self.cx.buffers, path) {
             Some(buf) => self.renamed(buf),
             None => Ok(()),
         }
@@ -182,7 +184,7 @@ impl App {
         next: impl FnOnce(&mut Self, Box<FileJob>) -> Result<()>,
     ) -> Result<()> {
         let (path, buf, task, aside) = (job.path.clone(), job.buf, job.task.clone(), job.aside);
-        if self.files.buf_of(&self.editor, &path) != Some(job.buf) {
+        if self.cx.buf_of(&path) != Some(job.buf) {
             return self.again(job);
         }
         match next(self, job) {
@@ -191,7 +193,7 @@ impl App {
                 if !aside {
                     self.files.ended(&path);
                 }
-                self.refuse_task(&path, &task, &brief(&error))?;
+                self.refuse_task(&path, &task, &first_line(&error))?;
                 // Some of the edits may be in.
                 self.review_stale(buf)?;
                 self.next_file_task(&path)
@@ -216,23 +218,25 @@ impl App {
             Task::Read { ask, .. } => (*ask, "read"),
             Task::Write { ask, .. } => (*ask, "write"),
             Task::Take { session, .. } => {
-                let text = format!("couldn't take {} from the disk: {why}", self.short_name(None, path));
+                let text = format!("couldn't take {} from the disk: {why}", self.cx.short_name(None, path));
                 return self.note(*session, Severity::Warning, text);
             }
             Task::Remember => return Ok(()),
         };
-        let text = format!("couldn't {verb} {}: {why}", self.short_name(None, path));
+        let text = format!("couldn't {verb} {}: {why}", self.cx.short_name(None, path));
         self.send(Command::Answer { ask, answer: Answer::Refused(text) })
     }
 
     pub fn next_job(&mut self, job: Job) -> JobId {
-        self.numbers.job += 1;
-        let id = JobId(self.numbers.job);
+        let id = self.cx.next_job();
         self.jobs.insert(id, job);
         id
     }
 
     pub fn computed(&mut self, job: JobId, outcome: Outcome) -> Result<()> {
+        if let Some(then) = self.cx.take_job(job) {
+            return then(self, outcome);
+        }
         match (self.jobs.remove(&job), outcome) {
             (Some(Job::File(job)), Outcome::Examined(disk)) => {
                 self.stage(job, |app, job| app.examined(job, disk))
@@ -249,22 +253,23 @@ impl App {
             (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
                 self.asking.retry = true;
                 let waits = self
+                    .cx
                     .sessions
                     .get(&session)
                     .and_then(|session| session.entry(call))
                     .and_then(|entry| entry.tool())
                     .is_some_and(|call| !call.status.is_over());
-                if !waits || !self.editor.buf_is_loaded(buf) {
+                if !waits || !self.cx.editor.buf_is_loaded(buf) {
                     return Ok(());
                 }
-                if self.editor.changedtick(buf)? != tick {
+                if self.cx.editor.changedtick(buf)? != tick {
                     return self.place_diffs(session, call, buf, diffs);
                 }
                 if self.split_proposal(session, call, buf, &placed)? {
-                    return self.review.clear(&self.editor, (session, call));
+                    return self.review.clear(&self.cx.editor, (session, call));
                 }
                 let made_shown = self.reviews.path_of(buf).is_some();
-                self.review.begin(&self.editor, (session, call), (buf, tick), placed, made_shown)?;
+                self.review.begin(&self.cx.editor, (session, call), (buf, tick), placed, made_shown)?;
                 self.draw_proposals()
             }
             (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
@@ -285,7 +290,7 @@ impl App {
                 self.told_which_exist(session, paths, &there)
             }
             (Some(Job::Fingerprint { then }), Outcome::Fingerprint(found)) => {
-                self.attempt("couldn't compare the library with its sources", move |_| {
+                self.cx.attempt("couldn't compare the library with its sources", move |_| {
                     then.call::<()>(found)
                 });
                 Ok(())
@@ -303,9 +308,9 @@ impl App {
 
     /// First, what is on the disk?
     pub fn examine(&mut self, job: Box<FileJob>) -> Result<()> {
-        let modified = is_modified(&self.editor, job.buf);
-        let kind: String = self.editor.buf_option(job.buf, "buftype")?;
-        let known = self.files.held(&job.path).and_then(|held| held.stamp);
+        let modified = is_modified(&self.cx.editor, job.buf);
+        let kind: String = self.cx.editor.buf_option(job.buf, "buftype")?;
+        let known = self.cx.buffers.held(&job.path).and_then(|held| held.stamp);
         let known = match &job.task {
             // The live text is what is asked for.
             Task::Read { .. } if modified || !kind.is_empty() => return self.read_on(job),
@@ -324,7 +329,7 @@ impl App {
         if matches!(job.task, Task::Read { .. } | Task::Write { .. }) {
             self.watching.touch(job.buf);
         }
-        let encoding = self.editor.buf_option(job.buf, "fileencoding")?;
+        let encoding = self.cx.editor.buf_option(job.buf, "fileencoding")?;
         let work = Work::Examine { path: job.path.clone(), encoding, known, half };
         let job = self.next_job(Job::File(job));
         self.send(Command::Compute { job, work })
@@ -332,12 +337,12 @@ impl App {
 
     fn examined(&mut self, mut job: Box<FileJob>, disk: OnDisk) -> Result<()> {
         job.disk = disk;
-        let modified = is_modified(&self.editor, job.buf);
+        let modified = is_modified(&self.cx.editor, job.buf);
         let buf = job.buf;
         // It was another one for Neovim already when the buffer was read, or is by now.
         let behind =
-            matches!(job.task, Task::Remember) && modified && self.editor.helper("is_behind_now", buf)?;
-        let Some(held) = self.files.held(&job.path) else { return self.again(job) };
+            matches!(job.task, Task::Remember) && modified && self.cx.editor.helper("is_behind_now", buf)?;
+        let Some(held) = self.cx.buffers.held(&job.path) else { return self.again(job) };
         match (&job.task, &job.disk) {
             // It is told when there is a whole text.
             (_, OnDisk::HalfWritten) => self.end_task(&job),
@@ -360,16 +365,18 @@ impl App {
                 self.end_task(&job)
             }
             (Task::Take { .. }, OnDisk::Text { .. })
-                if !modified && self.editor.line_count(buf)? == 1 && self.editor.line_len(buf, 0)? == 0 =>
+                if !modified
+                    && self.cx.editor.line_count(buf)? == 1
+                    && self.cx.editor.line_len(buf, 0)? == 0 =>
             {
                 // It may be new to Neovim, which asks about such a file unless it reads it.
-                self.editor.take_from_disk(buf)?;
+                self.cx.editor.take_from_disk(buf)?;
                 self.end_task(&job)
             }
             (Task::Take { .. }, OnDisk::Same) => {
-                if self.editor.helper("is_behind", buf)? {
+                if self.cx.editor.helper("is_behind", buf)? {
                     // Neovim compares with what it has read itself, and that may be older.
-                    self.editor.helper::<()>("acknowledge", buf)?;
+                    self.cx.editor.helper::<()>("acknowledge", buf)?;
                 }
                 self.end_task(&job)
             }
@@ -382,13 +389,13 @@ impl App {
             }
             (Task::Take { .. }, OnDisk::Unreadable(_)) => {
                 // Neovim may know the encoding.
-                self.editor.take_from_disk(buf)?;
+                self.cx.editor.take_from_disk(buf)?;
                 self.end_task(&job)
             }
             (Task::Take { .. }, OnDisk::Text { text, stamp, .. })
                 if modified && held.saved.as_ref() == Some(text) =>
             {
-                if held.stamp != Some(*stamp) || self.editor.helper("is_behind", buf)? {
+                if held.stamp != Some(*stamp) || self.cx.editor.helper("is_behind", buf)? {
                     held.stamp = Some(*stamp);
                     self.acknowledge(buf, &job.path, *stamp)?;
                 }
@@ -405,12 +412,12 @@ impl App {
     }
 
     fn read_slice(&mut self, mut job: Box<FileJob>, mut reading: Reading) -> Result<()> {
-        match reading.go_on(&self.editor, &mut self.files.texts)? {
+        match reading.go_on(&self.cx.editor, &mut self.cx.buffers.texts)? {
             Some(snapshot) => {
                 job.ours = snapshot;
                 self.read(job)
             }
-            None => later(&self.editor.lua, PAUSE, move |app| {
+            None => later(&self.cx.editor.lua, PAUSE, move |app| {
                 app.stage(job, |app, job| app.read_slice(job, reading))
             }),
         }
@@ -441,12 +448,12 @@ impl App {
         buf: Buf,
         then: impl FnOnce(&mut Self, Option<Snapshot>) -> Result<()> + 'static,
     ) -> Result<()> {
-        if !self.editor.buf_is_loaded(buf) {
+        if !self.cx.editor.buf_is_loaded(buf) {
             return then(self, None);
         }
-        match reading.go_on(&self.editor, &mut self.files.texts) {
+        match reading.go_on(&self.cx.editor, &mut self.cx.buffers.texts) {
             Ok(Some(snapshot)) => then(self, Some(snapshot)),
-            Ok(None) => later(&self.editor.lua, PAUSE, move |app| app.go_on_reading(reading, buf, then)),
+            Ok(None) => later(&self.cx.editor.lua, PAUSE, move |app| app.go_on_reading(reading, buf, then)),
             Err(_) => then(self, None),
         }
     }
@@ -455,21 +462,21 @@ impl App {
     pub fn read_now(&mut self, buf: Buf) -> Result<Snapshot> {
         let mut reading = Reading::of(buf);
         loop {
-            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.files.texts)? {
+            if let Some(snapshot) = reading.go_on(&self.cx.editor, &mut self.cx.buffers.texts)? {
                 return Ok(snapshot);
             }
         }
     }
 
     fn read(&mut self, mut job: Box<FileJob>) -> Result<()> {
-        let modified = is_modified(&self.editor, job.buf);
-        let format: String = self.editor.buf_option(job.buf, "fileformat")?;
+        let modified = is_modified(&self.cx.editor, job.buf);
+        let format: String = self.cx.editor.buf_option(job.buf, "fileformat")?;
         if !modified && !job.begun {
             job.clean = Some(job.ours.text.clone());
         }
         // Unsaved edits that nobody has seen begin did so with what the disk holds now only if Neovim has read that.
-        let behind = modified && self.editor.helper("is_behind_now", job.buf)?;
-        let Some(held) = self.files.held(&job.path) else { return self.again(job) };
+        let behind = modified && self.cx.editor.helper("is_behind_now", job.buf)?;
+        let Some(held) = self.cx.buffers.held(&job.path) else { return self.again(job) };
         if let OnDisk::Text { text, stamp, .. } = &job.disk {
             let is_stale = match modified {
                 true => held.saved.as_ref().is_some_and(|saved| saved != text),
@@ -502,7 +509,7 @@ impl App {
                 // Of an agent that reads parts it is not known which of them are how old: what it saw
                 // first is what is sure.
                 if (line, limit) == (&None, &None) || self.files.seen(session, &job.path).is_none() {
-                    self.files.see(session, &job.path, job.ours.text.clone());
+                    self.files.see(&self.cx.buffers, session, &job.path, job.ours.text.clone());
                 }
                 self.send(Command::Answer { ask, answer: Answer::Text(text) })?;
                 self.end_task(&job)
@@ -520,7 +527,7 @@ impl App {
             if modified {
                 self.refuse_task(&job.path, &job.task, "its buffer is not 'modifiable' in Neovim")?;
             } else {
-                self.editor.take_from_disk(job.buf)?;
+                self.cx.editor.take_from_disk(job.buf)?;
             }
             return self.end_task(&job);
         };
@@ -531,8 +538,8 @@ impl App {
 
     /// What comes together. `None` for a buffer that cannot take a text from the disk.
     fn sides(&mut self, job: &FileJob, modified: bool, format: &str) -> Result<Option<Sides>> {
-        let modifiable: bool = self.editor.buf_option(job.buf, "modifiable").unwrap_or(true);
-        let agent = job.session().and_then(|key| self.sessions.get(&key)).map(|session| session.name());
+        let modifiable: bool = self.cx.editor.buf_option(job.buf, "modifiable").unwrap_or(true);
+        let agent = job.session().and_then(|key| self.cx.sessions.get(&key)).map(|session| session.name());
         let names = ["mine".to_owned(), agent.unwrap_or_else(|| "agent".to_owned())];
         let ours = job.ours.text.clone();
         let (picks, rest) = (job.picks.clone(), job.rest);
@@ -540,7 +547,7 @@ impl App {
             let (base, theirs) = (Base::Text(half.clone()), whole.clone());
             return Ok(Some(Sides { base, ours, theirs, dos: false, picks, rest, names }));
         }
-        let saved = self.files.held(&job.path).and_then(|held| held.saved.clone());
+        let saved = self.cx.buffers.held(&job.path).and_then(|held| held.saved.clone());
         // What was clean when this began is what the user began with.
         let saved = saved.or_else(|| job.clean.clone()).map(Base::Text);
         let (base, theirs) = match &job.task {
@@ -548,11 +555,11 @@ impl App {
                 if !modifiable {
                     return Err(mlua::Error::runtime("its buffer is not 'modifiable' in Neovim"));
                 }
-                if self.editor.buf_option(job.buf, "readonly")? {
+                if self.cx.editor.buf_option(job.buf, "readonly")? {
                     let why = "its buffer is 'readonly' in Neovim; the user can :set noreadonly";
                     return Err(mlua::Error::runtime(why));
                 }
-                let encoding: String = self.editor.buf_option(job.buf, "fileencoding")?;
+                let encoding: String = self.cx.editor.buf_option(job.buf, "fileencoding")?;
                 if let Some(char) = foreign(content, &encoding) {
                     let why = format!("the file is in {encoding}, which has no {char:?}; write it without");
                     return Err(mlua::Error::runtime(why));
@@ -561,9 +568,11 @@ impl App {
                     true => saved.clone(),
                     false => Some(Base::Text(ours.clone())),
                 };
-                let newer = self.files.is_older_than_disk(*session, &job.path);
+                let newer = self.files.is_older_than_disk(&self.cx.buffers, *session, &job.path);
                 let base = match (self.files.seen(*session, &job.path), disk) {
-                    (Some(_), Some(disk)) if self.files.has_looked(*session, &job.path) => disk,
+                    (Some(_), Some(disk)) if self.files.has_looked(&self.cx.buffers, *session, &job.path) => {
+                        disk
+                    }
                     (Some(seen), Some(Base::Text(disk))) if newer => Base::Either { seen, disk },
                     (Some(seen), _) => Base::Text(seen),
                     (None, _) if !modified => Base::Ours,
@@ -587,20 +596,20 @@ impl App {
     }
 
     fn reconciled(&mut self, mut job: Box<FileJob>, outcome: Reconciled) -> Result<()> {
-        if job.waits < WAITS && self.editor.helper("is_occupied", job.buf)? {
+        if job.waits < WAITS && self.cx.editor.helper("is_occupied", job.buf)? {
             // An open menu has no end that could be waited for in all versions.
             job.waits += 1;
-            return later(&self.editor.lua, WAIT, move |app| {
+            return later(&self.cx.editor.lua, WAIT, move |app| {
                 app.stage(job, |app, job| app.reconciled(job, outcome))
             });
         }
-        if self.editor.changedtick(job.buf)? != job.ours.tick {
+        if self.cx.editor.changedtick(job.buf)? != job.ours.tick {
             job.tries += 1;
             if job.tries < TRIES {
                 return self.read_on(job);
             }
         }
-        let outcome = match self.editor.changedtick(job.buf)? == job.ours.tick {
+        let outcome = match self.cx.editor.changedtick(job.buf)? == job.ours.tick {
             true => outcome,
             false => match self.merge_now(&mut job)? {
                 Some(outcome) => outcome,
@@ -610,13 +619,13 @@ impl App {
         match outcome {
             Reconciled::Conflicts(clashes) => self.clashed(job, clashes),
             Reconciled::Edits { edits, text, is_theirs } => {
-                let modified = is_modified(&self.editor, job.buf);
+                let modified = is_modified(&self.cx.editor, job.buf);
                 if !job.begun {
                     job.was_clean = !modified;
                     job.before = job.ours.text.clone();
-                    job.lines_before = self.editor.line_count(job.buf)?;
+                    job.lines_before = self.cx.editor.line_count(job.buf)?;
                 }
-                let saves = job.was_clean || self.config.files.save == Save::Always;
+                let saves = job.was_clean || self.cx.config.files.save == Save::Always;
                 if (saves || job.task.is_take()) && self.is_stale(&job) {
                     // Written by somebody else just now; or, if it is to be taken, by the user.
                     job.tries += 1;
@@ -626,9 +635,9 @@ impl App {
                 let landing = Landing { ranges: ranges(&edits), text, is_theirs };
                 if job.task.is_take() && job.was_clean && !edits.is_empty() {
                     // Undone, the buffer is no longer what the disk holds: it is to count as modified then.
-                    self.editor.set_buf_option(job.buf, "modified", true)?;
+                    self.cx.editor.set_buf_option(job.buf, "modified", true)?;
                 }
-                let tick = self.editor.changedtick(job.buf)?;
+                let tick = self.cx.editor.changedtick(job.buf)?;
                 let applying = Applying::new(job.buf, edits, &landing.text, tick);
                 job.begun = true;
                 self.files.set_editing(&job.path, true);
@@ -640,8 +649,8 @@ impl App {
     /// The user types faster than the background compares: now is the only time that fits.
     fn merge_now(&mut self, job: &mut FileJob) -> Result<Option<Reconciled>> {
         job.ours = self.read_now(job.buf)?;
-        let modified = is_modified(&self.editor, job.buf);
-        let format: String = self.editor.buf_option(job.buf, "fileformat")?;
+        let modified = is_modified(&self.cx.editor, job.buf);
+        let format: String = self.cx.editor.buf_option(job.buf, "fileformat")?;
         Ok(self.sides(job, modified, &format)?.map(|sides| sides.reconcile()))
     }
 
@@ -649,7 +658,7 @@ impl App {
     fn is_stale(&mut self, job: &FileJob) -> bool {
         let known = match &job.disk {
             OnDisk::Text { stamp, .. } => Some(*stamp),
-            _ => self.files.held(&job.path).and_then(|held| held.stamp),
+            _ => self.cx.buffers.held(&job.path).and_then(|held| held.stamp),
         };
         match (job.now, &job.disk) {
             (now, OnDisk::Gone) => now.is_some(),
@@ -664,9 +673,9 @@ impl App {
 
     /// Last, the edits.
     fn apply_slice(&mut self, mut job: Box<FileJob>, mut applying: Applying, landing: Landing) -> Result<()> {
-        match applying.go_on(&self.editor)? {
+        match applying.go_on(&self.cx.editor)? {
             Progress::Done => self.landed(job, landing),
-            Progress::More => later(&self.editor.lua, PAUSE, move |app| {
+            Progress::More => later(&self.cx.editor.lua, PAUSE, move |app| {
                 app.stage(job, |app, job| app.apply_slice(job, applying, landing))
             }),
             Progress::Overtaken => {

@@ -7,8 +7,9 @@ use mlua::{Result, Value};
 
 use crate::core::message::Severity;
 use crate::nvim::app::App;
+use crate::nvim::buffers::Gone;
 use crate::nvim::editor::{Buf, Win};
-use crate::nvim::files::{FileJob, Gone};
+use crate::nvim::files::FileJob;
 use crate::nvim::follow;
 
 #[derive(Clone, Copy)]
@@ -22,30 +23,31 @@ enum Choice {
 impl App {
     /// The buffer keeps its text, which is now the only one.
     pub fn file_gone(&mut self, job: Box<FileJob>) -> Result<()> {
-        let Some(held) = self.files.held(&job.path) else { return self.end_task(&job) };
+        let Some(held) = self.cx.buffers.held(&job.path) else { return self.end_task(&job) };
         // A file that was never there is not missed.
         let was_there = held.stamp.take().is_some() || held.saved.is_some();
         held.saved = None;
         let gone = held.moved.take().map_or(Gone::Deleted, Gone::Renamed);
         let is_known = held.gone.is_some();
-        let is_new =
-            !was_there && self.editor.line_count(job.buf)? == 1 && self.editor.line_len(job.buf, 0)? == 0;
+        let is_new = !was_there
+            && self.cx.editor.line_count(job.buf)? == 1
+            && self.cx.editor.line_len(job.buf, 0)? == 0;
         if is_new || is_known {
             return self.end_task(&job);
         }
-        if let Some(held) = self.files.held(&job.path) {
+        if let Some(held) = self.cx.buffers.held(&job.path) {
             held.gone = Some(gone.clone());
         }
-        self.editor.helper::<()>("acknowledge", job.buf)?;
-        self.editor.set_buf_option(job.buf, "modified", true)?;
-        let name = self.short_name(job.session(), &job.path);
+        self.cx.editor.helper::<()>("acknowledge", job.buf)?;
+        self.cx.editor.set_buf_option(job.buf, "modified", true)?;
+        let name = self.cx.short_name(job.session(), &job.path);
         let (mark, text) = match &gone {
             Gone::Deleted => (
                 "  deleted on the disk; :Acp settle".to_owned(),
                 format!("{name} is gone from the disk; its buffer keeps the text: :Acp settle in it chooses"),
             ),
             Gone::Renamed(to) => {
-                let to = self.short_name(job.session(), to);
+                let to = self.cx.short_name(job.session(), to);
                 (
                     format!("  renamed to {to}; :Acp settle"),
                     format!("{name} is {to} now; its buffer keeps the text: :Acp settle in it chooses"),
@@ -58,37 +60,39 @@ impl App {
     }
 
     fn mark_gone(&self, buf: Buf, text: &str) -> Result<()> {
-        let ns = self.editor.namespace("acp.gone")?;
-        let chunk = self.editor.lua.create_sequence_from([
-            self.editor.lua.create_string(text)?,
-            self.editor.lua.create_string("AcpError")?,
+        let ns = self.cx.editor.namespace("acp.gone")?;
+        let chunk = self.cx.editor.lua.create_sequence_from([
+            self.cx.editor.lua.create_string(text)?,
+            self.cx.editor.lua.create_string("AcpError")?,
         ])?;
-        let options = self.editor.table([
-            ("virt_text", Value::Table(self.editor.lua.create_sequence_from([chunk])?)),
-            ("virt_text_pos", self.editor.string("eol")?),
+        let options = self.cx.editor.table([
+            ("virt_text", Value::Table(self.cx.editor.lua.create_sequence_from([chunk])?)),
+            ("virt_text_pos", self.cx.editor.string("eol")?),
         ])?;
-        self.editor.set_extmark(buf, ns, 0, 0, options).map(drop)
+        self.cx.editor.set_extmark(buf, ns, 0, 0, options).map(drop)
     }
 
     /// The file is there again.
     pub fn clear_gone(&mut self, buf: Buf) -> Result<()> {
-        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        if let Some(held) = self.files.held(&path) {
+        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        if let Some(held) = self.cx.buffers.held(&path) {
             held.gone = None;
         }
-        self.editor.clear_namespace(buf, self.editor.namespace("acp.gone")?, 0, -1)
+        self.cx.editor.clear_namespace(buf, self.cx.editor.namespace("acp.gone")?, 0, -1)
     }
 
     /// Asks what becomes of the buffer of a file that is gone. Says whether it is one.
     pub fn offer_gone(&mut self, buf: Buf) -> Result<bool> {
-        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(false) };
-        let Some(gone) = self.files.held(&path).and_then(|held| held.gone.clone()) else { return Ok(false) };
-        let name = self.short_name(None, &path);
+        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(false) };
+        let Some(gone) = self.cx.buffers.held(&path).and_then(|held| held.gone.clone()) else {
+            return Ok(false);
+        };
+        let name = self.cx.short_name(None, &path);
         let mut choices = vec![(format!("Write {name} back"), Choice::WriteBack)];
         let prompt = match &gone {
             Gone::Deleted => format!("{name} was deleted on the disk"),
             Gone::Renamed(to) => {
-                let to = self.short_name(None, to);
+                let to = self.cx.short_name(None, to);
                 choices.insert(0, (format!("Open {to} in its place"), Choice::OpenNew));
                 format!("{name} is {to} now")
             }
@@ -97,14 +101,14 @@ impl App {
         choices.push(("Leave it".to_owned(), Choice::Leave));
         let items = choices.iter().map(|(item, _)| item.clone()).collect();
         self.offer(&prompt, "acp_gone", items, move |app, index| {
-            if !app.editor.buf_is_valid(buf) {
+            if !app.cx.editor.buf_is_valid(buf) {
                 return Ok(());
             }
             match (choices[index].1, gone) {
-                (Choice::WriteBack, _) => app.attempt("couldn't write the file again", move |editor| {
+                (Choice::WriteBack, _) => app.cx.attempt("couldn't write the file again", move |editor| {
                     editor.helper::<()>("write_back", buf)
                 }),
-                (Choice::Drop, _) => app.attempt("couldn't drop the buffer", move |editor| {
+                (Choice::Drop, _) => app.cx.attempt("couldn't drop the buffer", move |editor| {
                     editor.helper::<()>("drop_buffer", buf)
                 }),
                 (Choice::OpenNew, Gone::Renamed(to)) => return app.open_renamed(buf, &to),
@@ -117,15 +121,15 @@ impl App {
 
     /// The windows go on with the new file, each at its place; the old buffer keeps what was typed.
     fn open_renamed(&mut self, buf: Buf, to: &Path) -> Result<()> {
-        let new = follow::load(&self.editor, to)?;
-        let wins: Vec<Win> = self.editor.wins_of(buf);
+        let new = follow::load(&self.cx.editor, to)?;
+        let wins: Vec<Win> = self.cx.editor.wins_of(buf);
         for win in wins {
-            let (line, column) = self.editor.cursor(win)?;
-            self.editor.set_win_buf(win, new)?;
-            let line = line.min(self.editor.line_count(new)?);
-            let column = column.min(self.editor.line_len(new, line - 1)?);
-            self.editor.set_cursor(win, line, column)?;
+            let (line, column) = self.cx.editor.cursor(win)?;
+            self.cx.editor.set_win_buf(win, new)?;
+            let line = line.min(self.cx.editor.line_count(new)?);
+            let column = column.min(self.cx.editor.line_len(new, line - 1)?);
+            self.cx.editor.set_cursor(win, line, column)?;
         }
-        follow::list(&self.editor, new)
+        follow::list(&self.cx.editor, new)
     }
 }

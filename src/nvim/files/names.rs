@@ -9,9 +9,9 @@ use crate::core::locations::Look;
 use crate::core::message::{Command, Work};
 use crate::core::session::Session;
 use crate::nvim::app::{App, Job};
+use crate::nvim::buffers::Buffers;
+use crate::nvim::buffers::path_cache;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::Files;
-use crate::nvim::files::path_cache;
 use crate::nvim::follow;
 
 impl App {
@@ -31,9 +31,9 @@ impl App {
         if news.is_empty() {
             return Ok(());
         }
-        let bufs: Vec<Buf> = self.files.all().map(|(_, held)| held.buf).collect();
+        let bufs: Vec<Buf> = self.cx.buffers.all().map(|(_, held)| held.buf).collect();
         for buf in bufs {
-            if Files::name_as_written(&self.editor, buf).is_some_and(|name| news.contains(&name)) {
+            if Buffers::name_as_written(&self.cx.editor, buf).is_some_and(|name| news.contains(&name)) {
                 self.renamed(buf)?;
             }
         }
@@ -41,14 +41,14 @@ impl App {
             [&session.place.cwd].into_iter().chain(&session.place.additional).any(|root| news.contains(root))
         };
         // What lies in a folder is only known by what the folder is called.
-        if self.sessions.values().any(is_root) { self.guard_all() } else { Ok(()) }
+        if self.cx.sessions.values().any(is_root) { self.guard_all() } else { Ok(()) }
     }
 
     /// Takes note that a buffer's file is called something else than was thought. What is being done with it
     /// is brought to its end first.
     pub fn renamed(&mut self, buf: Buf) -> Result<()> {
-        let Some(path) = Files::path_of(&self.editor, buf) else { return Ok(()) };
-        let Some(old) = self.files.rename(buf, &path) else { return Ok(()) };
+        let Some(path) = Buffers::path_of(&self.cx.editor, buf) else { return Ok(()) };
+        let Some(old) = self.files.rename(&mut self.cx.buffers, buf, &path) else { return Ok(()) };
         self.send(Command::FileUnloaded { path: old })?;
         self.send(Command::FileLoaded { path: path.clone() })?;
         self.review_loaded(buf, &path)
@@ -72,13 +72,13 @@ impl App {
         path: &Path,
         then: impl FnOnce(&mut App, Buf) -> Result<()> + 'static,
     ) -> Result<()> {
-        if let Some(buf) = self.files.buf_of(&self.editor, path) {
+        if let Some(buf) = self.cx.buf_of(path) {
             return then(self, buf);
         }
         let named = path.to_owned();
         self.look_first(path, move |app, look| match look {
             Look::File(_) | Look::Missing => {
-                let buf = follow::load(&app.editor, &path_cache::canonical(&named))?;
+                let buf = follow::load(&app.cx.editor, &path_cache::canonical(&named))?;
                 then(app, buf)
             }
             _ => Ok(()),
@@ -92,9 +92,9 @@ impl App {
         path: &Path,
         then: impl FnOnce(&mut App) -> Result<()> + 'static,
     ) -> Result<()> {
-        let (win, named) = (self.editor.current_win()?, path.to_owned());
+        let (win, named) = (self.cx.editor.current_win()?, path.to_owned());
         self.look_first(path, move |app, look| match look {
-            look if look.finds_file() && app.editor.current_win()? == win => then(app),
+            look if look.finds_file() && app.cx.editor.current_win()? == win => then(app),
             look if look.finds_file() => Ok(()),
             Look::Silent => {
                 let text = format!("couldn't open {}: its disk does not answer", named.display());

@@ -10,9 +10,9 @@ use mlua::Result;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, FileDiff};
 use crate::nvim::app::App;
+use crate::nvim::buffers::is_modified;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::is_modified;
-use crate::nvim::files::path_cache::canonical;
 
 /// What the background has been told to watch.
 #[derive(Default)]
@@ -55,15 +55,15 @@ impl Watching {
 impl App {
     /// Has the files of a call's diffs and places watched.
     pub fn watch_files_of(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let named = call.diffs().map(|diff| &diff.path).chain(call.locations.iter().map(|place| &place.path));
         let paths: Vec<PathBuf> = named.map(|path| session.place.cwd.join(path)).collect();
         for path in paths {
             if self.watching.files.insert((key, path.clone())) {
-                if let Some(buf) = self.files.buf_of(&self.editor, &path) {
+                if let Some(buf) = self.cx.buf_of(&path) {
                     self.watching.touch(buf);
-                    self.editor.helper::<()>("guard", buf)?;
+                    self.cx.editor.helper::<()>("guard", buf)?;
                 }
                 self.send(Command::Watch { session: key, path })?;
             }
@@ -74,7 +74,7 @@ impl App {
     /// Tells of the files that a call edits what it has announced so far (`content` says that this is new), or
     /// that it is over.
     pub fn announce_edits(&mut self, key: SessionKey, entry: EntryId, content: bool) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let over = call.status.is_over();
         let absolute = |path: &Path| session.place.cwd.join(path);
@@ -87,8 +87,8 @@ impl App {
         }
         for (path, diffs) in edits {
             // What a buffer holds has a name whose links are resolved.
-            let buf = self.files.buf_of(&self.editor, &path).filter(|buf| self.editor.buf_is_loaded(*buf));
-            let path = buf.and_then(|buf| self.files.name_of(buf)).map(Path::to_owned).unwrap_or(path);
+            let buf = self.cx.buf_of(&path).filter(|buf| self.cx.editor.buf_is_loaded(*buf));
+            let path = buf.and_then(|buf| self.cx.buffers.name_of(buf)).map(Path::to_owned).unwrap_or(path);
             // A link has another name than its file.
             self.watching.files.insert((key, path.clone()));
             let known = (key, entry, path.clone());
@@ -98,11 +98,11 @@ impl App {
             };
             if tells {
                 let diffs = (!over).then_some(diffs);
-                let clean = buf.filter(|buf| !is_modified(&self.editor, *buf));
+                let clean = buf.filter(|buf| !is_modified(&self.cx.editor, *buf));
                 let size = clean.and_then(|buf| {
-                    Some(self.editor.byte_count(buf, self.editor.line_count(buf).ok()?) as u64)
+                    Some(self.cx.editor.byte_count(buf, self.cx.editor.line_count(buf).ok()?) as u64)
                 });
-                let held = self.files.held(&path).and_then(|held| held.stamp);
+                let held = self.cx.buffers.held(&path).and_then(|held| held.stamp);
                 self.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held, size })?;
             }
         }

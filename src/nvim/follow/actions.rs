@@ -25,7 +25,7 @@ enum List {
 
 impl App {
     pub fn set_follow(&mut self, word: Option<&str>) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let waits = self.follow.pace.is_waiting();
         let text = match word {
             Some("on") => self.follow_on(true)?,
@@ -52,13 +52,13 @@ impl App {
                 return fail(format!("follow takes on, off, toggle, resume, pin or unpin, not {other:?}"));
             }
         };
-        self.advise(text, Level::Info);
-        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        self.cx.advise(text, Level::Info);
+        let keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
         keys.into_iter().try_for_each(|key| self.update_bar(key))
     }
 
     fn follow_on(&mut self, on: bool) -> Result<&'static str> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let was = self.is_following();
         self.follow.chosen = Some(on);
         if !on {
@@ -72,7 +72,7 @@ impl App {
     }
 
     fn resume_following(&mut self) -> Result<&'static str> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         self.follow.resume(&editor)?;
         self.follow_on(true)?;
         self.follow_due()?;
@@ -81,7 +81,7 @@ impl App {
 
     /// Lists the places of the turn, or of the whole session.
     pub fn list_locations(&mut self, words: &[String]) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         let (mut list, mut whole) = (List::Quickfix, false);
         for word in words {
             match word.as_str() {
@@ -113,12 +113,12 @@ impl App {
             List::Quickfix | List::Location => {
                 // A list looks for its files on the disk.
                 let paths = visits.iter().map(|visit| visit.path.clone()).collect();
-                let win = self.editor.current_win()?;
+                let win = self.cx.editor.current_win()?;
                 let job = self.next_job(Job::ReachFirst(Box::new(move |app, answering| {
-                    let here = app.editor.current_win()?;
+                    let here = app.cx.editor.current_win()?;
                     app.fill_list(key, &visits, whole, list, &answering)?;
                     // Who has gone elsewhere meanwhile stays there.
-                    if here == win { Ok(()) } else { app.editor.set_current_win(here) }
+                    if here == win { Ok(()) } else { app.cx.editor.set_current_win(here) }
                 })));
                 self.send(Command::Compute { job, work: Work::Reach { paths } })
             }
@@ -127,7 +127,7 @@ impl App {
 
     fn pick_location(&mut self, key: SessionKey, mut visits: Vec<Visit>) -> Result<()> {
         visits.reverse();
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let root = session.place.cwd.clone();
         let mut items = Vec::new();
         for visit in &visits {
@@ -147,9 +147,9 @@ impl App {
         list: List,
         answering: &BTreeSet<PathBuf>,
     ) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let items = editor.lua.create_table()?;
-        let root = self.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
+        let root = self.cx.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
         for visit in visits {
             let text = visible(&self.what_was_done(key, visit)?).replace('\n', " ");
             let why = match visit.path.parent() {
@@ -172,7 +172,7 @@ impl App {
             };
             items.push(item)?;
         }
-        let name = self.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
+        let name = self.cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
         let title = format!("{name}: places of the {}", if whole { "session" } else { "turn" });
         let what: Table = editor
             .table([("title", editor.string(visible_line(&title))?), ("items", Value::Table(items))])?;
@@ -189,15 +189,15 @@ impl App {
 
     /// The window for a location list: one that shows code, as the list belongs to it.
     fn code_window_here(&self) -> Result<Option<Win>> {
-        self.editor.command("stopinsert")?;
-        follow::code_window(&self.editor)
+        self.cx.editor.command("stopinsert")?;
+        follow::code_window(&self.cx.editor)
     }
 
     /// When it was, and what the call is called.
     fn what_was_done(&self, key: SessionKey, visit: &Visit) -> Result<String> {
         let seconds = i64::try_from(visit.at.0 / 1000).unwrap_or(i64::MAX);
-        let time: String = self.editor.func("strftime", ("%H:%M:%S", seconds))?;
-        let call = self.sessions.get(&key).and_then(|session| session.entry(visit.call?)?.tool());
+        let time: String = self.cx.editor.func("strftime", ("%H:%M:%S", seconds))?;
+        let call = self.cx.sessions.get(&key).and_then(|session| session.entry(visit.call?)?.tool());
         let title = call.map(|call| format!("  {}", call.headline())).unwrap_or_default();
         Ok(format!("{time}  {}{title}", visit.verb.word()))
     }
@@ -209,15 +209,15 @@ impl App {
     }
 
     fn show_file(&mut self, path: &Path, line: Option<u32>) -> Result<()> {
-        let Some(win) = follow::code_window(&self.editor)? else { return Ok(()) };
-        let buf = follow::load(&self.editor, path)?;
-        self.editor.set_current_win(win)?;
-        self.editor.command("normal! m'")?;
-        self.editor.set_win_buf(win, buf)?;
+        let Some(win) = follow::code_window(&self.cx.editor)? else { return Ok(()) };
+        let buf = follow::load(&self.cx.editor, path)?;
+        self.cx.editor.set_current_win(win)?;
+        self.cx.editor.command("normal! m'")?;
+        self.cx.editor.set_win_buf(win, buf)?;
         if let Some(line) = line.filter(|line| *line > 0) {
-            let last = self.editor.line_count(buf)?;
-            self.editor.set_cursor(win, (line as usize).min(last), 0)?;
-            self.editor.command("normal! zvzz")?;
+            let last = self.cx.editor.line_count(buf)?;
+            self.cx.editor.set_cursor(win, (line as usize).min(last), 0)?;
+            self.cx.editor.command("normal! zvzz")?;
         }
         Ok(())
     }

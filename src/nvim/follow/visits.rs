@@ -11,9 +11,9 @@ use crate::core::locations::{Lines, Look, Verb, Visit, absolute};
 use crate::core::message::{Command, Severity, Work};
 use crate::core::session::{Phase, Session};
 use crate::nvim::app::{App, Job};
+use crate::nvim::editor::first_line;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Editor, Level, Win};
-use crate::nvim::files::brief;
 use crate::nvim::follow;
 use crate::nvim::follow::{Pause, Tag, Target};
 use crate::nvim::{autocommands, follow_timer, run};
@@ -29,8 +29,8 @@ enum Choice {
 impl App {
     /// A call names where it is at work: its locations, or the files of its diffs.
     pub fn call_moved(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
-        let at = self.now();
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let at = self.cx.now();
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let verb = Verb::of(call.kind);
         let visits: Vec<Visit> = call
@@ -56,9 +56,9 @@ impl App {
         lines: Option<Lines>,
         verb: Verb,
     ) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let path = absolute(path, &session.place.cwd);
-        self.visited(vec![Visit { session: key, call: None, path, lines, verb, at: self.now() }])
+        self.visited(vec![Visit { session: key, call: None, path, lines, verb, at: self.cx.now() }])
     }
 
     /// Takes in the places of one message. The last of those that are new is where the agent is.
@@ -70,17 +70,17 @@ impl App {
             }
         }
         let Some(visit) = newest else { return Ok(()) };
-        let Some(session) = self.sessions.get(&visit.session) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&visit.session) else { return Ok(()) };
         if matches!(session.phase, Phase::Opening { .. }) {
             // A session is taken up: this was long ago.
             return Ok(());
         }
         let data = place_data(session, &visit);
-        self.emit("AcpLocation", visit.session, data);
+        self.cx.emit("AcpLocation", visit.session, data);
         if !self.is_followed(visit.session) {
             return Ok(());
         }
-        let now = self.now();
+        let now = self.cx.now();
         let due = self.follow.pace.left(now);
         self.follow.pace.offer(visit);
         // Of a burst, all but the first wait for what has been seen to already: the timer, or the user's
@@ -95,7 +95,7 @@ impl App {
             return Ok(());
         }
         self.watch_user()?;
-        let (editor, now) = (self.editor.clone(), self.now());
+        let (editor, now) = (self.cx.editor.clone(), self.cx.now());
         self.follow.turn_began(&editor, now)
     }
 
@@ -104,42 +104,42 @@ impl App {
         if std::mem::replace(&mut self.follow.watching, true) {
             return Ok(());
         }
-        autocommands::watch_user(&self.editor)
+        autocommands::watch_user(&self.cx.editor)
     }
 
     /// The turn is over, or its agent is gone.
     pub fn no_longer_at_work(&mut self, key: SessionKey) -> Result<()> {
         self.edits_over(key)?;
-        let (editor, now) = (self.editor.clone(), self.now());
-        self.follow.turn_over(&editor, key, now, self.config.follow.resume_after)?;
+        let (editor, now) = (self.cx.editor.clone(), self.cx.now());
+        self.follow.turn_over(&editor, key, now, self.cx.config.follow.resume_after)?;
         self.follow_due()
     }
 
     /// Whether the window that follows goes where this session's agent goes.
     pub fn is_followed(&self, key: SessionKey) -> bool {
         let of_agent = || {
-            let session = self.sessions.get(&key)?;
-            self.config.agents.get(&session.agent_name)?.follow
+            let session = self.cx.sessions.get(&key)?;
+            self.cx.config.agents.get(&session.agent_name)?.follow
         };
-        self.follow.chosen.or_else(of_agent).unwrap_or(self.config.follow.enabled)
+        self.follow.chosen.or_else(of_agent).unwrap_or(self.cx.config.follow.enabled)
     }
 
     /// Whether any agent would be followed.
     pub fn is_following(&self) -> bool {
         self.follow.chosen.unwrap_or_else(|| {
-            self.config.follow.enabled || self.sessions.keys().any(|key| self.is_followed(*key))
+            self.cx.config.follow.enabled || self.cx.sessions.keys().any(|key| self.is_followed(*key))
         })
     }
 
     /// Goes on with what waits, as far as it is time for it and the user is elsewhere; sees to it that
     /// this is called again when there is more.
     pub fn follow_due(&mut self) -> Result<()> {
-        let now = self.now();
-        let editor = self.editor.clone();
+        let now = self.cx.now();
+        let editor = self.cx.editor.clone();
         let mut next = self.follow.fade(&editor, now)?;
         if self.follow.pace.is_waiting() {
             self.watch_user()?;
-            let wait = match self.follow.pause(&editor, now, self.config.follow.resume_after)? {
+            let wait = match self.follow.pause(&editor, now, self.cx.config.follow.resume_after)? {
                 // The user's next step tells.
                 Some(Pause::Held) => None,
                 Some(Pause::For(left)) => Some(left),
@@ -157,7 +157,7 @@ impl App {
 
     /// The user did something that may have to do with the window that follows.
     pub fn user_acted(&mut self) -> Result<()> {
-        let (editor, now) = (self.editor.clone(), self.now());
+        let (editor, now) = (self.cx.editor.clone(), self.cx.now());
         self.follow.acted(&editor, now)?;
         if self.follow.pace.is_waiting() { self.follow_due() } else { Ok(()) }
     }
@@ -166,7 +166,7 @@ impl App {
     fn look_at(&mut self, visit: Visit) -> Result<()> {
         self.follow.look += 1;
         let number = self.follow.look;
-        let diffs = self.sessions.get(&visit.session).and_then(|session| {
+        let diffs = self.cx.sessions.get(&visit.session).and_then(|session| {
             let call = session.entry(visit.call?)?.tool()?;
             let here = |path: &Path| absolute(path, &session.place.cwd) == visit.path;
             Some(call.diffs().filter(|diff| here(&diff.path)).cloned().collect::<Vec<_>>())
@@ -174,7 +174,7 @@ impl App {
         if visit.wakes_others() {
             return self.looked(visit, number, Look::Strange);
         }
-        let place = self.sessions.get(&visit.session).map(|session| session.place.clone());
+        let place = self.cx.sessions.get(&visit.session).map(|session| session.place.clone());
         let roots = place.map(|place| [vec![place.cwd], place.additional].concat()).unwrap_or_default();
         let (path, near) = (visit.path.clone(), visit.line());
         let work = Work::Look { path, roots, diffs: diffs.unwrap_or_default(), near };
@@ -201,9 +201,9 @@ impl App {
         let Some(choose) = self.follow.choose.clone() else {
             return self.go_along(visit, touched, Choice::Usual);
         };
-        let Some(session) = self.sessions.get(&visit.session) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&visit.session) else { return Ok(()) };
         let place = place_data(session, &visit);
-        self.effects.push_back(Box::new(move |editor| {
+        self.cx.effects.push_back(Box::new(move |editor| {
             let choice = chosen(editor, &choose, &place);
             run(move |app| {
                 let choice = choice.unwrap_or_else(|why| {
@@ -222,7 +222,7 @@ impl App {
         if self.follow.told_outside.insert(key, turn) == Some(turn) {
             return Ok(());
         }
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let label = visit.label(&session.place.cwd);
         let text = format!(
             "{label} is outside the session's folders and was not opened: <CR> in :Acp locations opens it"
@@ -234,30 +234,30 @@ impl App {
     fn tell_once(&mut self, why: String) {
         if !std::mem::replace(&mut self.follow.told, true) {
             let text = format!("follow.window failed: {why}; the usual window follows instead");
-            self.advise(text, Level::Error);
+            self.cx.advise(text, Level::Error);
         }
     }
 
     fn go_along(&mut self, visit: Visit, touched: Option<Lines>, choice: Choice) -> Result<()> {
-        let (editor, now) = (self.editor.clone(), self.now());
+        let (editor, now) = (self.cx.editor.clone(), self.cx.now());
         let win = match choice {
             Choice::Veto => return Ok(()),
             Choice::Usual => None,
             Choice::Window(win) => Some(win),
         };
-        if self.follow.pause(&editor, now, self.config.follow.resume_after)?.is_some() {
+        if self.follow.pause(&editor, now, self.cx.config.follow.resume_after)?.is_some() {
             self.follow.pace.give_back(visit);
             return self.follow_due();
         }
         let key = visit.session;
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(tag) = self.tag(session, &visit) else { return Ok(()) };
         let may_split = self.chats.get(&key).is_some_and(|chat| chat.window(&editor).is_some());
         let (turn, label) = (self.places.turn(key), visit.label(&session.place.cwd));
         let target = Target { visit, touched, turn, tag, win, may_split };
         if let Some(shown) = self.follow.show(&editor, target, now)? {
             self.buffer_loaded(shown.buf)?;
-            if let (Some(swap), Some(session)) = (shown.swap, self.sessions.get_mut(&key)) {
+            if let (Some(swap), Some(session)) = (shown.swap, self.cx.sessions.get_mut(&key)) {
                 let text =
                     format!("{label} has another swap file, so it may be open in another Neovim: {swap}");
                 session.notice(Severity::Warning, text, now);
@@ -267,7 +267,7 @@ impl App {
         self.update_bar(key)?;
         self.follow_due()?;
         // While a command line is open nothing else would draw it.
-        self.editor.flush();
+        self.cx.editor.flush();
         Ok(())
     }
 
@@ -278,9 +278,10 @@ impl App {
             Some(call) => session.entry(call)?.tool()?.status.is_over(),
             None => !session.is_working(),
         };
-        let (arrow, point) = if self.config.icons { ("◂", "▸") } else { ("<", ">") };
+        let (arrow, point) = if self.cx.config.icons { ("◂", "▸") } else { ("<", ">") };
         let initial = name.chars().find(|char| char.is_ascii_alphanumeric()).unwrap_or('A');
         let twin = self
+            .cx
             .sessions
             .values()
             .any(|other| other.key < session.key && other.name().chars().next() == name.chars().next());
@@ -295,9 +296,9 @@ impl App {
 
     /// Where the agent is, for the chat's bar: nothing where it can be seen.
     pub fn place_elsewhere(&self, key: SessionKey) -> Option<String> {
-        let session = self.sessions.get(&key).filter(|session| session.is_working())?;
+        let session = self.cx.sessions.get(&key).filter(|session| session.is_working())?;
         let visit = self.places.of_turn(key).last()?;
-        if self.follow.is_shown(&self.editor, visit) {
+        if self.follow.is_shown(&self.cx.editor, visit) {
             return None;
         }
         let label = visit.label(&session.place.cwd);
@@ -310,17 +311,17 @@ impl App {
 
     /// For `status()`: where the agent was last.
     pub fn location_status(&self, key: SessionKey) -> Option<Json> {
-        let session = self.sessions.get(&key)?;
+        let session = self.cx.sessions.get(&key)?;
         let visit = self.places.last(key)?;
         let mut place = place_data(session, visit);
-        place["shown"] = json!(self.follow.is_shown(&self.editor, visit));
+        place["shown"] = json!(self.follow.is_shown(&self.cx.editor, visit));
         place["waiting"] = json!(self.is_followed(key) && self.follow.pace.is_waiting());
         Some(place)
     }
 
     /// Follows those that are at work to where they are now.
     pub fn catch_up(&mut self) -> Result<()> {
-        let at_work = self.sessions.values().filter(|session| session.is_working());
+        let at_work = self.cx.sessions.values().filter(|session| session.is_working());
         let followed = at_work.map(|session| session.key).filter(|key| self.is_followed(*key));
         let places: Vec<Visit> =
             followed.filter_map(|key| self.places.of_turn(key).last().cloned()).collect();
@@ -331,7 +332,7 @@ impl App {
     /// A buffer was entered by the user.
     pub fn buffer_visited(&mut self, buf: crate::nvim::editor::Buf) -> Result<()> {
         // By now it may have been us who showed it in another window.
-        if self.editor.current_buf()? == buf { follow::entered(&self.editor, buf) } else { Ok(()) }
+        if self.cx.editor.current_buf()? == buf { follow::entered(&self.cx.editor, buf) } else { Ok(()) }
     }
 }
 
@@ -351,8 +352,8 @@ pub fn place_data(session: &Session, visit: &Visit) -> Json {
 
 /// What the user's function says of a place.
 fn chosen(editor: &Editor, choose: &Function, place: &Json) -> std::result::Result<Choice, String> {
-    let place = crate::nvim::to_lua(&editor.lua, place).map_err(|error| brief(&error))?;
-    match choose.call::<Value>(place).map_err(|error| brief(&error))? {
+    let place = crate::nvim::lua_data::to_lua(&editor.lua, place).map_err(|error| first_line(&error))?;
+    match choose.call::<Value>(place).map_err(|error| first_line(&error))? {
         Value::Nil | Value::Boolean(true) => Ok(Choice::Usual),
         Value::Boolean(false) => Ok(Choice::Veto),
         Value::Integer(id) if editor.win_is_valid(Win(id)) => Ok(Choice::Window(Win(id))),

@@ -31,7 +31,7 @@ impl App {
 
     /// Sends what stands in the prompt, which is empty from here on.
     fn send_typed(&mut self, key: SessionKey, how: How) -> Result<()> {
-        if self.chats.get(&key).is_some_and(|chat| chat.has_long_prompt(&self.editor).unwrap_or(false)) {
+        if self.chats.get(&key).is_some_and(|chat| chat.has_long_prompt(&self.cx.editor).unwrap_or(false)) {
             return self.send_long_prompt(key, how);
         }
         if let Some(text) = self.take_prompt(key)? {
@@ -41,7 +41,7 @@ impl App {
     }
 
     pub fn send_text(&mut self, args: Args) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         let how = if args.bang { How::Now } else { How::InLine };
         if args.text.trim().is_empty() && args.range.is_none() {
             return self.send_typed(key, how);
@@ -68,17 +68,17 @@ impl App {
         if args.text.trim().is_empty() {
             return fail("say what to ask: :Acp ask {text}");
         }
-        let live = self.session_here().filter(|key| !self.is_dead(*key));
+        let live = self.cx.session_here().filter(|key| !self.is_dead(*key));
         if let Some(key) = live {
             let text = self.with_range(key, &args.text, args.range);
             return self.submit(key, &text.into(), How::InLine);
         }
-        let win = self.editor.current_win()?;
+        let win = self.cx.editor.current_win()?;
         self.begin_with(None, move |app, key| {
             let text = app.with_range(key, &args.text, args.range);
-            if app.editor.win_is_valid(win) {
-                app.editor.command("stopinsert")?;
-                app.editor.set_current_win(win)?;
+            if app.cx.editor.win_is_valid(win) {
+                app.cx.editor.command("stopinsert")?;
+                app.cx.editor.set_current_win(win)?;
             }
             app.submit(key, &text.into(), How::InLine)
         })
@@ -86,7 +86,7 @@ impl App {
 
     /// Offers the prompts of before, newest first; the one chosen is put into the prompt.
     pub fn choose_past_prompt(&mut self) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         let history =
             self.prompts.open.get(&key).and_then(|prompt| self.prompts.histories.get(&prompt.folder));
         let prompts: Vec<Text> =
@@ -103,8 +103,8 @@ impl App {
 
     /// Offers the prompts that wait, then what may be done with the one chosen.
     pub fn choose_queued(&mut self) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
         let texts: Vec<Text> = session.queue().iter().map(|queued| queued.text()).collect();
         if texts.is_empty() {
             return fail("no prompt waits");
@@ -116,7 +116,7 @@ impl App {
     }
 
     fn choose_for_queued(&mut self, key: SessionKey, text: &Text) -> Result<()> {
-        let steers = self.sessions.get(&key).is_some_and(|session| session.can_be_steered());
+        let steers = self.cx.sessions.get(&key).is_some_and(|session| session.can_be_steered());
         let now = if steers { "send it into the turn now" } else { "stop the turn and send it now" };
         let words = ["edit it", now, "move it up", "move it down", "remove it"];
         let items = words.iter().map(|word| (*word).to_owned()).collect();
@@ -124,7 +124,7 @@ impl App {
         let title = format!("With {:?}", cut_middle(&one_line(&text), 40));
         self.offer(&title, "acp_queue_action", items, move |app, choice| {
             // The line may have moved on while the picker was open.
-            let queue = app.sessions.get(&key).map(|session| session.queue().iter());
+            let queue = app.cx.sessions.get(&key).map(|session| session.queue().iter());
             let Some(index) = queue.and_then(|mut queue| queue.position(|queued| queued.text() == text))
             else {
                 return fail("that prompt does not wait any more");
@@ -146,7 +146,7 @@ impl App {
     fn take_prompt(&mut self, key: SessionKey) -> Result<Option<Text>> {
         self.follow_anchors(key)?;
         let Some(chat) = self.chats.get(&key) else { return Ok(None) };
-        let text = chat.prompt_text(&self.editor)?;
+        let text = chat.prompt_text(&self.cx.editor)?;
         if text.trim().is_empty() {
             return Ok(None);
         }
@@ -167,9 +167,9 @@ impl App {
 
     /// Sends a prompt, and says in which turn of which session it will be answered.
     pub fn send_for_answer(&mut self, args: Args) -> Result<serde_json::Value> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         self.send_text(Args { session: Some(key), ..args })?;
-        let waiting = self.sessions.get(&key).map_or(0, |session| session.queue().len());
+        let waiting = self.cx.sessions.get(&key).map_or(0, |session| session.queue().len());
         // What it refers to may still be being read.
         let sending = self.prompts.open.get(&key).map_or(0, |prompt| prompt.sending.len());
         let waiting = (waiting + sending) as u64;
@@ -184,13 +184,13 @@ impl App {
         kinds: &[PermissionKind],
         fits: fn(&PermissionKind) -> bool,
     ) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let others = self.sessions.values().filter(|_| self.meant.is_none());
-        let waiting = self.sessions.get(&key).into_iter().chain(others);
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let others = self.cx.sessions.values().filter(|_| self.cx.meant.is_none());
+        let waiting = self.cx.sessions.get(&key).into_iter().chain(others);
         let Some((key, open)) =
             waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
         else {
-            let other = self.sessions.values().any(|session| session.elicitation().is_some());
+            let other = self.cx.sessions.values().any(|session| session.elicitation().is_some());
             let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };
             return fail(format!("nothing waits for your permission{more}"));
         };

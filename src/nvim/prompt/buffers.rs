@@ -7,7 +7,7 @@ use std::time::Duration;
 use mlua::{Lua, Result};
 
 use crate::config::Complete;
-use crate::core::ids::{JobId, SessionKey};
+use crate::core::ids::SessionKey;
 use crate::core::message::{Command, Draft, Event, Keep};
 use crate::core::session::prompt_history::{Browse, History};
 use crate::core::session::references::Lines;
@@ -15,9 +15,9 @@ use crate::core::session::references::Target;
 use crate::core::text::Text;
 use crate::core::transcript::clean_lines;
 use crate::nvim::app::App;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::chat::LONG_PROMPT;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::files::path_cache::canonical;
 use crate::nvim::prompt::Prompt;
 use crate::nvim::{later, run};
 
@@ -27,13 +27,13 @@ const FILLING: Duration = Duration::from_millis(20);
 impl App {
     /// Looks after the prompt of a chat whose buffers were made just now.
     pub fn attach_prompt(&mut self, key: SessionKey) -> Result<()> {
-        let (Some(chat), Some(session)) = (self.chats.get(&key), self.sessions.get(&key)) else {
+        let (Some(chat), Some(session)) = (self.chats.get(&key), self.cx.sessions.get(&key)) else {
             return Ok(());
         };
         let buf = chat.prompt;
         let folder = self.prompts.folder_of(&session.place.cwd);
         if self.prompts.last_buffer.is_none() {
-            self.buffer_entered(self.editor.current_buf()?)?;
+            self.buffer_entered(self.cx.editor.current_buf()?)?;
         }
         let is_new = !self.prompts.open.contains_key(&key);
         self.prompts.open.entry(key).or_insert_with(|| Prompt::new(folder.clone()));
@@ -43,9 +43,9 @@ impl App {
                 Ok(())
             })
         };
-        let changed = callback(&self.editor.lua, App::prompt_changed)?;
-        let entered = callback(&self.editor.lua, App::prompt_entered)?;
-        let complete = match self.config.prompt.complete {
+        let changed = callback(&self.cx.editor.lua, App::prompt_changed)?;
+        let entered = callback(&self.cx.editor.lua, App::prompt_entered)?;
+        let complete = match self.cx.config.prompt.complete {
             Complete::Auto => "auto",
             Complete::Always => "always",
             Complete::Never => "never",
@@ -63,7 +63,7 @@ impl App {
     /// A text in the prompt's place, as an undo step.
     pub fn set_prompt(&mut self, key: SessionKey, text: &Text) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
-        if text.len() > LONG_PROMPT || chat.has_long_prompt(&self.editor)? {
+        if text.len() > LONG_PROMPT || chat.has_long_prompt(&self.cx.editor)? {
             return self.fill_prompt(key, text.clone());
         }
         let lines: Vec<&str> = clean_lines(text).collect();
@@ -76,17 +76,17 @@ impl App {
         if self.prompts.open.get(&key).is_some_and(|prompt| prompt.filling) {
             // What stands there is on its way out.
             let text = text.clone();
-            return later(&self.editor.lua, FILLING, move |app| app.give_back(key, &text));
+            return later(&self.cx.editor.lua, FILLING, move |app| app.give_back(key, &text));
         }
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
-        if chat.has_long_prompt(&self.editor)? {
+        if chat.has_long_prompt(&self.cx.editor)? {
             let (buf, text) = (chat.prompt, text.clone());
             return self.with_typed_text(buf, move |app, there| {
                 let there = there.map(|there| there.text.body()).unwrap_or_default();
                 app.set_prompt(key, &[&*text, "\n\n", &*there].concat().into())
             });
         }
-        let there = chat.prompt_text(&self.editor)?;
+        let there = chat.prompt_text(&self.cx.editor)?;
         match there.trim().is_empty() {
             true => self.set_prompt(key, text),
             false => self.set_prompt(key, &format!("{text}\n\n{there}").into()),
@@ -96,16 +96,16 @@ impl App {
     /// The user, or this plugin, changed a prompt.
     pub fn prompt_changed(&mut self, key: SessionKey) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
-        if !self.editor.buf_is_loaded(chat.prompt) {
+        if !self.cx.editor.buf_is_loaded(chat.prompt) {
             return Ok(());
         }
         if self.prompts.open.get(&key).is_some_and(|prompt| prompt.filling) {
             return Ok(());
         }
-        if chat.has_long_prompt(&self.editor)? {
+        if chat.has_long_prompt(&self.cx.editor)? {
             return self.read_long_prompt(key);
         }
-        let text = chat.prompt_text(&self.editor)?.into();
+        let text = chat.prompt_text(&self.cx.editor)?.into();
         self.prompt_read(key, text)
     }
 
@@ -126,11 +126,11 @@ impl App {
     /// The user went to a buffer.
     pub fn buffer_entered(&mut self, buf: Buf) -> Result<()> {
         // By the time that this is heard of it may be gone.
-        if !self.editor.buf_is_valid(buf) {
+        if !self.cx.editor.buf_is_valid(buf) {
             return Ok(());
         }
-        let kind: String = self.editor.buf_option(buf, "buftype")?;
-        if (kind.is_empty() || kind == "acwrite") && !self.editor.buf_name(buf).starts_with("acp://") {
+        let kind: String = self.cx.editor.buf_option(buf, "buftype")?;
+        if (kind.is_empty() || kind == "acwrite") && !self.cx.editor.buf_name(buf).starts_with("acp://") {
             self.prompts.last_buffer = Some(buf);
         }
         Ok(())
@@ -138,10 +138,10 @@ impl App {
 
     /// Has all that is typed and not sent in a project kept, whatever ends Neovim.
     pub fn keep_drafts(&mut self, folder: PathBuf) -> Result<()> {
-        let at = self.now().0;
+        let at = self.cx.now().0;
         let mut drafts = self.prompts.adopted.get(&folder).cloned().unwrap_or_default();
         for (key, prompt) in self.prompts.open.iter().filter(|(_, prompt)| prompt.folder == folder) {
-            let Some(session) = self.sessions.get(key) else { continue };
+            let Some(session) = self.cx.sessions.get(key) else { continue };
             let behind = prompt.browse.as_ref().and_then(Browse::left_behind);
             // A prompt that stands in the history anyway is not typed.
             let typed = Some(&prompt.text).filter(|text| !text.trim().is_empty());
@@ -161,7 +161,7 @@ impl App {
     pub fn forget_prompt(&mut self, key: SessionKey) -> Result<()> {
         let Some(prompt) = self.prompts.open.remove(&key) else { return Ok(()) };
         for anchor in &prompt.anchors {
-            anchor.remove(&self.editor, self.prompts.anchors)?;
+            anchor.remove(&self.cx.editor, self.prompts.anchors)?;
         }
         let behind = prompt.browse.as_ref().and_then(Browse::left_behind).cloned();
         let folder = prompt.folder;
@@ -199,7 +199,7 @@ impl App {
                 self.place_adopted(&folder)?;
             }
             Event::Found { search, files } => {
-                self.attempt("the completion failed", move |editor| {
+                self.cx.attempt("the completion failed", move |editor| {
                     let require: mlua::Function = editor.lua.globals().get("require")?;
                     let module: mlua::Table = require.call("acp.complete")?;
                     module.get::<mlua::Function>("found")?.call::<()>((search.0, files))
@@ -207,7 +207,7 @@ impl App {
             }
             Event::NotKept { why } => {
                 let text = format!("couldn't keep your prompts: {why}; they are lost when Neovim ends");
-                self.advise(text, Level::Warn);
+                self.cx.advise(text, Level::Warn);
             }
             _ => {}
         }
@@ -226,14 +226,14 @@ impl App {
             .map(|(key, _)| *key)
             .collect();
         for key in empty {
-            let Some(session) = self.sessions.get(&key) else { continue };
+            let Some(session) = self.cx.sessions.get(&key) else { continue };
             let of = session.acp_id.clone().or(session.taking_up.as_ref().map(|(id, _)| id.clone()));
             let own = drafts.iter().rposition(|draft| of.is_some() && draft.session == of);
             let Some(index) = own.or(drafts.len().checked_sub(1)) else { break };
             let draft = drafts.remove(index);
             self.set_prompt(key, &draft.text)?;
             let text = "this is what you had typed and not sent";
-            self.advise(text, Level::Info);
+            self.cx.advise(text, Level::Info);
         }
         for draft in drafts {
             self.remember(folder, &draft.text)?;
@@ -243,12 +243,11 @@ impl App {
 
     /// Has files looked for whose names fit; `acp.complete` is told of them under the number.
     pub fn find(&mut self, query: String) -> Result<u64> {
-        let root = match self.session_here().and_then(|key| self.sessions.get(&key)) {
+        let root = match self.cx.session_here().and_then(|key| self.cx.sessions.get(&key)) {
             Some(session) => session.place.cwd.clone(),
-            None => self.editor.cwd(),
+            None => self.cx.editor.cwd(),
         };
-        self.numbers.job += 1;
-        let search = JobId(self.numbers.job);
+        let search = self.cx.next_job();
         self.send(Command::Find { search, root, query })?;
         Ok(search.0)
     }
@@ -258,24 +257,24 @@ impl App {
     /// One prompt back, or forth, where the cursor stands at the edge; else one line.
     pub fn browse(&mut self, key: SessionKey, older: bool) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
-        if self.editor.func::<i64>("pumvisible", ())? == 1 {
+        if self.cx.editor.func::<i64>("pumvisible", ())? == 1 {
             return self.type_keys(if older { "<C-p>" } else { "<C-n>" });
         }
-        let (line, _) = self.editor.cursor(self.editor.current_win()?)?;
-        let edge = if older { 1 } else { self.editor.line_count(chat.prompt)? };
+        let (line, _) = self.cx.editor.cursor(self.cx.editor.current_win()?)?;
+        let edge = if older { 1 } else { self.cx.editor.line_count(chat.prompt)? };
         if line != edge {
             return self.type_keys(if older { "<Up>" } else { "<Down>" });
         }
-        if chat.has_long_prompt(&self.editor)?
+        if chat.has_long_prompt(&self.cx.editor)?
             && let Some(prompt) = self.prompts.open.get(&key)
-            && prompt.read_at != Some(self.editor.changedtick(chat.prompt)?)
+            && prompt.read_at != Some(self.cx.editor.changedtick(chat.prompt)?)
         {
             // What was typed since it was last read would be left behind.
             return self.read_long_prompt(key);
         }
-        let text = match chat.has_long_prompt(&self.editor)? {
+        let text = match chat.has_long_prompt(&self.cx.editor)? {
             true => self.prompts.open.get(&key).map(|prompt| prompt.text.clone()).unwrap_or_default(),
-            false => chat.prompt_text(&self.editor)?.into(),
+            false => chat.prompt_text(&self.cx.editor)?.into(),
         };
         let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
         let history = self.prompts.histories.entry(prompt.folder.clone()).or_default();
@@ -286,26 +285,27 @@ impl App {
         if older {
             // Where the next step back begins.
             let first = clean_lines(&text).next().map_or(0, str::len);
-            self.editor.set_cursor(self.editor.current_win()?, 1, first)?;
+            self.cx.editor.set_cursor(self.cx.editor.current_win()?, 1, first)?;
         }
         Ok(())
     }
 
     /// Types keys that mean what they mean without mappings.
     pub fn type_keys(&self, keys: &str) -> Result<()> {
-        let keys: mlua::LuaString = self.editor.api("nvim_replace_termcodes", (keys, true, false, true))?;
+        let keys: mlua::LuaString =
+            self.cx.editor.api("nvim_replace_termcodes", (keys, true, false, true))?;
         // Before what is typed already.
-        self.editor.func("feedkeys", (keys, "ni"))
+        self.cx.editor.func("feedkeys", (keys, "ni"))
     }
 
     /// Adds a reference to lines of a buffer to the prompt.
     pub fn refer_to(&mut self, key: SessionKey, buf: Buf, lines: Lines) -> Result<()> {
         let Some(target) = self.target_of(key, buf, lines) else { return Ok(()) };
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
-        if chat.has_long_prompt(&self.editor)? {
+        if chat.has_long_prompt(&self.cx.editor)? {
             return self.append_to_prompt(key, &format!(" {} ", target.token()));
         }
-        let before = chat.prompt_text(&self.editor)?;
+        let before = chat.prompt_text(&self.cx.editor)?;
         let before = before.trim_end();
         let space = match before.is_empty() {
             true => "",
@@ -316,9 +316,9 @@ impl App {
 
     /// How a prompt of this session refers to lines of a buffer.
     pub fn target_of(&self, key: SessionKey, buf: Buf, lines: Lines) -> Option<Target> {
-        let root = self.sessions.get(&key)?.place.cwd.clone();
+        let root = self.cx.sessions.get(&key)?.place.cwd.clone();
         let lines = Some(lines);
-        Some(match crate::nvim::files::Files::path_of(&self.editor, buf) {
+        Some(match crate::nvim::buffers::Buffers::path_of(&self.cx.editor, buf) {
             Some(path) => {
                 let inside = path.strip_prefix(&root).or_else(|_| path.strip_prefix(canonical(&root)));
                 let path = inside.unwrap_or(&path).to_string_lossy().into_owned();

@@ -42,7 +42,7 @@ impl App {
         if std::mem::replace(&mut prompt.reads, true) {
             return Ok(());
         }
-        later(&self.editor.lua, REST, move |app| {
+        later(&self.cx.editor.lua, REST, move |app| {
             if let Some(prompt) = app.prompts.open.get_mut(&key) {
                 prompt.reads = false;
             }
@@ -94,38 +94,38 @@ impl App {
         self.keep_drafts(folder)?;
         if is_filling {
             // What is on its way gives way to this.
-            self.editor.clear_namespace(buf, self.prompts.filling, 0, -1)?;
+            self.cx.editor.clear_namespace(buf, self.prompts.filling, 0, -1)?;
         }
-        let last = self.editor.line_count(buf)? - 1;
-        let options = self.editor.table([("right_gravity", Value::Boolean(false))])?;
-        let end = self.editor.line_len(buf, last)?;
-        let mark = self.editor.set_extmark(buf, self.prompts.filling, last, end, options)?;
-        self.editor.helper::<()>("break_undo", (buf, true))?;
+        let last = self.cx.editor.line_count(buf)? - 1;
+        let options = self.cx.editor.table([("right_gravity", Value::Boolean(false))])?;
+        let end = self.cx.editor.line_len(buf, last)?;
+        let mark = self.cx.editor.set_extmark(buf, self.prompts.filling, last, end, options)?;
+        self.cx.editor.helper::<()>("break_undo", (buf, true))?;
         self.fill_slice(key, Filling { mark, text, done: 0, empties: true, begun: false })
     }
 
     fn fill_slice(&mut self, key: SessionKey, mut filling: Filling) -> Result<()> {
         let Filling { mark, ref text, done, empties, begun } = filling;
         let Some(buf) = self.chats.get(&key).map(|chat| chat.prompt) else { return Ok(()) };
-        if !self.editor.buf_is_loaded(buf) {
+        if !self.cx.editor.buf_is_loaded(buf) {
             return self.filled(key);
         }
-        let none = self.editor.lua.create_table()?;
+        let none = self.cx.editor.lua.create_table()?;
         let at: Vec<i64> =
-            self.editor.api("nvim_buf_get_extmark_by_id", (buf, self.prompts.filling, mark, none))?;
+            self.cx.editor.api("nvim_buf_get_extmark_by_id", (buf, self.prompts.filling, mark, none))?;
         // Another text took its place.
         let [row, column] = at[..] else { return Ok(()) };
         if begun {
-            self.editor.helper::<()>("join_undo", buf)?;
+            self.cx.editor.helper::<()>("join_undo", buf)?;
         }
         filling.begun = true;
         if empties {
             let rows = usize::try_from(row).unwrap_or_default();
             let most = self.rows_within(buf, rows)?;
             if most < rows {
-                self.editor.set_lines(buf, 0..most, &[] as &[&str])?;
+                self.cx.editor.set_lines(buf, 0..most, &[] as &[&str])?;
             } else {
-                self.editor.set_text(buf, (0, 0), (row, column), &[""])?;
+                self.cx.editor.set_text(buf, (0, 0), (row, column), &[""])?;
                 filling.empties = false;
                 return self.fill_later(key, filling);
             }
@@ -134,15 +134,16 @@ impl App {
             let piece = piece(rest);
             filling.done = done + piece.len();
             let lines: Vec<&str> = clean_lines(piece).collect();
-            self.editor.set_text(buf, (row, column), (row, column), &lines)?;
+            self.cx.editor.set_text(buf, (row, column), (row, column), &lines)?;
             let options = self
+                .cx
                 .editor
                 .table([("right_gravity", Value::Boolean(false)), ("id", Value::Integer(mark))])?;
             let end = match &lines[..] {
                 [only] => column as usize + only.len(),
                 lines => lines.last().map_or(0, |line| line.len()),
             };
-            self.editor.set_extmark(
+            self.cx.editor.set_extmark(
                 buf,
                 self.prompts.filling,
                 row as usize + lines.len() - 1,
@@ -150,9 +151,9 @@ impl App {
                 options,
             )?;
             if filling.done == text.len() {
-                let wins = self.editor.wins_of(buf);
+                let wins = self.cx.editor.wins_of(buf);
                 for win in wins {
-                    self.editor.set_cursor(win, row as usize + lines.len(), end)?;
+                    self.cx.editor.set_cursor(win, row as usize + lines.len(), end)?;
                 }
                 return self.filled(key);
             }
@@ -164,7 +165,7 @@ impl App {
         if !filling.empties && filling.text.is_empty() {
             return self.filled(key);
         }
-        later(&self.editor.lua, PAUSE, move |app| app.fill_slice(key, filling))
+        later(&self.cx.editor.lua, PAUSE, move |app| app.fill_slice(key, filling))
     }
 
     fn filled(&mut self, key: SessionKey) -> Result<()> {
@@ -172,9 +173,9 @@ impl App {
             prompt.filling = false;
         }
         if let Some(chat) = self.chats.get(&key)
-            && self.editor.buf_is_loaded(chat.prompt)
+            && self.cx.editor.buf_is_loaded(chat.prompt)
         {
-            self.editor.clear_namespace(chat.prompt, self.prompts.filling, 0, -1)?;
+            self.cx.editor.clear_namespace(chat.prompt, self.prompts.filling, 0, -1)?;
         }
         self.prompt_changed(key)
     }
@@ -184,7 +185,7 @@ impl App {
         let (mut few, mut many) = (1, rows.min(LINES));
         while few < many {
             let middle = (few + many).div_ceil(2);
-            if self.editor.byte_count(buf, middle) <= BYTES {
+            if self.cx.editor.byte_count(buf, middle) <= BYTES {
                 few = middle;
             } else {
                 many = middle - 1;
@@ -196,7 +197,7 @@ impl App {
     /// Adds to the end of a long prompt.
     pub fn append_to_prompt(&mut self, key: SessionKey, text: &str) -> Result<()> {
         let Some(buf) = self.chats.get(&key).map(|chat| chat.prompt) else { return Ok(()) };
-        self.editor.set_text(buf, (-1, -1), (-1, -1), &[text])?;
+        self.cx.editor.set_text(buf, (-1, -1), (-1, -1), &[text])?;
         self.prompt_changed(key)
     }
 }

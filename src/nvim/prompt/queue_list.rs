@@ -24,21 +24,21 @@ pub struct QueueList {
 
 impl App {
     pub fn open_queue(&mut self) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
         if session.queue().is_empty() {
             return fail("no prompt waits; what you send while the agent works does");
         }
-        if let Some(list) = self.queue_list.as_ref().filter(|list| self.editor.win_is_valid(list.win)) {
-            return self.editor.set_current_win(list.win);
+        if let Some(list) = self.queue_list.as_ref().filter(|list| self.cx.editor.win_is_valid(list.win)) {
+            return self.cx.editor.set_current_win(list.win);
         }
-        if self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.editor)).is_none() {
+        if self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.cx.editor)).is_none() {
             self.show(key)?;
         }
-        self.editor.command("stopinsert")?;
+        self.cx.editor.command("stopinsert")?;
         let buf = self.queue_buf()?;
         let config = self.queue_window(key)?;
-        let win = self.editor.open_win(buf, true, config)?;
+        let win = self.cx.editor.open_win(buf, true, config)?;
         for (name, value) in [
             ("wrap", false),
             ("number", false),
@@ -47,13 +47,13 @@ impl App {
             ("list", false),
             ("spell", false),
         ] {
-            self.editor.set_win_option(win, name, value)?;
+            self.cx.editor.set_win_option(win, name, value)?;
         }
-        self.editor.set_win_option(win, "signcolumn", "no")?;
-        self.editor.set_win_option(win, "winbar", "")?;
-        self.editor.set_win_option(win, "winhighlight", "NormalFloat:Normal,FloatFooter:AcpMeta")?;
+        self.cx.editor.set_win_option(win, "signcolumn", "no")?;
+        self.cx.editor.set_win_option(win, "winbar", "")?;
+        self.cx.editor.set_win_option(win, "winhighlight", "NormalFloat:Normal,FloatFooter:AcpMeta")?;
         // It stands over what is being typed, so it goes when it is left.
-        self.editor.command(&format!(
+        self.cx.editor.command(&format!(
             "autocmd WinLeave <buffer={}> ++once lua vim.schedule(function() pcall(vim.api.nvim_win_close, {}, true) end)",
             buf.0, win.0
         ))?;
@@ -62,44 +62,44 @@ impl App {
     }
 
     fn queue_buf(&self) -> Result<Buf> {
-        let buf = self.editor.create_buf(false, true)?;
-        self.editor.set_buf_option(buf, "bufhidden", "wipe")?;
-        self.editor.set_buf_option(buf, "undolevels", -1)?;
-        self.editor.set_buf_option(buf, "filetype", "acp-queue")?;
-        self.editor.set_buf_option(buf, "modifiable", false)?;
-        keys::bind_pane(&self.editor, &self.config.keys, Pane::Queue, buf)?;
+        let buf = self.cx.editor.create_buf(false, true)?;
+        self.cx.editor.set_buf_option(buf, "bufhidden", "wipe")?;
+        self.cx.editor.set_buf_option(buf, "undolevels", -1)?;
+        self.cx.editor.set_buf_option(buf, "filetype", "acp-queue")?;
+        self.cx.editor.set_buf_option(buf, "modifiable", false)?;
+        keys::bind_pane(&self.cx.editor, &self.cx.config.keys, Pane::Queue, buf)?;
         Ok(buf)
     }
 
     /// At the foot of the prompt's window, over the lines in which the same prompts stand there.
     fn queue_window(&self, key: SessionKey) -> Result<Table> {
-        let count = self.sessions.get(&key).map_or(0, |session| session.queue().len());
-        let prompt = self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.editor));
+        let count = self.cx.sessions.get(&key).map_or(0, |session| session.queue().len());
+        let prompt = self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.cx.editor));
         let (columns, rows) = match prompt {
-            Some(win) => self.editor.win_size(win)?,
-            None => self.editor.size(),
+            Some(win) => self.cx.editor.win_size(win)?,
+            None => self.cx.editor.size(),
         };
         let width = usize::from(columns).saturating_sub(2).max(10);
-        let footer = footer(&self.config.keys, width.saturating_sub(2));
+        let footer = footer(&self.cx.config.keys, width.saturating_sub(2));
         let mut config = vec![
-            ("anchor", self.editor.string("SW")?),
+            ("anchor", self.cx.editor.string("SW")?),
             ("row", Value::Integer(rows.into())),
             ("col", Value::Integer(0)),
             ("width", Value::Integer(width as i64)),
             ("height", Value::Integer(count.clamp(1, ROWS) as i64)),
-            ("border", self.editor.string("rounded")?),
-            ("style", self.editor.string("minimal")?),
-            ("title", self.editor.string(" Waiting prompts ")?),
-            ("footer", self.editor.string(footer)?),
+            ("border", self.cx.editor.string("rounded")?),
+            ("style", self.cx.editor.string("minimal")?),
+            ("title", self.cx.editor.string(" Waiting prompts ")?),
+            ("footer", self.cx.editor.string(footer)?),
         ];
         match prompt {
             Some(win) => {
-                config.push(("relative", self.editor.string("win")?));
+                config.push(("relative", self.cx.editor.string("win")?));
                 config.push(("win", Value::Integer(win.0)));
             }
-            None => config.push(("relative", self.editor.string("editor")?)),
+            None => config.push(("relative", self.cx.editor.string("editor")?)),
         }
-        self.editor.lua.create_table_from(config)
+        self.cx.editor.lua.create_table_from(config)
     }
 
     /// The line has changed: so does the list, if it is open.
@@ -109,18 +109,18 @@ impl App {
             return Ok(());
         };
         let (buf, win) = (*buf, *win);
-        if !self.editor.win_is_valid(win) || !self.editor.buf_is_loaded(buf) {
+        if !self.cx.editor.win_is_valid(win) || !self.cx.editor.buf_is_loaded(buf) {
             self.queue_list = None;
             return Ok(());
         }
-        let texts: Vec<String> = self
-            .sessions
-            .get(&key)
-            .map_or_else(Vec::new, |session| session.queue().iter().map(|queued| queued.line()).collect());
+        let texts: Vec<String> =
+            self.cx.sessions.get(&key).map_or_else(Vec::new, |session| {
+                session.queue().iter().map(|queued| queued.line()).collect()
+            });
         if texts.is_empty() {
             return self.close_queue(key);
         }
-        let (columns, _) = self.editor.win_size(win)?;
+        let (columns, _) = self.cx.editor.win_size(win)?;
         let digits = texts.len().to_string().len();
         let room = usize::from(columns).saturating_sub(digits + 3).max(8);
         let lines: Vec<String> = texts
@@ -128,23 +128,23 @@ impl App {
             .enumerate()
             .map(|(at, text)| format!(" {:>digits$} {}", at + 1, cut_end(text, room)))
             .collect();
-        let count = self.editor.line_count(buf)?;
-        self.editor.set_buf_option(buf, "modifiable", true)?;
-        self.editor.set_lines(buf, 0..count, &lines)?;
-        self.editor.set_buf_option(buf, "modifiable", false)?;
+        let count = self.cx.editor.line_count(buf)?;
+        self.cx.editor.set_buf_option(buf, "modifiable", true)?;
+        self.cx.editor.set_lines(buf, 0..count, &lines)?;
+        self.cx.editor.set_buf_option(buf, "modifiable", false)?;
         let config = self.queue_window(key)?;
-        self.editor.api::<()>("nvim_win_set_config", (win, config))
+        self.cx.editor.api::<()>("nvim_win_set_config", (win, config))
     }
 
     fn close_queue(&mut self, key: SessionKey) -> Result<()> {
         if let Some(list) = self.queue_list.take()
-            && self.editor.win_is_valid(list.win)
+            && self.cx.editor.win_is_valid(list.win)
         {
-            let was_here = self.editor.current_win()? == list.win;
-            self.editor.close_win(list.win)?;
-            let prompt = self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.editor));
+            let was_here = self.cx.editor.current_win()? == list.win;
+            self.cx.editor.close_win(list.win)?;
+            let prompt = self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.cx.editor));
             if let Some(win) = prompt.filter(|_| was_here) {
-                self.editor.set_current_win(win)?;
+                self.cx.editor.set_current_win(win)?;
             }
         }
         Ok(())
@@ -160,8 +160,8 @@ impl App {
     }
 
     fn act_on_queued(&mut self, name: &str, key: SessionKey, win: Win) -> Result<()> {
-        let index = self.editor.cursor(win)?.0 - 1;
-        let before = self.sessions.get(&key).map_or(0, |session| session.queue().len());
+        let index = self.cx.editor.cursor(win)?.0 - 1;
+        let before = self.cx.sessions.get(&key).map_or(0, |session| session.queue().len());
         match name {
             "queue_close" => return self.close_queue(key),
             "queue_edit" => {
@@ -178,12 +178,12 @@ impl App {
             "queue_up" | "queue_down" => {
                 let to = if name == "queue_up" { index.saturating_sub(1) } else { index + 1 };
                 self.move_queued(key, index, to)?;
-                let last = self.editor.line_count(self.editor.win_buf(win)?)?;
-                return self.editor.set_cursor(win, (to + 1).min(last), 0);
+                let last = self.cx.editor.line_count(self.cx.editor.win_buf(win)?)?;
+                return self.cx.editor.set_cursor(win, (to + 1).min(last), 0);
             }
             _ => return fail(format!("there is no key {name:?}")),
         }
-        let after = self.sessions.get(&key).map_or(0, |session| session.queue().len());
+        let after = self.cx.sessions.get(&key).map_or(0, |session| session.queue().len());
         if before == after {
             return fail("this prompt stands in the chat already; it goes out again by itself");
         }

@@ -17,7 +17,7 @@ use crate::nvim::prompt::Anchor;
 impl App {
     /// The file that a reference means.
     pub fn path_meant(&self, key: SessionKey, path: &str) -> Option<PathBuf> {
-        let root = &self.sessions.get(&key)?.place.cwd;
+        let root = &self.cx.sessions.get(&key)?.place.cwd;
         let home = || std::env::var_os("HOME").map(PathBuf::from);
         Some(match path.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
             Some(path) => path,
@@ -28,9 +28,9 @@ impl App {
     /// The buffer that holds what a reference means.
     pub fn buffer_meant(&self, key: SessionKey, target: &Target) -> Option<Buf> {
         match target {
-            Target::File { path, .. } => self.files.buf_of(&self.editor, &self.path_meant(key, path)?),
+            Target::File { path, .. } => self.cx.buf_of(&self.path_meant(key, path)?),
             Target::Numbered { buffer, .. } => {
-                Some(Buf(*buffer)).filter(|buf| self.editor.buf_is_loaded(*buf))
+                Some(Buf(*buffer)).filter(|buf| self.cx.editor.buf_is_loaded(*buf))
             }
             _ => None,
         }
@@ -47,7 +47,7 @@ impl App {
         let (buf, text) = (chat.prompt, prompt.text.clone());
         let found = references(&text);
         self.anchor(key, &found)?;
-        self.editor.clear_namespace(buf, self.prompts.chips, 0, -1)?;
+        self.cx.editor.clear_namespace(buf, self.prompts.chips, 0, -1)?;
         let mut unknown = Vec::new();
         for Reference { at, target } in found {
             let group = match &target {
@@ -70,11 +70,11 @@ impl App {
             };
             let row = text[..at.start].matches('\n').count();
             let begin = text[..at.start].rfind('\n').map_or(0, |at| at + 1);
-            let options = self.editor.table([
+            let options = self.cx.editor.table([
                 ("end_col", Value::Integer((at.end - begin) as i64)),
-                ("hl_group", self.editor.string(group)?),
+                ("hl_group", self.cx.editor.string(group)?),
             ])?;
-            self.editor.set_extmark(buf, self.prompts.chips, row, at.start - begin, options)?;
+            self.cx.editor.set_extmark(buf, self.prompts.chips, row, at.start - begin, options)?;
         }
         if unknown.is_empty() {
             return Ok(());
@@ -103,7 +103,7 @@ impl App {
             .partition(|anchor| meant.contains(&anchor.target));
         prompt.anchors = kept;
         for anchor in gone {
-            anchor.remove(&self.editor, ns)?;
+            anchor.remove(&self.cx.editor, ns)?;
         }
         for target in meant {
             let Some(lines) = target.lines() else { continue };
@@ -112,7 +112,7 @@ impl App {
                 continue;
             }
             let Some(buf) = self.buffer_meant(key, target) else { continue };
-            if let Some(anchor) = Anchor::new(&self.editor, ns, target.clone(), buf, lines)?
+            if let Some(anchor) = Anchor::new(&self.cx.editor, ns, target.clone(), buf, lines)?
                 && let Some(prompt) = self.prompts.open.get_mut(&key)
             {
                 prompt.anchors.push(anchor);
@@ -128,7 +128,7 @@ impl App {
         };
         let mut moved = Vec::new();
         for anchor in &mut prompt.anchors {
-            let Some(lines) = anchor.lines(&self.editor, self.prompts.anchors)? else { continue };
+            let Some(lines) = anchor.lines(&self.cx.editor, self.prompts.anchors)? else { continue };
             if anchor.target.lines() != Some(lines) {
                 let target = anchor.target.with_lines(lines);
                 moved.push((std::mem::replace(&mut anchor.target, target.clone()), target));
@@ -137,25 +137,25 @@ impl App {
         if moved.is_empty() {
             return Ok(());
         }
-        if chat.has_long_prompt(&self.editor)? {
+        if chat.has_long_prompt(&self.cx.editor)? {
             // Those lines are not followed.
             return Ok(());
         }
-        let (buf, text) = (chat.prompt, chat.prompt_text(&self.editor)?);
+        let (buf, text) = (chat.prompt, chat.prompt_text(&self.cx.editor)?);
         // Bottom-up, so that what is above stays where it is.
         for Reference { at, target } in references(&text).into_iter().rev() {
             let Some((_, new)) = moved.iter().find(|(old, _)| *old == target) else { continue };
             let row = text[..at.start].matches('\n').count() as i64;
             let begin = text[..at.start].rfind('\n').map_or(0, |at| at + 1);
             let column = |at: usize| (at - begin) as i64;
-            self.editor.set_text(buf, (row, column(at.start)), (row, column(at.end)), &[new.token()])?;
+            self.cx.editor.set_text(buf, (row, column(at.start)), (row, column(at.end)), &[new.token()])?;
         }
         self.prompt_changed(key)
     }
 
     /// What a file is called in the messages about it: as short as its session's root makes it.
     pub fn name_in(&self, key: SessionKey, path: &Path) -> String {
-        let root = self.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
+        let root = self.cx.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
         path.strip_prefix(&root).unwrap_or(path).display().to_string()
     }
 }

@@ -55,7 +55,7 @@ impl App {
         if found.len() == MOST_REFERENCES {
             let text =
                 format!("the prompt refers to more than {MOST_REFERENCES} things; the rest goes as text");
-            self.advise(text, Level::Warn);
+            self.cx.advise(text, Level::Warn);
         }
         let wants = self.wants(key, found)?;
         let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
@@ -80,7 +80,8 @@ impl App {
         } else {
             let job = self.next_job(Job::Prompt { session: key });
             sending.job = Some(job);
-            let can = self.sessions.get(&key).and_then(|session| session.info.as_ref()).map(|info| info.can);
+            let can =
+                self.cx.sessions.get(&key).and_then(|session| session.info.as_ref()).map(|info| info.can);
             let images = can.is_none_or(|can| can.image);
             self.send(Command::Compute { job, work: Work::Gather { wants, images } })?;
         }
@@ -121,13 +122,13 @@ impl App {
                 Gathered::Nothing(note) => notes.extend(note),
                 Gathered::Refused(why) => {
                     let text = format!("couldn't send the prompt: {why}");
-                    self.advise(text, Level::Error);
+                    self.cx.advise(text, Level::Error);
                     return Ok(None);
                 }
             }
         }
         if !notes.is_empty() {
-            self.advise(notes.join(" "), Level::Info);
+            self.cx.advise(notes.join(" "), Level::Info);
         }
         Ok(Some(content))
     }
@@ -155,7 +156,7 @@ impl App {
                 Target::File { path, lines } => wants.extend(self.want_file(key, &path, lines)?),
                 Target::Numbered { buffer, lines } => {
                     let buf = Buf(buffer);
-                    wants.push(Want::Ready(if self.editor.buf_is_loaded(buf) {
+                    wants.push(Want::Ready(if self.cx.editor.buf_is_loaded(buf) {
                         self.of_buffer(key, buf, lines)?
                     } else {
                         Gathered::Nothing(Some(format!("There is no buffer {buffer}: {token} goes as text.")))
@@ -167,7 +168,7 @@ impl App {
                     wants.push(Want::Ready(Gathered::Content(link)));
                 }
                 Target::Named(Named::Diff) => {
-                    let root = self.sessions.get(&key).map(|session| session.place.cwd.clone());
+                    let root = self.cx.sessions.get(&key).map(|session| session.place.cwd.clone());
                     wants.push(Want::Diff { root: root.unwrap_or_default() });
                 }
                 Target::Named(named) => wants.push(Want::Ready(self.of_editor(key, named)?)),
@@ -188,9 +189,9 @@ impl App {
 
     /// A buffer's text as it is now, or some of its lines.
     fn of_buffer(&self, key: SessionKey, buf: Buf, lines: Option<Lines>) -> Result<Gathered> {
-        let path = crate::nvim::files::Files::path_of(&self.editor, buf);
+        let path = crate::nvim::buffers::Buffers::path_of(&self.cx.editor, buf);
         let name = path.as_ref().map_or_else(|| format!("buffer {}", buf.0), |path| self.name_in(key, path));
-        let count = self.editor.line_count(buf)?;
+        let count = self.cx.editor.line_count(buf)?;
         let link = |path: &Path, bytes: usize| {
             Gathered::Content(Content::Link {
                 name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -201,7 +202,7 @@ impl App {
             })
         };
         // What is surely too long need not be read for it.
-        let bytes = self.editor.byte_count(buf, count);
+        let bytes = self.cx.editor.byte_count(buf, count);
         if let (Some(path), None) = (&path, lines)
             && bytes > 2 * MOST_TEXT
         {
@@ -212,9 +213,9 @@ impl App {
                 return Ok(Gathered::Refused(format!("{name} ends at line {count}; give other lines")));
             }
             Some(lines) => {
-                self.editor.lines(buf, lines.first as i64 - 1, lines.last.min(count) as i64)?.join("\n")
+                self.cx.editor.lines(buf, lines.first as i64 - 1, lines.last.min(count) as i64)?.join("\n")
             }
-            None => match self.editor.text(buf)? {
+            None => match self.cx.editor.text(buf)? {
                 Some(text) => format!("{text}\n"),
                 None => return Ok(Gathered::Refused(format!("{name} is no UTF-8 text"))),
             },
@@ -245,7 +246,7 @@ impl App {
     fn of_editor(&self, key: SessionKey, named: Named) -> Result<Gathered> {
         let nothing =
             |what: &str| Gathered::Nothing(Some(format!("{what}: @{} goes as text.", named.word())));
-        let last = self.prompts.last_buffer.filter(|buf| self.editor.buf_is_loaded(*buf));
+        let last = self.prompts.last_buffer.filter(|buf| self.cx.editor.buf_is_loaded(*buf));
         let text: Option<String> = match (named, last) {
             (Named::Quickfix, _) => self.prompts.live("quickfix", ())?,
             (Named::Terminal, _) => self.last_terminal(key)?,
@@ -287,7 +288,7 @@ impl App {
         if let Some(tail) = tails.filter(|tail| !tail.lines.is_empty()).last() {
             return Ok(Some(tail.lines.join("\n")));
         }
-        let skip = self.editor.lua.create_table()?;
+        let skip = self.cx.editor.lua.create_table()?;
         for (_, terminal) in self.terminals.all() {
             skip.set(terminal.buf.0, true)?;
         }
@@ -299,9 +300,10 @@ impl App {
     /// Has the clipboard's image put into the prompt.
     pub fn paste_image(&mut self, key: SessionKey) -> Result<()> {
         let can =
-            self.sessions.get(&key).and_then(|session| session.info.as_ref()).map(|info| info.can.image);
+            self.cx.sessions.get(&key).and_then(|session| session.info.as_ref()).map(|info| info.can.image);
         if can == Some(false) {
-            let name = self.sessions.get(&key).map(crate::core::session::Session::name).unwrap_or_default();
+            let name =
+                self.cx.sessions.get(&key).map(crate::core::session::Session::name).unwrap_or_default();
             return Err(mlua::Error::runtime(format!("couldn't paste an image: {name} takes none")));
         }
         let folder = self.prompts.images.clone();
@@ -314,7 +316,7 @@ impl App {
             Ok(path) => self.add_token(key, &path),
             Err(why) => {
                 let text = format!("couldn't paste an image: {why}");
-                self.advise(text, Level::Error);
+                self.cx.advise(text, Level::Error);
                 Ok(())
             }
         }
@@ -323,10 +325,10 @@ impl App {
     fn add_token(&mut self, key: SessionKey, path: &Path) -> Result<()> {
         let Some(chat) = self.chats.get(&key) else { return Ok(()) };
         let token = Target::File { path: path.to_string_lossy().into_owned(), lines: None }.token();
-        if chat.has_long_prompt(&self.editor)? {
+        if chat.has_long_prompt(&self.cx.editor)? {
             return self.append_to_prompt(key, &format!(" {token} "));
         }
-        let before = chat.prompt_text(&self.editor)?;
+        let before = chat.prompt_text(&self.cx.editor)?;
         let space = if before.is_empty() || before.ends_with(char::is_whitespace) { "" } else { " " };
         self.set_prompt(key, &format!("{before}{space}{token} ").into())
     }

@@ -11,10 +11,11 @@ use crate::core::ids::{JobId, SessionKey};
 use crate::core::message::{Command, Content, Severity, UnsavedText, Work};
 use crate::core::session::references::file_uri;
 use crate::nvim::app::{App, Job};
+use crate::nvim::buffers::is_modified;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::engine::stamp_of;
-use crate::nvim::files::path_cache::canonical;
-use crate::nvim::files::{is_modified, save};
+use crate::nvim::files::save;
 
 /// The differences of longer texts are not told, only that there are some.
 const LONGEST: usize = 20_000;
@@ -41,11 +42,11 @@ impl App {
         });
         let along: Vec<&str> = uris.collect();
         unsaved.retain(|(path, _)| !along.contains(&file_uri(path, None).as_str()));
-        if unsaved.is_empty() || self.config.files.unsaved == Unsaved::Nothing {
+        if unsaved.is_empty() || self.cx.config.files.unsaved == Unsaved::Nothing {
             self.mentions.0.remove(&session);
             return Ok(Some(Command::Prompt { session, content }));
         }
-        if self.config.files.unsaved == Unsaved::Save {
+        if self.cx.config.files.unsaved == Unsaved::Save {
             for (path, buf) in unsaved {
                 self.save_before_prompt(session, path, buf)?;
             }
@@ -55,7 +56,7 @@ impl App {
         for (path, buf) in &unsaved {
             // What the edits began with is needed for more than this.
             self.buffer_modified(*buf)?;
-            ticks.push((path.clone(), self.editor.changedtick(*buf)?));
+            ticks.push((path.clone(), self.cx.editor.changedtick(*buf)?));
         }
         if self.mentions.0.get(&session) == Some(&ticks) {
             return Ok(Some(Command::Prompt { session, content }));
@@ -64,9 +65,9 @@ impl App {
         let mut files = VecDeque::new();
         let mut names = Vec::new();
         for (path, buf) in unsaved {
-            let name = self.short_name(Some(session), &path);
-            let is_short = self.editor.line_count(buf)? <= LONGEST;
-            let base = self.files.held(&path).and_then(|held| held.saved.clone()).filter(|_| is_short);
+            let name = self.cx.short_name(Some(session), &path);
+            let is_short = self.cx.editor.line_count(buf)? <= LONGEST;
+            let base = self.cx.buffers.held(&path).and_then(|held| held.saved.clone()).filter(|_| is_short);
             files.push_back((UnsavedText { name: name.clone(), saved: base, ours: None }, buf));
             names.push(name);
         }
@@ -107,7 +108,7 @@ impl App {
     pub fn mentioned(&mut self, mention: Mention, text: String) -> Result<()> {
         let Mention { session, mut content, names } = mention;
         content.push(Content::Text(text.into()));
-        let name = self.sessions.get(&session).map(|session| session.name()).unwrap_or_default();
+        let name = self.cx.sessions.get(&session).map(|session| session.name()).unwrap_or_default();
         let files = match &*names {
             few if few.len() <= 4 => few.join(", "),
             many => format!("{} and {} more", many[..3].join(", "), many.len() - 3),
@@ -130,14 +131,15 @@ impl App {
 
     /// The files in the session's folders with unsaved edits, by name.
     fn unsaved_of(&self, session: SessionKey) -> Vec<(PathBuf, Buf)> {
-        let Some(session) = self.sessions.get(&session) else { return Vec::new() };
+        let Some(session) = self.cx.sessions.get(&session) else { return Vec::new() };
         let roots: Vec<PathBuf> =
             [&session.place.cwd].into_iter().chain(&session.place.additional).map(|p| canonical(p)).collect();
         let mut unsaved: Vec<(PathBuf, Buf)> = self
-            .files
+            .cx
+            .buffers
             .all()
             .filter(|(path, held)| {
-                roots.iter().any(|root| path.starts_with(root)) && is_modified(&self.editor, held.buf)
+                roots.iter().any(|root| path.starts_with(root)) && is_modified(&self.cx.editor, held.buf)
             })
             .map(|(path, held)| (path.to_owned(), held.buf))
             .collect();
@@ -146,20 +148,20 @@ impl App {
     }
 
     fn save_before_prompt(&mut self, session: SessionKey, path: PathBuf, buf: Buf) -> Result<()> {
-        let known = self.files.held(&path).and_then(|held| held.stamp);
+        let known = self.cx.buffers.held(&path).and_then(|held| held.stamp);
         let failed = match stamp_of(&path) {
             // Neovim would ask; a prompt must not overwrite what it was not asked to.
             now if now.is_some() && known.is_some() && now != known => {
                 Some("it was changed on the disk, too, and is merged first".to_owned())
             }
-            _ if self.editor.buf_option(buf, "readonly").unwrap_or(false) => {
+            _ if self.cx.editor.buf_option(buf, "readonly").unwrap_or(false) => {
                 Some("its buffer is 'readonly'".to_owned())
             }
-            _ => save(&self.editor, buf, true).err(),
+            _ => save(&self.cx.editor, buf, true).err(),
         };
         match failed {
             Some(why) => {
-                let name = self.short_name(Some(session), &path);
+                let name = self.cx.short_name(Some(session), &path);
                 self.note(Some(session), Severity::Warning, format!("couldn't save {name}: {why}"))
             }
             None => self.buffer_saved(buf),

@@ -63,7 +63,7 @@ enum Page {
 impl App {
     /// The agent wants to know something of the user.
     pub fn elicited(&mut self, key: SessionKey, ask: AskId, question: Question, now: Moment) -> Result<()> {
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         let (commands, mode, message) = match question {
             Question::Form { message, schema, call: _ } => {
                 (session.asked_to_fill(ask, message.clone(), &schema, now), "form", message)
@@ -81,7 +81,7 @@ impl App {
         self.send_all(commands)?;
         if waits {
             self.announce(key, &cut_end(&format!("{name} asks: {}", plain(&message)), ROOM), Level::Warn);
-            self.emit("AcpQuestionAsked", key, json!({ "mode": mode, "message": message }));
+            self.cx.emit("AcpQuestionAsked", key, json!({ "mode": mode, "message": message }));
         }
         Ok(())
     }
@@ -89,8 +89,8 @@ impl App {
     /// `:Acp answer`: takes the oldest question up, or declines or cancels the oldest that is none
     /// for permission.
     pub fn answer_question(&mut self, word: Option<&str>) -> Result<()> {
-        let here = self.session_here().and_then(|key| self.sessions.get(&key));
-        let mut sessions = here.into_iter().chain(self.sessions.values());
+        let here = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
+        let mut sessions = here.into_iter().chain(self.cx.sessions.values());
         let fail = |text: &str| Err(mlua::Error::runtime(text));
         let conclude = match word {
             None => {
@@ -118,7 +118,7 @@ impl App {
         key: SessionKey,
         conclude: impl FnOnce(&mut Session) -> Vec<Command>,
     ) -> Result<()> {
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         let commands = conclude(session);
         for command in &commands {
             if let Command::Answer { answer, .. } = command {
@@ -128,7 +128,7 @@ impl App {
                     Answer::Declined => "decline",
                     _ => "cancel",
                 };
-                self.emit("AcpQuestionAnswered", key, json!({ "action": action }));
+                self.cx.emit("AcpQuestionAnswered", key, json!({ "action": action }));
             }
         }
         self.send_all(commands)?;
@@ -136,7 +136,7 @@ impl App {
     }
 
     fn filling(&self, key: SessionKey, ask: AskId) -> Option<&Filling> {
-        match &self.sessions.get(&key)?.open_ask(ask)?.wanted {
+        match &self.cx.sessions.get(&key)?.open_ask(ask)?.wanted {
             Wanted::Form(filling) => Some(filling),
             Wanted::Permission(_) | Wanted::Page(_) => None,
         }
@@ -145,7 +145,7 @@ impl App {
     /// "Fake asks: Which colour?", in so many characters.
     fn headline(&self, key: SessionKey, ask: AskId, room: usize) -> String {
         let asked = || {
-            let session = self.sessions.get(&key)?;
+            let session = self.cx.sessions.get(&key)?;
             match &session.entry(session.open_ask(ask)?.entry)?.body {
                 Body::Elicitation(asked) => Some(format!("{} asks: {}", asked.asker, plain(&asked.message))),
                 _ => None,
@@ -211,7 +211,7 @@ impl App {
 
     fn ask_typed(&mut self, step: Step, text: String) {
         // A prompt that needs a second line is drawn twice.
-        let room = usize::from(self.editor.size().0).saturating_sub(24).max(30);
+        let room = usize::from(self.cx.editor.size().0).saturating_sub(24).max(30);
         let prompt = self.field_prompt(&step, room);
         self.ask_to_type(step.ask, prompt, text, move |app, typed| match typed {
             None => {
@@ -339,7 +339,7 @@ impl App {
     }
 
     fn fill(&mut self, step: &Step, value: Option<Value>) -> std::result::Result<(), String> {
-        match self.sessions.get_mut(&step.key) {
+        match self.cx.sessions.get_mut(&step.key) {
             Some(session) => session.fill(step.ask, step.field, value),
             None => Ok(()),
         }
@@ -432,7 +432,7 @@ impl App {
 
     pub fn put_up_page(&mut self, key: SessionKey, ask: AskId) {
         let Some(Wanted::Page(address)) =
-            self.sessions.get(&key).and_then(|session| session.open_ask(ask)).map(|open| &open.wanted)
+            self.cx.sessions.get(&key).and_then(|session| session.open_ask(ask)).map(|open| &open.wanted)
         else {
             return;
         };
@@ -470,11 +470,11 @@ impl App {
         ask: AskId,
         visit: impl FnOnce(&Editor) -> std::result::Result<(), String> + 'static,
     ) {
-        if self.sessions.get(&key).is_none_or(|session| session.open_ask(ask).is_none()) {
+        if self.cx.sessions.get(&key).is_none_or(|session| session.open_ask(ask).is_none()) {
             return;
         }
         let shown = self.asking.show(ask);
-        self.effects.push_back(Box::new(move |editor| {
+        self.cx.effects.push_back(Box::new(move |editor| {
             let visited = visit(editor);
             if let Err(why) = &visited {
                 let text = format!("{why}; the address is in the chat, and :Acp answer asks again");

@@ -25,8 +25,8 @@ impl App {
         if !self.has_background() {
             return Ok(());
         }
-        let state: String = self.editor.func("stdpath", "state")?;
-        let files = &self.config.files;
+        let state: String = self.cx.editor.func("stdpath", "state")?;
+        let files = &self.cx.config.files;
         let rules = Rules {
             ask: files.outside == OutsideFiles::Ask,
             read: files.allowed_read.clone(),
@@ -44,7 +44,7 @@ impl App {
         (access, linked): (Access, bool),
         now: Moment,
     ) -> Result<()> {
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         let commands = session.asked_outside(ask, &path, &target, (access, linked), now);
         let waits = commands.is_empty();
         let name = session.name();
@@ -52,7 +52,7 @@ impl App {
         if waits {
             let title = format!("{} {}", verb(access), plain(&path.display().to_string()));
             self.announce(key, &format!("{name} asks to {title}"), Level::Warn);
-            self.emit("AcpPermissionAsked", key, json!({ "title": title, "path": path }));
+            self.cx.emit("AcpPermissionAsked", key, json!({ "title": title, "path": path }));
         }
         Ok(())
     }
@@ -81,11 +81,11 @@ impl App {
 
     pub fn offer_allowed(&mut self, allowed: Vec<Allowed>, trouble: Option<String>) -> Result<()> {
         if let Some(trouble) = trouble {
-            self.advise(trouble, Level::Warn);
+            self.cx.advise(trouble, Level::Warn);
         }
         if allowed.is_empty() {
             let text = "agents may use no path outside of their sessions' folders without asking";
-            self.advise(text.to_owned(), Level::Info);
+            self.cx.advise(text.to_owned(), Level::Info);
             return Ok(());
         }
         let items = allowed.iter().map(|allowed| self.describe(allowed)).collect();
@@ -97,21 +97,21 @@ impl App {
     fn disallow(&mut self, allowed: Allowed) -> Result<()> {
         let what = format!("{} in {}", doing(allowed.access), allowed.path.display());
         if allowed.until == Until::Configured {
-            self.advise(
+            self.cx.advise(
                 format!("{what} is allowed in your options: remove it from files.allowed"),
                 Level::Info,
             );
             return Ok(());
         }
         self.send(Command::Revoke { allowed })?;
-        self.advise(format!("{what} is not allowed any more"), Level::Info);
+        self.cx.advise(format!("{what} is not allowed any more"), Level::Info);
         Ok(())
     }
 
     fn describe(&self, allowed: &Allowed) -> String {
         let until = match allowed.until {
             Until::SessionEnds(key) => {
-                let name = self.sessions.get(&key).map(Session::name).unwrap_or_default();
+                let name = self.cx.sessions.get(&key).map(Session::name).unwrap_or_default();
                 format!("for {name} until session {} ends", key.0)
             }
             Until::Revoked => "always".to_owned(),

@@ -12,7 +12,7 @@ use crate::nvim::app::App;
 impl App {
     pub fn put_up_permission(&mut self, key: SessionKey, ask: AskId) {
         let Some(prompt) = self.permission_prompt(key, ask) else { return };
-        let Some(open) = self.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
+        let Some(open) = self.cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
         let ids: Vec<String> = open.options().iter().map(|option| option.id.clone()).collect();
         let items = open.options().iter().map(label).collect();
         self.ask_to_choose(ask, "acp_permission", prompt, items, move |app, index| {
@@ -29,7 +29,7 @@ impl App {
 
     /// Who asks for what, in a line.
     pub fn permission_prompt(&self, key: SessionKey, ask: AskId) -> Option<String> {
-        let session = self.sessions.get(&key)?;
+        let session = self.cx.sessions.get(&key)?;
         let open = session.open_ask(ask).filter(|open| open.is_permission())?;
         if let Some(prompt) = App::outside_prompt(session, ask) {
             return Some(prompt);

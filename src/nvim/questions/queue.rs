@@ -96,14 +96,15 @@ impl App {
     /// Puts the next question on the screen, if there is one and the user is not busy.
     pub fn ask_next(&mut self) {
         let sign = self.ask_or_wait();
-        let done = self.editor.sign(sign.as_deref());
-        self.editor.complain(done);
+        let done = self.cx.editor.sign(sign.as_deref());
+        self.cx.editor.complain(done);
     }
 
     /// The same; gives what is to be on the screen while the question waits.
     fn ask_or_wait(&mut self) -> Option<String> {
         self.asking.retry = false;
         let waiting: Vec<(SessionKey, AskId)> = self
+            .cx
             .sessions
             .values()
             .flat_map(|session| session.asks().iter().map(|open| (session.key, open.ask)))
@@ -134,7 +135,7 @@ impl App {
             Ready::After(_) if self.asking.pausing => return None,
             Ready::After(rest) => {
                 self.asking.pausing = true;
-                later(&self.editor.lua, rest, |app| {
+                later(&self.cx.editor.lua, rest, |app| {
                     app.asking.pausing = false;
                     app.asking.retry = true;
                     Ok(())
@@ -143,67 +144,68 @@ impl App {
             Ready::Not => {
                 self.tell_busy(key, ask);
                 // Never over somebody who types; but once they stop.
-                self.editor.complain(on_mode_change(&self.editor));
+                self.cx.editor.complain(on_mode_change(&self.cx.editor));
                 return self.waiting_sign(key, ask);
             }
         };
-        self.editor.complain(wait);
+        self.cx.editor.complain(wait);
         None
     }
 
     /// What somebody sees who types elsewhere than in the chat: who waits, and how to answer.
     fn waiting_sign(&self, key: SessionKey, ask: AskId) -> Option<String> {
-        let (mode, blocking) = self.editor.mode();
+        let (mode, blocking) = self.cx.editor.mode();
         let typing = mode.starts_with(['i', 'R', 't']) && !blocking;
         let chat = self.chats.get(&key)?;
-        let here = self.editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript);
-        if !typing || here || !self.config.notify {
+        let here = self.cx.editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript);
+        if !typing || here || !self.cx.config.notify {
             return None;
         }
-        let how = match self.config.permission.open {
+        let how = match self.cx.config.permission.open {
             OpenQuestions::Never => ":Acp answer",
             _ if mode.starts_with('t') => "leave the terminal to answer",
             _ => "<Esc> to answer",
         };
         let prompt = self.permission_prompt(key, ask).or_else(|| {
-            let session = self.sessions.get(&key)?;
+            let session = self.cx.sessions.get(&key)?;
             Some(format!("{} asks", session.name()))
         })?;
-        let room = usize::from(self.editor.size().0).saturating_sub(how.len() + 8).max(20);
+        let room = usize::from(self.cx.editor.size().0).saturating_sub(how.len() + 8).max(20);
         Some(format!("{} \u{b7} {how}", cut_end(&prompt, room)))
     }
 
     /// Somebody who does not see the chat's last lines, or types elsewhere, is told once that a question
     /// waits. Whom `announce` has told is not told again.
     fn tell_busy(&mut self, key: SessionKey, ask: AskId) {
-        let (mode, blocking) = self.editor.mode();
+        let (mode, blocking) = self.cx.editor.mode();
         let Some(chat) = self.chats.get(&key) else { return };
-        let here = self.editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript);
-        let hidden = chat.window(&self.editor).is_none();
+        let here = self.cx.editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript);
+        let hidden = chat.window(&self.cx.editor).is_none();
         // A message would stand over the command line that is being typed.
-        if here || hidden || self.signals.away || blocking || mode.starts_with('c') || !self.config.notify {
+        if here || hidden || self.signals.away || blocking || mode.starts_with('c') || !self.cx.config.notify
+        {
             return;
         }
         let Some(prompt) = self.permission_prompt(key, ask) else { return };
         if !self.asking.told.insert(ask) {
             return;
         }
-        let how = match self.config.permission.open {
+        let how = match self.cx.config.permission.open {
             OpenQuestions::Never => ":Acp answer",
             _ => "when you pause",
         };
         // A message that is longer than the line would have Neovim wait for a key.
-        let room = usize::from(self.editor.size().0).saturating_sub(how.len() + 24).max(20);
+        let room = usize::from(self.cx.editor.size().0).saturating_sub(how.len() + 24).max(20);
         let text = format!("{} ({how})", cut_end(&prompt, room));
-        self.advise(text, Level::Warn);
+        self.cx.advise(text, Level::Warn);
     }
 
     /// The answer that the key of this number gives in the chat, to the question under the cursor.
     pub fn answer_here(&self, number: usize) -> Option<Given> {
-        let buf = self.editor.current_buf().ok()?;
+        let buf = self.cx.editor.current_buf().ok()?;
         let session = self.chats.values().find(|chat| chat.transcript == buf)?.session;
         let entry = self.entry_under_cursor(session).ok()??;
-        let open = self.sessions.get(&session)?.permission_of(entry)?;
+        let open = self.cx.sessions.get(&session)?.permission_of(entry)?;
         // A key that was on its way when the question came is not meant for it.
         let option =
             open.options().get(number.checked_sub(1)?).filter(|_| self.asking.has_been_seen(open.ask))?;
@@ -213,17 +215,17 @@ impl App {
     /// Says how a question is answered that was closed and stays open.
     pub fn left_open(&mut self, ask: AskId) {
         self.asking.put_off(ask);
-        let keys = self.config.keys.shown("answer");
+        let keys = self.cx.config.keys.shown("answer");
         let keys = if keys.is_empty() { String::new() } else { format!("{keys} on it in the chat, or ") };
         let text = format!("left open; {keys}:Acp answer");
         // Not right below what a picker wrote on the screen, or Neovim would wait for a key.
-        let soon = later(&self.editor.lua, Duration::from_millis(10), move |app| {
+        let soon = later(&self.cx.editor.lua, Duration::from_millis(10), move |app| {
             // Or what is drawn for that screen next, such as the mode, would wipe the message out.
-            app.editor.command("redraw")?;
-            app.editor.notify(&text, Level::Info);
+            app.cx.editor.command("redraw")?;
+            app.cx.editor.notify(&text, Level::Info);
             Ok(())
         });
-        self.editor.complain(soon);
+        self.cx.editor.complain(soon);
     }
 
     /// A key in the chat answers.
@@ -239,7 +241,7 @@ impl App {
 
     /// Asks a question, also one that was put off.
     pub fn put_up(&mut self, key: SessionKey, ask: AskId) {
-        let open = self.sessions.get(&key).and_then(|session| session.open_ask(ask));
+        let open = self.cx.sessions.get(&key).and_then(|session| session.open_ask(ask));
         match open.map(|open| &open.wanted) {
             Some(Wanted::Permission(_)) => self.put_up_permission(key, ask),
             Some(Wanted::Form(_)) => self.put_up_form(key, ask),
@@ -279,8 +281,8 @@ impl App {
     ) {
         let shown = self.asking.show(ask);
         let done = self.draw_now();
-        self.editor.complain(done);
-        self.effects.push_back(Box::new(move |editor| {
+        self.cx.editor.complain(done);
+        self.cx.effects.push_back(Box::new(move |editor| {
             let answer = Box::new(move |answer: Option<T>| {
                 run(move |app| {
                     if app.asking.close(shown) {
@@ -288,9 +290,9 @@ impl App {
                     }
                     if answer.is_some()
                         && !app.conflicts.is_open(ask)
-                        && !app.sessions.values().any(|session| session.open_ask(ask).is_some())
+                        && !app.cx.sessions.values().any(|session| session.open_ask(ask).is_some())
                     {
-                        app.editor.notify("the agent no longer waits for this answer", Level::Info);
+                        app.cx.editor.notify("the agent no longer waits for this answer", Level::Info);
                     }
                     Ok(())
                 });
@@ -310,28 +312,28 @@ impl App {
 
     /// Whether a picker would take the keys of somebody who is writing.
     fn ready(&self) -> Ready {
-        let (mode, blocking) = self.editor.mode();
+        let (mode, blocking) = self.cx.editor.mode();
         if blocking {
             return Ready::Not;
         }
-        match self.config.permission.open {
+        match self.cx.config.permission.open {
             OpenQuestions::Always => return Ready::Now,
             OpenQuestions::Never => return Ready::Not,
             OpenQuestions::Auto => {}
         }
         let look = || -> Result<Option<Duration>> {
-            let buf = self.editor.current_buf()?;
+            let buf = self.cx.editor.current_buf()?;
             let chat = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf);
             let quiet = if chat.is_some() { QUIET_IN_CHAT } else { QUIET };
             // An empty prompt is where one waits for the agent.
             let waits = match chat.filter(|chat| chat.prompt == buf) {
-                Some(chat) => mode.starts_with('i') && chat.is_prompt_blank(&self.editor)?,
+                Some(chat) => mode.starts_with('i') && chat.is_prompt_blank(&self.cx.editor)?,
                 None => false,
             };
             // In a floating window somebody else's picker may be open, and in the command-line window no
             // other window can be gone to.
-            let elsewhere = chat.is_none() && self.editor.is_floating(self.editor.current_win()?)
-                || !self.editor.func::<String>("getcmdwintype", ())?.is_empty();
+            let elsewhere = chat.is_none() && self.cx.editor.is_floating(self.cx.editor.current_win()?)
+                || !self.cx.editor.func::<String>("getcmdwintype", ())?.is_empty();
             Ok((waits || mode == "n" && !elsewhere).then_some(quiet))
         };
         match look() {

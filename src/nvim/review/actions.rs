@@ -76,9 +76,9 @@ impl App {
 
     /// What a command's word, its range, or the place of the cursor means.
     pub fn scope(&mut self, args: &Args) -> Result<Scope> {
-        let buf = self.editor.current_buf()?;
+        let buf = self.cx.editor.current_buf()?;
         let here = self.reviews.path_of(buf).map(Path::to_owned);
-        let latest = self.reviews.latest(self.session_here()).or(self.reviews.latest(None)).cloned();
+        let latest = self.reviews.latest(self.cx.session_here()).or(self.reviews.latest(None)).cloned();
         let chat = self.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session);
         match (args.first(), here) {
             (Some("all"), _) => Ok(Scope::All),
@@ -94,7 +94,7 @@ impl App {
                 let key = chat.unwrap_or(SessionKey(0));
                 let entry = self.entry_under_cursor(key)?;
                 let is_call = |entry: &EntryId| {
-                    let entry = self.sessions.get(&key).and_then(|session| session.entry(*entry));
+                    let entry = self.cx.sessions.get(&key).and_then(|session| session.entry(*entry));
                     entry.is_some_and(|entry| entry.tool().is_some())
                 };
                 match entry.filter(is_call) {
@@ -107,7 +107,7 @@ impl App {
                 let rows = match args.range {
                     Some(range) => range.first.saturating_sub(1)..range.last,
                     None => {
-                        let row = self.editor.cursor(self.editor.current_win()?)?.0 - 1;
+                        let row = self.cx.editor.cursor(self.cx.editor.current_win()?)?.0 - 1;
                         row..row + 1
                     }
                 };
@@ -209,7 +209,7 @@ impl App {
             let what = if verdict == Verdict::Keep { "kept" } else { "undid" };
             let files = if files == 1 { String::new() } else { format!(" in {files} files") };
             let text = format!("{what} {hunks} hunks{files}");
-            self.advise(text, Level::Info);
+            self.cx.advise(text, Level::Info);
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl App {
     }
 
     fn undo_in(&mut self, path: &Path, hunks: &[usize]) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
         let buf = reviewed.buf.filter(|buf| editor.buf_is_loaded(*buf));
         if let Some(buf) = buf
@@ -230,7 +230,7 @@ impl App {
         {
             return fail(format!(
                 "couldn't undo in {}: its buffer is not 'modifiable'",
-                self.short_name(None, path)
+                self.cx.short_name(None, path)
             ));
         }
         let Some(file) = &mut reviewed.file else { return Ok(()) };
@@ -262,7 +262,7 @@ impl App {
         self.set_reviewed_tick(path, buf)?;
         if let Err(why) = done {
             self.review_again(path, buf)?;
-            return fail(format!("couldn't undo in {}: {why}", self.short_name(None, path)));
+            return fail(format!("couldn't undo in {}: {why}", self.cx.short_name(None, path)));
         }
         if removed {
             return self.put_back(path, Some(String::new()), None, was);
@@ -272,7 +272,7 @@ impl App {
 
     /// The agent is to know that what it wrote is not there any more.
     fn note_undone(&mut self, key: SessionKey, path: &Path, hunk: &Hunk) {
-        let Some(session) = self.sessions.get(&key) else { return };
+        let Some(session) = self.cx.sessions.get(&key) else { return };
         let name = path.strip_prefix(&session.place.cwd).unwrap_or(path).display();
         let (added, removed) = counts(std::slice::from_ref(hunk));
         let first =
@@ -284,7 +284,7 @@ impl App {
 
     /// A prompt with what the agent has to be told beside it.
     pub fn with_undone(&mut self, key: SessionKey, mut content: Vec<Content>) -> Vec<Content> {
-        let undone = self.reviews.undone.remove(&key).filter(|_| self.config.diff.tell_undone);
+        let undone = self.reviews.undone.remove(&key).filter(|_| self.cx.config.diff.tell_undone);
         if let Some(mut undone) = undone {
             let more = undone.len().saturating_sub(TOLD);
             undone.truncate(TOLD);
@@ -310,17 +310,21 @@ impl App {
 
     /// Goes to the next or previous hunk; past the last of a file, to the next file that has some.
     pub fn step_hunk(&mut self, forward: bool) -> Result<()> {
-        let win = self.editor.current_win()?;
-        let buf = self.editor.current_buf()?;
-        let diff: bool = self.editor.win_option(win, "diff")?;
-        let count: usize = self.editor.module("v")?.get("count1")?;
+        let win = self.cx.editor.current_win()?;
+        let buf = self.cx.editor.current_buf()?;
+        let diff: bool = self.cx.editor.win_option(win, "diff")?;
+        let count: usize = self.cx.editor.module("v")?.get("count1")?;
         let key = if forward { "]c" } else { "[c" };
         if diff {
-            let before = self.editor.cursor(win)?;
-            self.editor.command(&format!("normal! {count}{key}"))?;
-            return if self.editor.cursor(win)? == before { self.step_past_split(forward) } else { Ok(()) };
+            let before = self.cx.editor.cursor(win)?;
+            self.cx.editor.command(&format!("normal! {count}{key}"))?;
+            return if self.cx.editor.cursor(win)? == before {
+                self.step_past_split(forward)
+            } else {
+                Ok(())
+            };
         }
-        let row = self.editor.cursor(win)?.0 - 1;
+        let row = self.cx.editor.cursor(win)?.0 - 1;
         let here = self.reviews.path_of(buf).map(Path::to_owned);
         let mut places: Vec<(PathBuf, usize)> = Vec::new();
         for (path, _, file) in self.reviews.open() {
@@ -344,9 +348,9 @@ impl App {
 
     /// Shows a row of a file in the current window, as a jump.
     pub fn go_to_row(&mut self, path: &Path, row: usize) -> Result<()> {
-        let win = self.editor.current_win()?;
-        if self.reviews.path_of(self.editor.win_buf(win)?) == Some(path) {
-            self.editor.command("normal! m'")?;
+        let win = self.cx.editor.current_win()?;
+        if self.reviews.path_of(self.cx.editor.win_buf(win)?) == Some(path) {
+            self.cx.editor.command("normal! m'")?;
             return self.go_to_row_in(win, row);
         }
         let named = path.to_owned();
@@ -354,41 +358,41 @@ impl App {
             match look {
                 look if look.finds_file() => {}
                 Look::Silent => {
-                    let name = app.short_name(None, &named);
+                    let name = app.cx.short_name(None, &named);
                     return fail(format!("couldn't open {name}: its disk does not answer"));
                 }
                 _ => {
-                    let name = app.short_name(None, &named);
+                    let name = app.cx.short_name(None, &named);
                     return fail(format!("{name} is gone; :Acp undo all brings it back"));
                 }
             }
-            if app.editor.current_win()? != win {
+            if app.cx.editor.current_win()? != win {
                 return Ok(());
             }
-            app.editor.command("normal! m'")?;
-            let Some(code) = follow::code_window(&app.editor)? else { return Ok(()) };
-            let buf = follow::load(&app.editor, &named)?;
-            app.editor.set_current_win(code)?;
-            app.editor.set_win_buf(code, buf)?;
+            app.cx.editor.command("normal! m'")?;
+            let Some(code) = follow::code_window(&app.cx.editor)? else { return Ok(()) };
+            let buf = follow::load(&app.cx.editor, &named)?;
+            app.cx.editor.set_current_win(code)?;
+            app.cx.editor.set_win_buf(code, buf)?;
             app.buffer_loaded(buf)?;
             app.go_to_row_in(code, row)
         })
     }
 
     fn go_to_row_in(&mut self, win: Win, row: usize) -> Result<()> {
-        let last = self.editor.line_count(self.editor.win_buf(win)?)?;
-        self.editor.set_cursor(win, (row + 1).min(last), 0)?;
-        self.editor.command("normal! zv")
+        let last = self.cx.editor.line_count(self.cx.editor.win_buf(win)?)?;
+        self.cx.editor.set_cursor(win, (row + 1).min(last), 0)?;
+        self.cx.editor.command("normal! zv")
     }
 
     /// The keys in a file that an agent changed. A buffer's own are left alone.
     pub fn bind_file_keys(&mut self, buf: Buf) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let keymap: Table = editor.module("keymap")?;
         let set: Function = keymap.get("set")?;
         let taken: Vec<Table> = editor.api("nvim_buf_get_keymap", (buf, "n"))?;
         let taken: Vec<String> = taken.iter().filter_map(|map| map.get("lhs").ok()).collect();
-        for (key, lhs) in self.config.keys.of(Pane::File) {
+        for (key, lhs) in self.cx.config.keys.of(Pane::File) {
             if taken.iter().any(|other| other == lhs) {
                 continue;
             }

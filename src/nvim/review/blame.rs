@@ -10,23 +10,23 @@ use crate::core::store::checkpoint::{Reply, Wish};
 use crate::nvim::actions::fail;
 use crate::nvim::actions::views::float;
 use crate::nvim::app::App;
+use crate::nvim::buffers::Buffers;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::files::Files;
 
 /// At most so many characters of a title or a prompt are shown.
 const WIDEST: usize = 70;
 
 impl App {
     pub fn blame(&mut self) -> Result<()> {
-        let buf = self.editor.current_buf()?;
-        let row = self.editor.cursor(self.editor.current_win()?)?.0 - 1;
+        let buf = self.cx.editor.current_buf()?;
+        let row = self.cx.editor.cursor(self.cx.editor.current_win()?)?.0 - 1;
         if let Some(path) = self.reviews.path_of(buf).map(std::path::Path::to_owned) {
             return self.when_reviewed(&path.clone(), move |app| match app.blame_reviewed(&path, row)? {
                 true => Ok(()),
                 false => app.blame_recorded(buf, path, row),
             });
         }
-        match Files::path_of(&self.editor, buf) {
+        match Buffers::path_of(&self.cx.editor, buf) {
             Some(path) => self.blame_recorded(buf, path, row),
             None => fail("this buffer is no file; agents' lines are known of files"),
         }
@@ -37,7 +37,7 @@ impl App {
         let file = self.reviews.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
         let Some((origin, edited)) = file.and_then(|file| file.author(row)) else { return Ok(false) };
         let Some(origin) = self.reviews.of(origin) else { return Ok(false) };
-        let time: String = self.editor.func("strftime", ("%H:%M", origin.at.0 / 1000))?;
+        let time: String = self.cx.editor.func("strftime", ("%H:%M", origin.at.0 / 1000))?;
         let head = format!("{} · turn {} · {time}", origin.agent, origin.turn);
         let (title, asked) = (origin.title.clone(), origin.asked.clone());
         self.show_author(head, &title, &asked, edited)?;
@@ -45,13 +45,13 @@ impl App {
     }
 
     fn blame_recorded(&mut self, buf: Buf, path: PathBuf, row: usize) -> Result<()> {
-        let Some(text) = self.editor.text(buf)? else { return fail("this buffer is no text") };
+        let Some(text) = self.cx.editor.text(buf)? else { return fail("this buffer is no text") };
         self.ask_checkpoints(
             move |job| Wish::Blame { job, path, text, row },
             |app, reply| match reply {
                 Reply::Blamed(Some(author)) => app.show_recorded(&author),
                 Reply::Blamed(None) => {
-                    app.advise("no agent wrote this line, as far as is recorded".to_owned(), Level::Info);
+                    app.cx.advise("no agent wrote this line, as far as is recorded".to_owned(), Level::Info);
                     Ok(())
                 }
                 _ => Ok(()),
@@ -60,7 +60,7 @@ impl App {
     }
 
     fn show_recorded(&mut self, author: &Author) -> Result<()> {
-        let time: String = self.editor.func("strftime", ("%Y-%m-%d %H:%M", author.at / 1000))?;
+        let time: String = self.cx.editor.func("strftime", ("%Y-%m-%d %H:%M", author.at / 1000))?;
         let session = author.head.title.as_deref().map(|title| format!(" · {}", cut(title)));
         let head = format!("{}{} · {time}", author.head.agent, session.unwrap_or_default());
         let title = author.call.as_deref().unwrap_or_default();
@@ -78,7 +78,7 @@ impl App {
         if edited {
             lines.push(" changed by you since".to_owned());
         }
-        float(&self.editor, &lines).map(drop)
+        float(&self.cx.editor, &lines).map(drop)
     }
 }
 

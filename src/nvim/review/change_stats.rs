@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::core::ids::SessionKey;
-use crate::nvim::changed::Change;
+use crate::nvim::events::Change;
 
 #[derive(Default)]
 pub struct Tally(BTreeMap<(SessionKey, PathBuf), Changes>);

@@ -15,7 +15,7 @@ type Changed = (PathBuf, String, Vec<(usize, usize)>);
 
 impl App {
     pub fn show_changes(&mut self, args: &Args) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         let changed: Vec<Changed> = self
             .tally
             .of(key)
@@ -27,10 +27,10 @@ impl App {
                 (path.to_owned(), counts, changes.ranges.clone())
             })
             .collect();
-        let name = self.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
+        let name = self.cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
         if changed.is_empty() {
             let text = format!("{name} has changed no files in this session");
-            self.advise(text, Level::Info);
+            self.cx.advise(text, Level::Info);
             return Ok(());
         }
         if args.bang || args.first() == Some("quickfix") {
@@ -41,39 +41,39 @@ impl App {
         }
         let items = changed
             .iter()
-            .map(|(path, counts, _)| format!("{} {counts}", self.short_name(Some(key), path)))
+            .map(|(path, counts, _)| format!("{} {counts}", self.cx.short_name(Some(key), path)))
             .collect();
         self.offer(&format!("Changed by {name}"), "acp_changes", items, move |app, index| {
             let Some((path, _, ranges)) = changed.get(index) else { return Ok(()) };
-            let Some(win) = follow::code_window(&app.editor)? else { return Ok(()) };
-            let buf = follow::load(&app.editor, path)?;
-            app.editor.set_win_buf(win, buf)?;
-            app.editor.set_current_win(win)?;
-            let line = ranges.first().map_or(1, |(first, _)| *first).min(app.editor.line_count(buf)?);
-            app.editor.set_cursor(win, line, 0)
+            let Some(win) = follow::code_window(&app.cx.editor)? else { return Ok(()) };
+            let buf = follow::load(&app.cx.editor, path)?;
+            app.cx.editor.set_win_buf(win, buf)?;
+            app.cx.editor.set_current_win(win)?;
+            let line = ranges.first().map_or(1, |(first, _)| *first).min(app.cx.editor.line_count(buf)?);
+            app.cx.editor.set_cursor(win, line, 0)
         })
     }
 
     fn changes_to_quickfix(&mut self, name: &str, changed: &[Changed]) -> Result<()> {
-        let items = self.editor.lua.create_table()?;
+        let items = self.cx.editor.lua.create_table()?;
         for (path, counts, ranges) in changed {
             let ranges = if ranges.is_empty() { &[(1, 1)][..] } else { ranges };
             for (first, last) in ranges {
-                items.push(self.editor.table([
-                    ("filename", self.editor.string(path.to_string_lossy().as_bytes())?),
-                    ("module", self.editor.name_in_list(path)?),
+                items.push(self.cx.editor.table([
+                    ("filename", self.cx.editor.string(path.to_string_lossy().as_bytes())?),
+                    ("module", self.cx.editor.name_in_list(path)?),
                     ("lnum", Value::Integer(*first as i64)),
                     ("end_lnum", Value::Integer(*last as i64)),
-                    ("text", self.editor.string(counts)?),
+                    ("text", self.cx.editor.string(counts)?),
                 ])?)?;
             }
         }
-        let what = self.editor.table([
-            ("title", self.editor.string(visible_line(&format!("Changed by {name}")))?),
+        let what = self.cx.editor.table([
+            ("title", self.cx.editor.string(visible_line(&format!("Changed by {name}")))?),
             ("items", Value::Table(items)),
         ])?;
-        let empty = self.editor.lua.create_table()?;
-        self.editor.func::<Value>("setqflist", (empty, " ", what))?;
-        self.editor.command("botright copen")
+        let empty = self.cx.editor.lua.create_table()?;
+        self.cx.editor.func::<Value>("setqflist", (empty, " ", what))?;
+        self.cx.editor.command("botright copen")
     }
 }

@@ -21,10 +21,10 @@ use crate::core::store::checkpoint::Held;
 use crate::core::text::{Text, one_line};
 use crate::nvim::actions::Scope;
 use crate::nvim::app::{App, Job};
-use crate::nvim::changed::Change;
+use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::buffers::reading::Snapshot;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::files::path_cache::canonical;
-use crate::nvim::files::reading::Snapshot;
+use crate::nvim::events::Change;
 use crate::nvim::review::{Input, Origin};
 use crate::nvim::{later, note, run};
 
@@ -43,7 +43,7 @@ thread_local! {
 impl App {
     /// What was behind a change of a file.
     fn origin(&mut self, key: SessionKey, call: Option<EntryId>, path: &Path) -> Option<OriginId> {
-        let session = self.sessions.get(&key)?;
+        let session = self.cx.sessions.get(&key)?;
         let about = |call: &crate::core::session::tool_call::ToolCall| {
             call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
         };
@@ -65,7 +65,7 @@ impl App {
             .and_then(|entry| entry.tool())
             .map_or_else(|| "write".to_owned(), |call| call.headline());
         let agent = session.name();
-        let at = self.now();
+        let at = self.cx.now();
         Some(self.reviews.origin(Origin { session: key, agent, prompt, turn, asked, call, title, at }))
     }
 
@@ -79,7 +79,7 @@ impl App {
         }
         let Some(origin) = self.origin(*session, *call, path) else { return Ok(()) };
         self.reviews.take_told(path);
-        let buf = buf.or_else(|| self.files.buf_of(&self.editor, path));
+        let buf = buf.or_else(|| self.cx.buf_of(path));
         self.review_written(path, buf, before.clone(), after.clone(), origin)
     }
 
@@ -119,7 +119,7 @@ impl App {
     /// A call is over: files that it says it changed, and that were not written through the editor, are
     /// looked at.
     pub fn review_call(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         if call.status != Status::Done || session.taking_up.is_some() {
             return Ok(());
@@ -150,7 +150,7 @@ impl App {
     /// Takes a file into the review that a call has changed.
     fn review_diffs(&mut self, path: &Path, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
         let known = self.reviews.files.contains_key(path);
-        match self.files.buf_of(&self.editor, path) {
+        match self.cx.buf_of(path) {
             Some(buf) if known => {
                 self.hold(path, buf)?;
                 let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
@@ -185,7 +185,7 @@ impl App {
         text: Text,
         before: Text,
     ) -> Result<()> {
-        if before == text || self.reviews.files.contains_key(path) || !self.editor.buf_is_loaded(buf) {
+        if before == text || self.reviews.files.contains_key(path) || !self.cx.editor.buf_is_loaded(buf) {
             return Ok(());
         }
         self.review_written(path, Some(buf), Some(before), Some(text), origin)?;
@@ -220,7 +220,7 @@ impl App {
             return Ok(());
         }
         // Somebody has opened it meanwhile: what is in the buffer counts.
-        if let Some(buf) = self.files.buf_of(&self.editor, path) {
+        if let Some(buf) = self.cx.buf_of(path) {
             return self.reconstruct(path, buf, *origin, told.into_iter().map(|(_, diff)| diff).collect());
         }
         match found {
@@ -269,7 +269,7 @@ impl App {
         if let Some(reviewed) = self.reviews.of_buf(buf) {
             reviewed.listener = number;
         }
-        let on_lines = self.editor.lua.create_function(
+        let on_lines = self.cx.editor.lua.create_function(
             move |_, (_, _, _, first, last, new): (Value, Buf, Value, usize, usize, usize)| {
                 let heard = note(|app| app.lines_changed(buf, number, first..last, new));
                 if heard.is_none() && STALE.with_borrow_mut(|stale| stale.insert(buf)) {
@@ -282,19 +282,20 @@ impl App {
                 Ok(heard == Some(false))
             },
         )?;
-        let on_reload = self.editor.lua.create_function(move |lua, _: Value| {
+        let on_reload = self.cx.editor.lua.create_function(move |lua, _: Value| {
             later(lua, Duration::ZERO, move |app| app.review_reloaded(buf))
         })?;
         let options = self
+            .cx
             .editor
             .table([("on_lines", Value::Function(on_lines)), ("on_reload", Value::Function(on_reload))])?;
-        self.editor.api::<bool>("nvim_buf_attach", (buf, false, options))?;
+        self.cx.editor.api::<bool>("nvim_buf_attach", (buf, false, options))?;
         self.bind_file_keys(buf)
     }
 
     /// Lines of a buffer changed. Says whether there is a wish to hear more.
     fn lines_changed(&mut self, buf: Buf, listener: u64, rows: Range<usize>, new_end: usize) -> bool {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let Some(reviewed) = self.reviews.of_buf(buf) else { return false };
         if reviewed.listener != listener {
             return false;
@@ -329,10 +330,10 @@ impl App {
 
     /// The buffer may hold another text than its review says: what is new is the user's.
     pub fn review_stale(&mut self, buf: Buf) -> Result<()> {
-        if !self.editor.buf_is_loaded(buf) {
+        if !self.cx.editor.buf_is_loaded(buf) {
             return Ok(());
         }
-        let tick = self.editor.changedtick(buf)?;
+        let tick = self.cx.editor.changedtick(buf)?;
         let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
         // Edits on their way are told of once they are in.
         if self.files.is_being_edited(&path)
@@ -350,7 +351,7 @@ impl App {
         buf: Buf,
         input: impl FnOnce(Text) -> Input + 'static,
     ) -> Result<()> {
-        let tick = self.editor.changedtick(buf)?;
+        let tick = self.cx.editor.changedtick(buf)?;
         self.reviews.readings += 1;
         let number = self.reviews.readings;
         let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
@@ -373,10 +374,10 @@ impl App {
                 call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
             })
         };
-        let Some(key) = self.sessions.values().find(works_on).map(|session| session.key) else {
+        let Some(key) = self.cx.sessions.values().find(works_on).map(|session| session.key) else {
             return self.review_stale(buf);
         };
-        let tick = self.editor.changedtick(buf)?;
+        let tick = self.cx.editor.changedtick(buf)?;
         if self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
             return Ok(());
         }
@@ -387,7 +388,7 @@ impl App {
 
     /// Something happened until which undecided changes of a session stay at the longest.
     pub fn settle_reviews(&mut self, key: SessionKey, until: Stay) -> Result<()> {
-        if self.config.diff.stay != until {
+        if self.cx.config.diff.stay != until {
             return Ok(());
         }
         let paths: Vec<PathBuf> = self.reviews.files.keys().cloned().collect();
@@ -419,7 +420,7 @@ impl App {
     }
 
     pub fn take_in(&mut self, path: &Path, input: Input) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
         reviewed.waiting.push_back(input);
         if let Some(buf) = reviewed.buf {
@@ -491,14 +492,14 @@ impl App {
             reviewed.file = Some(was);
             reviewed.touched = true;
         }
-        let text = format!("couldn't undo in {}: {why}", self.short_name(None, path));
-        self.advise(text, Level::Error);
+        let text = format!("couldn't undo in {}: {why}", self.cx.short_name(None, path));
+        self.cx.advise(text, Level::Error);
         self.take_waiting(path)
     }
 
     /// The review and its buffer are the same now.
     pub fn set_reviewed_tick(&mut self, path: &Path, buf: Buf) -> Result<()> {
-        let tick = self.editor.changedtick(buf)?;
+        let tick = self.cx.editor.changedtick(buf)?;
         if let Some(reviewed) = self.reviews.files.get_mut(path) {
             reviewed.tick = tick;
         }
@@ -514,11 +515,11 @@ impl App {
         if std::mem::replace(&mut self.reviews.drawing, true) {
             return;
         }
-        let soon = later(&self.editor.lua, after, |app| {
+        let soon = later(&self.cx.editor.lua, after, |app| {
             app.reviews.drawing = false;
             app.draw_reviews()
         });
-        self.editor.complain(soon);
+        self.cx.editor.complain(soon);
     }
 
     /// Buffers may look otherwise now, in windows of other sizes or with other options: so do lines that are
@@ -537,8 +538,8 @@ impl App {
     /// Draws the hunks of files whose reviews have changed, as far as the time goes.
     pub fn draw_reviews(&mut self) -> Result<()> {
         let until = Instant::now() + BUDGET;
-        let editor = self.editor.clone();
-        let off = self.config.diff.style == DiffStyle::Off;
+        let editor = self.cx.editor.clone();
+        let off = self.cx.config.diff.style == DiffStyle::Off;
         // Lines that are no text would have the two windows of a diff stand askew.
         let beside = self.reviews.split.as_ref().map(|split| split.buf);
         self.update_split()?;

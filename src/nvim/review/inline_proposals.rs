@@ -11,18 +11,18 @@ use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, FileDiff, Work};
 use crate::core::session::tool_call::Status;
 use crate::nvim::app::{App, Job};
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::path_cache::canonical;
 use crate::nvim::review::engine::{BUDGET, PAUSE};
 use crate::nvim::{follow, later};
 
 impl App {
     /// Has the diffs of a call drawn in their files, which are opened if need be.
     pub fn show_diffs(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
-        if self.config.diff.style == DiffStyle::Off {
+        if self.cx.config.diff.style == DiffStyle::Off {
             return Ok(());
         }
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let waiting = call.status == Status::Waiting;
         let mut by_file: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
@@ -31,8 +31,8 @@ impl App {
         }
         for (index, (path, diffs)) in by_file.into_iter().enumerate() {
             let in_window = waiting && index == 0;
-            let shown = self.files.buf_of(&self.editor, &path);
-            match shown.filter(|buf| !in_window || !self.editor.wins_of(*buf).is_empty()) {
+            let shown = self.cx.buf_of(&path);
+            match shown.filter(|buf| !in_window || !self.cx.editor.wins_of(*buf).is_empty()) {
                 Some(buf) => self.place_diffs(key, entry, buf, diffs)?,
                 None if in_window => self.show_proposal(key, entry, &path, diffs)?,
                 None => {}
@@ -50,14 +50,14 @@ impl App {
         diffs: Vec<FileDiff>,
     ) -> Result<()> {
         self.load_first(path, move |app, buf| {
-            let call = app.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
+            let call = app.cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
             if call.is_none_or(|call| call.status != Status::Waiting) {
                 return Ok(());
             }
-            let Some(win) = follow::code_window(&app.editor)? else { return Ok(()) };
+            let Some(win) = follow::code_window(&app.cx.editor)? else { return Ok(()) };
             app.buffer_loaded(buf)?;
-            if win != app.editor.current_win()? || app.editor.mode().0 == "n" {
-                app.editor.set_win_buf(win, buf)?;
+            if win != app.cx.editor.current_win()? || app.cx.editor.mode().0 == "n" {
+                app.cx.editor.set_win_buf(win, buf)?;
             }
             app.place_diffs(key, entry, buf, diffs)
         })
@@ -70,7 +70,7 @@ impl App {
         buf: Buf,
         diffs: Vec<FileDiff>,
     ) -> Result<()> {
-        let tick = self.editor.changedtick(buf)?;
+        let tick = self.cx.editor.changedtick(buf)?;
         let id = self.next_job(Job::Diff { session, call, buf, tick, diffs });
         self.with_text(buf, move |app, snapshot| {
             let (Some(Job::Diff { tick, diffs, .. }), Some(snapshot)) = (app.jobs.get_mut(&id), snapshot)
@@ -87,7 +87,7 @@ impl App {
 
     /// Draws the diffs of open calls, as far as the time goes.
     pub fn draw_proposals(&mut self) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         for (key, entry) in self.review.draw(&editor, Instant::now() + BUDGET)? {
             self.show_diffs(key, entry)?;
         }
@@ -102,7 +102,7 @@ impl App {
 
     /// A file was written: the calls that show a diff of it show it as done.
     pub fn refresh_diffs(&mut self, key: SessionKey, path: &Path) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let path = canonical(path);
         let calls: Vec<EntryId> = session
             .open_calls()

@@ -43,7 +43,7 @@ impl App {
     }
 
     fn review_quickfix(&mut self, scope: &Scope) -> Result<()> {
-        let items = self.editor.lua.create_table()?;
+        let items = self.cx.editor.lua.create_table()?;
         for (path, _, file) in self.reviews.open() {
             let all = file.hunks();
             for at in self.reviews.meant(scope, path, file) {
@@ -55,25 +55,26 @@ impl App {
                     origin.map(|origin| format!(" {}: {}", origin.agent, origin.title)).unwrap_or_default();
                 let line = (hunk.row + 1).min(file.line_count());
                 let last = (hunk.row + hunk.added.len()).max(line);
-                items.raw_push(self.editor.table([
-                    ("filename", self.editor.string(path.to_string_lossy().as_bytes())?),
-                    ("module", self.editor.name_in_list(path)?),
+                items.raw_push(self.cx.editor.table([
+                    ("filename", self.cx.editor.string(path.to_string_lossy().as_bytes())?),
+                    ("module", self.cx.editor.name_in_list(path)?),
                     ("lnum", Value::Integer(line as i64)),
                     ("end_lnum", Value::Integer(last as i64)),
-                    ("text", self.editor.string(visible_line(&format!("+{added} -{removed}{by}")))?),
+                    ("text", self.cx.editor.string(visible_line(&format!("+{added} -{removed}{by}")))?),
                 ])?)?;
             }
         }
         let what = self
+            .cx
             .editor
-            .table([("title", self.editor.string("acp: changes")?), ("items", Value::Table(items))])?;
-        let none = self.editor.lua.create_table()?;
-        self.editor.func::<i64>("setqflist", (none, " ", what))?;
-        self.editor.command("botright copen")
+            .table([("title", self.cx.editor.string("acp: changes")?), ("items", Value::Table(items))])?;
+        let none = self.cx.editor.lua.create_table()?;
+        self.cx.editor.func::<i64>("setqflist", (none, " ", what))?;
+        self.cx.editor.command("botright copen")
     }
 
     fn open_panel(&mut self, scope: Scope) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let known = self.reviews.panel.as_ref().map(|panel| panel.buf);
         let known = known.filter(|buf| editor.buf_is_valid(*buf));
         let buf = match known {
@@ -98,7 +99,7 @@ impl App {
 
     /// Goes to a window with a page, which is made if there is none.
     pub fn show_page(&mut self, buf: Buf) -> Result<Win> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         if let Some(win) = editor.wins_of(buf).first().copied() {
             editor.set_current_win(win)?;
             return Ok(win);
@@ -122,30 +123,30 @@ impl App {
     fn panel_buf(&mut self) -> Result<Buf> {
         let buf = self.page_buf("acp://review")?;
         // Its lines may be edited, and written into the files.
-        self.editor.set_buf_option(buf, "buftype", "acwrite")?;
-        self.editor.helper::<()>("edit_page", (buf, self.page_written(buf)?, self.page_read()?))?;
+        self.cx.editor.set_buf_option(buf, "buftype", "acwrite")?;
+        self.cx.editor.helper::<()>("edit_page", (buf, self.page_written(buf)?, self.page_read()?))?;
         Ok(buf)
     }
 
     /// A buffer for a page, with the review's keys.
     pub fn page_buf(&mut self, name: &str) -> Result<Buf> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let buf = editor.create_buf(false, true)?;
         editor.set_buf_name(buf, name)?;
         editor.set_buf_option(buf, "bufhidden", "hide")?;
         editor.set_buf_option(buf, "swapfile", false)?;
         editor.set_buf_option(buf, "filetype", "acp-review")?;
-        keys::bind_pane(&editor, &self.config.keys, Pane::Review, buf)?;
+        keys::bind_pane(&editor, &self.cx.config.keys, Pane::Review, buf)?;
         Ok(buf)
     }
 
     /// Has the review show what is left to decide now.
     pub fn draw_panel(&mut self) -> Result<()> {
         let Some(mut panel) = self.reviews.panel.take() else { return Ok(()) };
-        if !self.editor.buf_is_valid(panel.buf) {
+        if !self.cx.editor.buf_is_valid(panel.buf) {
             return Ok(());
         }
-        let drawn = panel.draw(&self.editor, &self.reviews, &self.config.keys);
+        let drawn = panel.draw(&self.cx.editor, &self.reviews, &self.cx.config.keys);
         self.reviews.panel = Some(panel);
         drawn
     }
@@ -165,7 +166,7 @@ impl App {
             "review_go" => self.panel_go(),
             "review_comment" => self.panel_comment(),
             "review_send" => self.panel_send(),
-            "review_close" => self.editor.command("close"),
+            "review_close" => self.cx.editor.command("close"),
             "review_help" => self.show_keys(),
             "review_next" => self.panel_step(true),
             "review_previous" => self.panel_step(false),
@@ -175,13 +176,13 @@ impl App {
 
     fn panel_about(&self) -> Result<About> {
         let Some(panel) = &self.reviews.panel else { return Ok(About::Nothing) };
-        let row = self.editor.cursor(self.editor.current_win()?)?.0 - 1;
+        let row = self.cx.editor.cursor(self.cx.editor.current_win()?)?.0 - 1;
         Ok(panel.page.rows.get(row).cloned().unwrap_or(About::Nothing))
     }
 
     /// What a line is about cannot be told while lines are being edited.
     fn refuse_edited(&self) -> Result<()> {
-        match self.reviews.panel.as_ref().is_some_and(|panel| panel.is_edited(&self.editor)) {
+        match self.reviews.panel.as_ref().is_some_and(|panel| panel.is_edited(&self.cx.editor)) {
             true => fail(EDITED),
             false => Ok(()),
         }
@@ -219,8 +220,8 @@ impl App {
 
     /// To the next or previous hunk of a page.
     pub fn step_in_page(&mut self, rows: &[About], forward: bool) -> Result<()> {
-        let win = self.editor.current_win()?;
-        let row = self.editor.cursor(win)?.0 - 1;
+        let win = self.cx.editor.current_win()?;
+        let row = self.cx.editor.cursor(win)?.0 - 1;
         let hunk_at = |row: usize| match rows.get(row) {
             Some(About::Hunk { path, hunk, .. }) => Some((path, hunk)),
             _ => None,
@@ -229,7 +230,7 @@ impl App {
         let mut starts = (0..rows.len()).filter(begins);
         let target = if forward { starts.find(|at| *at > row) } else { starts.rfind(|at| *at < row) };
         match target {
-            Some(target) => self.editor.set_cursor(win, target + 1, 0),
+            Some(target) => self.cx.editor.set_cursor(win, target + 1, 0),
             None => Ok(()),
         }
     }
@@ -243,7 +244,7 @@ impl App {
         let before =
             self.reviews.comments.iter().find(|comment| is_here(comment)).map(|comment| comment.text.clone());
         let About::Hunk { path, hunk, .. } = self.panel_about()? else { return Ok(()) };
-        self.attempt("the comment could not be typed", move |editor| {
+        self.cx.attempt("the comment could not be typed", move |editor| {
             picker::input(editor, "Comment", &before.unwrap_or_default(), move |text| {
                 if let Some(text) = text {
                     run(move |app| app.commented(path, hunk, text));
@@ -267,12 +268,12 @@ impl App {
         let Some(first) = comments.first() else {
             return fail("there is no comment yet; c writes one on the hunk at the cursor");
         };
-        let alive = |key: &SessionKey| self.sessions.contains_key(key) && !self.is_dead(*key);
+        let alive = |key: &SessionKey| self.cx.sessions.contains_key(key) && !self.is_dead(*key);
         let author = self.author_of(&first.path, &first.hunk).filter(alive);
-        let Some(key) = author.or(self.session_here()).filter(alive) else {
+        let Some(key) = author.or(self.cx.session_here()).filter(alive) else {
             return fail("the agent is gone; :Acp restart starts it again, the comments stay");
         };
-        let root = self.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
+        let root = self.cx.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
         let mut text = "My comments on your changes:".to_owned();
         for Comment { path, hunk, text: comment } in &comments {
             let name = path.strip_prefix(&root).unwrap_or(path).display();
@@ -286,10 +287,10 @@ impl App {
         }
         self.reviews.comments.clear();
         self.prompt(key, vec![Content::Text(text.into())])?;
-        let name = self.sessions.get(&key).map(crate::core::session::Session::name).unwrap_or_default();
+        let name = self.cx.sessions.get(&key).map(crate::core::session::Session::name).unwrap_or_default();
         let count = comments.len();
         let what = if count == 1 { "comment" } else { "comments" };
-        self.advise(format!("sent {count} {what} to {name}"), Level::Info);
+        self.cx.advise(format!("sent {count} {what} to {name}"), Level::Info);
         self.draw_panel()?;
         self.frame_due()
     }

@@ -13,6 +13,7 @@ use crate::core::changes::review_edits;
 use crate::core::changes::text_edits::TextEdit;
 use crate::nvim::actions::fail;
 use crate::nvim::app::App;
+use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::{files, follow, later, run};
 
@@ -22,13 +23,13 @@ type Edits = Vec<(Hunk, Vec<String>)>;
 impl App {
     /// What runs when the review's buffer is written.
     pub fn page_written(&self, buf: Buf) -> Result<Function> {
-        self.editor.lua.create_function(move |_, ()| {
+        self.cx.editor.lua.create_function(move |_, ()| {
             run(move |app| {
                 let Err(error) = app.write_panel(buf) else { return Ok(()) };
                 // Not within the autocommand, which would have Neovim say more, and wait for a key.
-                let why = files::brief(&error);
-                later(&app.editor.lua, Duration::ZERO, move |app| {
-                    app.editor.notify(&why, Level::Error);
+                let why = first_line(&error);
+                later(&app.cx.editor.lua, Duration::ZERO, move |app| {
+                    app.cx.editor.notify(&why, Level::Error);
                     Ok(())
                 })
             });
@@ -38,10 +39,10 @@ impl App {
 
     /// What runs when it is read again.
     pub fn page_read(&self) -> Result<Function> {
-        self.editor.lua.create_function(|_, ()| {
+        self.cx.editor.lua.create_function(|_, ()| {
             run(|app| {
                 let Some(mut panel) = app.reviews.panel.take() else { return Ok(()) };
-                let drawn = panel.draw_anew(&app.editor, &app.reviews, &app.config.keys);
+                let drawn = panel.draw_anew(&app.cx.editor, &app.reviews, &app.cx.config.keys);
                 app.reviews.panel = Some(panel);
                 drawn
             });
@@ -51,7 +52,7 @@ impl App {
 
     fn write_panel(&mut self, buf: Buf) -> Result<()> {
         let Some(panel) = self.reviews.panel.as_ref().filter(|panel| panel.buf == buf) else { return Ok(()) };
-        let lines = self.editor.lines(buf, 0, -1)?;
+        let lines = self.cx.editor.lines(buf, 0, -1)?;
         let edits = match review_edits::read(&panel.page.parts, &lines) {
             Ok(edits) => edits,
             Err(why) => return fail(format!("couldn't write: {why}")),
@@ -74,11 +75,11 @@ impl App {
         for (path, edits) in by_file {
             self.apply_edits(&path, &edits)?;
         }
-        self.editor.set_buf_option(buf, "modified", false)?;
+        self.cx.editor.set_buf_option(buf, "modified", false)?;
         self.draw_reviews()?;
         if count > 0 {
             let text = format!("changed {count} {}", if count == 1 { "hunk" } else { "hunks" });
-            self.advise(text, Level::Info);
+            self.cx.advise(text, Level::Info);
         }
         Ok(())
     }
@@ -103,7 +104,7 @@ impl App {
     }
 
     fn apply_edits(&mut self, path: &Path, edits: &Edits) -> Result<()> {
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let buf = match self.reviews.files.get(path).and_then(|reviewed| reviewed.buf) {
             Some(buf) if editor.buf_is_loaded(buf) => buf,
             _ => {
@@ -119,7 +120,7 @@ impl App {
         if !editor.buf_option::<bool>(buf, "modifiable")? {
             return fail(format!(
                 "couldn't change {}: its buffer is not 'modifiable'",
-                self.short_name(None, path)
+                self.cx.short_name(None, path)
             ));
         }
         let mut splices: Vec<Splice> = edits
@@ -143,7 +144,7 @@ impl App {
             Ok(()) => Ok(()),
             Err(why) => {
                 self.review_again(path, buf)?;
-                fail(format!("couldn't change {}: {why}", self.short_name(None, path)))
+                fail(format!("couldn't change {}: {why}", self.cx.short_name(None, path)))
             }
         }
     }

@@ -13,8 +13,8 @@ use crate::core::locations::Look;
 use crate::core::message::FileDiff;
 use crate::core::session::tool_call::Status;
 use crate::nvim::app::App;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::editor::{Buf, Win};
-use crate::nvim::files::path_cache::canonical;
 use crate::nvim::review::split::{Beside, Split};
 use crate::nvim::{follow, later, run};
 
@@ -32,7 +32,7 @@ impl App {
             Some("next") => self.step_split(true),
             Some("previous") => self.step_split(false),
             None | Some("open") => {
-                let buf = self.editor.current_buf()?;
+                let buf = self.cx.editor.current_buf()?;
                 let here = self.reviews.path_of(buf).map(Path::to_owned);
                 let shown = self.reviews.split.as_ref();
                 let is_shown = |path: &PathBuf| shown.is_some_and(|split| split.path == *path);
@@ -70,7 +70,7 @@ impl App {
         path: PathBuf,
         then: impl FnOnce(&mut App) -> Result<()> + 'static,
     ) -> Result<()> {
-        if self.files.buf_of(&self.editor, &path).is_some() {
+        if self.cx.buf_of(&path).is_some() {
             self.open_changed_file(path)?;
             return then(self);
         }
@@ -80,9 +80,9 @@ impl App {
                 then(app)
             }
             Look::Silent => {
-                fail(format!("couldn't open {}: its disk does not answer", app.short_name(None, &path)))
+                fail(format!("couldn't open {}: its disk does not answer", app.cx.short_name(None, &path)))
             }
-            _ => fail(format!("{} is gone; :Acp undo all brings it back", app.short_name(None, &path))),
+            _ => fail(format!("{} is gone; :Acp undo all brings it back", app.cx.short_name(None, &path))),
         })
     }
 
@@ -92,7 +92,7 @@ impl App {
         let lines = file.base_lines().to_vec();
         let title = if file.was_there { "before" } else { "before: it was not there" };
         let name = self.name_in_project(&path);
-        let buf = follow::load(&self.editor, &path)?;
+        let buf = follow::load(&self.cx.editor, &path)?;
         self.buffer_loaded(buf)?;
         let before = self.reviews.split.take();
         let win = before.as_ref().map(|split| split.win);
@@ -102,31 +102,32 @@ impl App {
         let Some(win) = self.window_for(buf, win)? else { return Ok(()) };
         let title = format!("{name}: {title}");
         let split =
-            Split::open(&self.editor, (path.clone(), &name), Beside::Before, (win, buf), lines, &title)?;
+            Split::open(&self.cx.editor, (path.clone(), &name), Beside::Before, (win, buf), lines, &title)?;
         self.reviews.split = Some(split);
         self.draw_again(&path)
     }
 
     pub fn name_in_project(&self, path: &Path) -> String {
-        path.strip_prefix(self.editor.cwd()).unwrap_or(path).display().to_string()
+        path.strip_prefix(self.cx.editor.cwd()).unwrap_or(path).display().to_string()
     }
 
     /// The window of the tab page that shows a buffer, or is made to.
     fn window_for(&mut self, buf: Buf, likely: Option<Win>) -> Result<Option<Win>> {
         let shows = |win: &Win| {
-            self.editor.win_buf(*win).is_ok_and(|shown| shown == buf) && follow::is_code(&self.editor, *win)
+            self.cx.editor.win_buf(*win).is_ok_and(|shown| shown == buf)
+                && follow::is_code(&self.cx.editor, *win)
         };
-        if let Some(win) = self.editor.tab_wins()?.into_iter().find(shows) {
+        if let Some(win) = self.cx.editor.tab_wins()?.into_iter().find(shows) {
             return Ok(Some(win));
         }
         let likely =
-            likely.filter(|win| self.editor.win_is_valid(*win) && follow::is_code(&self.editor, *win));
+            likely.filter(|win| self.cx.editor.win_is_valid(*win) && follow::is_code(&self.cx.editor, *win));
         let win = match likely {
             Some(win) => Some(win),
-            None => follow::code_window(&self.editor)?,
+            None => follow::code_window(&self.cx.editor)?,
         };
         if let Some(win) = win {
-            self.editor.set_win_buf(win, buf)?;
+            self.cx.editor.set_win_buf(win, buf)?;
         }
         Ok(win)
     }
@@ -149,7 +150,7 @@ impl App {
             return self.propose_beside(key, call, &next, then);
         }
         let paths: Vec<PathBuf> = self.reviews.open().map(|(path, ..)| path.to_owned()).collect();
-        let buf = self.editor.current_buf()?;
+        let buf = self.cx.editor.current_buf()?;
         let here = shown.map(|(path, _)| path).or(self.reviews.path_of(buf).map(Path::to_owned));
         match neighbour(&paths, here.as_deref(), forward) {
             Some(next) => self.split_changed_then(&next, then),
@@ -160,7 +161,7 @@ impl App {
     /// Goes on to another file where the side by side view has no more changes in a direction.
     pub fn step_past_split(&mut self, forward: bool) -> Result<()> {
         let is_here = |split: &Split, win: Win| win == split.win || win == split.other;
-        let win = self.editor.current_win()?;
+        let win = self.cx.editor.current_win()?;
         let Some(split) = self.reviews.split.as_ref().filter(|split| is_here(split, win)) else {
             return Ok(());
         };
@@ -175,16 +176,16 @@ impl App {
         self.step_split_then(forward, move |app| {
             // The user was within it and goes along.
             let Some(split) = &app.reviews.split else { return Ok(()) };
-            app.editor.set_current_win(if on_scratch { split.other } else { split.win })?;
+            app.cx.editor.set_current_win(if on_scratch { split.other } else { split.win })?;
             let keys = if forward { "gg]c" } else { "G[c" };
-            app.editor.command(&format!("silent! normal! {keys}"))
+            app.cx.editor.command(&format!("silent! normal! {keys}"))
         })
     }
 
     // What is proposed.
 
     fn proposed_paths(&self, key: SessionKey, call: EntryId) -> Vec<PathBuf> {
-        let session = self.sessions.get(&key);
+        let session = self.cx.sessions.get(&key);
         let call = session.and_then(|session| session.entry(call)).and_then(|entry| entry.tool());
         let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
         let paths =
@@ -194,7 +195,7 @@ impl App {
     }
 
     fn proposed_diffs(&self, key: SessionKey, call: EntryId, path: &Path) -> Vec<FileDiff> {
-        let session = self.sessions.get(&key);
+        let session = self.cx.sessions.get(&key);
         let tool = session.and_then(|session| session.entry(call)).and_then(|entry| entry.tool());
         let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
         let of_file = |diff: &&FileDiff| canonical(&cwd.join(&diff.path)) == path;
@@ -240,15 +241,16 @@ impl App {
         placed: &[Placed],
     ) -> Result<bool> {
         let waits = self
+            .cx
             .sessions
             .get(&key)
             .and_then(|session| session.entry(call)?.tool().map(|tool| (session.name(), tool.status)));
         let Some((agent, Status::Waiting)) = waits else { return Ok(false) };
         let proposed = placed.iter().all(|placed| placed.state == PlacedState::Proposed);
-        if self.config.diff.style != DiffStyle::Split || !proposed {
+        if self.cx.config.diff.style != DiffStyle::Split || !proposed {
             return Ok(false);
         }
-        let mut lines = self.editor.lines(buf, 0, -1)?;
+        let mut lines = self.cx.editor.lines(buf, 0, -1)?;
         let mut hunks: Vec<_> = placed.iter().flat_map(|placed| &placed.hunks).collect();
         hunks.sort_by_key(|hunk| std::cmp::Reverse(hunk.row));
         for hunk in hunks {
@@ -258,7 +260,7 @@ impl App {
         let beside = Beside::Proposed(key, call);
         match &mut self.reviews.split {
             Some(split) if split.beside == beside && split.buf == buf => {
-                split.update(&self.editor, &lines)?;
+                split.update(&self.cx.editor, &lines)?;
                 return Ok(true);
             }
             // What the user looks at stays.
@@ -266,21 +268,22 @@ impl App {
             None => {}
         }
         let shows = |win: &Win| {
-            self.editor.win_buf(*win).is_ok_and(|shown| shown == buf) && follow::is_code(&self.editor, *win)
+            self.cx.editor.win_buf(*win).is_ok_and(|shown| shown == buf)
+                && follow::is_code(&self.cx.editor, *win)
         };
-        let Some(win) = self.editor.tab_wins()?.into_iter().find(shows) else { return Ok(false) };
-        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(false) };
+        let Some(win) = self.cx.editor.tab_wins()?.into_iter().find(shows) else { return Ok(false) };
+        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(false) };
         let name = self.name_in_project(&path);
         let count = self.proposed_paths(key, call).len();
         let more = if count > 1 { format!(" (1 of {count} files; :Acp diff next)") } else { String::new() };
         let title = format!("{name}: {agent} proposes{more}");
-        let split = Split::open(&self.editor, (path.clone(), &name), beside, (win, buf), lines, &title)?;
+        let split = Split::open(&self.cx.editor, (path.clone(), &name), beside, (win, buf), lines, &title)?;
         self.reviews.split = Some(split);
-        let again = self.editor.lua.create_function(|_, ()| {
+        let again = self.cx.editor.lua.create_function(|_, ()| {
             run(App::propose_again);
             Ok(())
         })?;
-        self.editor.helper::<()>("when_typed", (buf, again))?;
+        self.cx.editor.helper::<()>("when_typed", (buf, again))?;
         self.draw_again(&path)?;
         Ok(true)
     }
@@ -293,7 +296,7 @@ impl App {
         if *of != key {
             return Ok(());
         }
-        let session = self.sessions.get(&key);
+        let session = self.cx.sessions.get(&key);
         let tool = session.and_then(|session| session.entry(*call)).and_then(|entry| entry.tool());
         match tool.is_some_and(|tool| tool.status == Status::Waiting) {
             true => Ok(()),
@@ -312,8 +315,8 @@ impl App {
 
     fn end_split(&mut self, split: Split) -> Result<()> {
         let path = split.path.clone();
-        self.editor.helper::<()>("when_typed", split.buf)?;
-        split.close(&self.editor)?;
+        self.cx.editor.helper::<()>("when_typed", split.buf)?;
+        split.close(&self.cx.editor)?;
         self.draw_again(&path)
     }
 
@@ -329,12 +332,12 @@ impl App {
     pub fn check_split(&mut self, closing: Option<Win>) -> Result<()> {
         let Some(split) = &self.reviews.split else { return Ok(()) };
         let closes = closing.is_some_and(|win| win == split.win || win == split.other);
-        if !closes && split.is_whole(&self.editor) {
+        if !closes && split.is_whole(&self.cx.editor) {
             return Ok(());
         }
         // Not now: Neovim is in the middle of it.
-        later(&self.editor.lua, Duration::ZERO, |app| {
-            match app.reviews.split.as_ref().is_some_and(|split| !split.is_whole(&app.editor)) {
+        later(&self.cx.editor.lua, Duration::ZERO, |app| {
+            match app.reviews.split.as_ref().is_some_and(|split| !split.is_whole(&app.cx.editor)) {
                 true => app.close_split(),
                 false => Ok(()),
             }
@@ -349,7 +352,7 @@ impl App {
         let reviewed = self.reviews.files.get(&split.path);
         match reviewed.and_then(|reviewed| reviewed.file.as_deref()) {
             Some(file) if file.is_settled() => self.close_split(),
-            Some(file) => split.update(&self.editor, file.base_lines()),
+            Some(file) => split.update(&self.cx.editor, file.base_lines()),
             None => Ok(()),
         }
     }

@@ -26,7 +26,7 @@ impl App {
             && let Ok(number) = number.parse()
         {
             let key = SessionKey(number);
-            if !self.sessions.contains_key(&key) {
+            if !self.cx.sessions.contains_key(&key) {
                 return fail(format!("there is no session {number}"));
             }
             return self.show(key);
@@ -42,7 +42,7 @@ impl App {
         late: Vec<AgentId>,
         root: &Path,
     ) -> Result<()> {
-        let live = self.sessions.values().filter(|session| {
+        let live = self.cx.sessions.values().filter(|session| {
             words.is_empty() || {
                 let prompts = session.prompts().map(|prompt| &**prompt);
                 holds(session.title.as_deref().into_iter().chain(prompts), words)
@@ -55,10 +55,10 @@ impl App {
                 words => fail(format!("there is no session with {:?} in it", words.join(" "))),
             };
         }
-        let now = self.now().0;
+        let now = self.cx.now().0;
         let width = self.item_width();
         let mut items: Vec<String> =
-            live.iter().filter_map(|key| self.sessions.get(key)).map(describe_live).collect();
+            live.iter().filter_map(|key| self.cx.sessions.get(key)).map(describe_live).collect();
         items.extend(earlier.iter().map(|earlier| describe_kept(&earlier.kept, root, words, now)));
         items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", self.agent_name(*agent))));
         let items = items.iter().map(|item| cut(item, width)).collect();
@@ -74,7 +74,7 @@ impl App {
                     None => app.take_up_kept(kept),
                 };
             }
-            let root = app.root();
+            let root = app.cx.root();
             app.list_stored(late[index - earlier.len()], root)
         })
     }
@@ -82,15 +82,15 @@ impl App {
     /// How long an item may be. Neovim's own picker lists all items at once, where a line each is enough;
     /// others search in all of an item's text.
     fn item_width(&self) -> usize {
-        match picker::is_builtin(&self.editor) {
-            true => usize::from(self.editor.size().0).saturating_sub(6).max(30),
+        match picker::is_builtin(&self.cx.editor) {
+            true => usize::from(self.cx.editor.size().0).saturating_sub(6).max(30),
             false => 400,
         }
     }
 
     /// Takes up the session of this project that was used last.
     pub fn resume(&mut self, agent: Option<&str>) -> Result<()> {
-        let root = self.root();
+        let root = self.cx.root();
         let agent = agent.map(str::to_owned);
         self.recall(move |app, stored| {
             let fits = |kept: &Kept| {
@@ -126,8 +126,8 @@ impl App {
                     })
                 })
                 .collect();
-            app.attempt("a function for sessions() failed", move |editor| {
-                then.call::<()>(crate::nvim::to_lua(&editor.lua, &list)?)
+            app.cx.attempt("a function for sessions() failed", move |editor| {
+                then.call::<()>(crate::nvim::lua_data::to_lua(&editor.lua, &list)?)
             });
             Ok(())
         })
@@ -135,12 +135,12 @@ impl App {
 
     /// The user calls the session this; asked for it where nothing is given.
     pub fn rename(&mut self, title: &str) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         if !title.trim().is_empty() {
             return self.rename_to(key, title);
         }
-        let before = self.sessions.get(&key).and_then(|session| session.title.clone()).unwrap_or_default();
-        self.effects.push_back(Box::new(move |editor| {
+        let before = self.cx.sessions.get(&key).and_then(|session| session.title.clone()).unwrap_or_default();
+        self.cx.effects.push_back(Box::new(move |editor| {
             let shown = picker::input(editor, "Call the session", &before, move |title| {
                 if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
                     run(move |app| app.rename_to(key, &title));
@@ -157,7 +157,7 @@ impl App {
     }
 
     fn rename_to(&mut self, key: SessionKey, title: &str) -> Result<()> {
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         session.rename(title);
         self.keep_title(key)?;
         self.after_change(key)
@@ -198,7 +198,7 @@ impl App {
 
     /// Deletes a stored session: the agent's own where it can, else what is remembered here.
     pub fn choose_deletion(&mut self) -> Result<()> {
-        let here = self.session_here().and_then(|key| self.sessions.get(&key));
+        let here = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         let can = here.and_then(|session| session.info.as_ref()).map(|info| info.can).unwrap_or_default();
         if let Some(session) = here.filter(|_| can.list && can.delete) {
             let (agent, cwd) = (session.agent, session.place.cwd.clone());
@@ -215,7 +215,7 @@ impl App {
                     None => fail("no earlier session is remembered"),
                 };
             }
-            let (now, root, width) = (app.now().0, app.root(), app.item_width());
+            let (now, root, width) = (app.cx.now().0, app.cx.root(), app.item_width());
             let items = stored.iter().map(|kept| cut(&describe_kept(kept, &root, &[], now), width)).collect();
             app.offer("Forget for good", "acp_session", items, move |app, index| {
                 let kept = stored[index].clone();
@@ -234,8 +234,8 @@ impl App {
     }
 
     pub fn log_out(&mut self) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
         if !session.info.as_ref().is_some_and(|info| info.can.logout) {
             return fail(format!("{} offers no logout; its own program may", session.name()));
         }
@@ -244,8 +244,8 @@ impl App {
     }
 
     pub fn login(&mut self, word: Option<&str>) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
         let name = session.name();
         let methods: Vec<AuthMethod> = session
             .info
@@ -280,7 +280,7 @@ impl App {
     /// A method of type agent is a request; one of type terminal is the agent's own program, or a command
     /// that it names, run where the user can answer it, and then the agent anew.
     fn log_in_by(&mut self, key: SessionKey, method: AuthMethod) -> Result<()> {
-        let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
+        let Some(agent) = self.cx.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
         let Some(launch) = self.launch_of(key).cloned() else { return fail("the agent was never started") };
         let (mut command, args, env) = match method.kind {
             AuthKind::Agent => return self.send(Command::Login { agent, method: method.id }),
@@ -288,7 +288,7 @@ impl App {
                 let own = std::iter::once(launch.command).chain(launch.args);
                 (own.collect::<Vec<_>>(), args, env)
             }
-            AuthKind::Command { command, args, env } => match self.editor.program(&command) {
+            AuthKind::Command { command, args, env } => match self.cx.editor.program(&command) {
                 Some(path) => (vec![path.to_string_lossy().into_owned()], args, env),
                 None => {
                     let how = crate::config::preset(&launch.name).map(|preset| preset.how_to_install());
@@ -302,7 +302,7 @@ impl App {
         command.extend(args);
         let env: Vec<(String, String)> = launch.env.into_iter().chain(env).collect();
         let cwd = launch.cwd;
-        self.effects.push_back(Box::new(move |editor| {
+        self.cx.effects.push_back(Box::new(move |editor| {
             let done = editor.lua.create_function(move |_, code: i64| {
                 run(move |app| match code {
                     0 => app.restart(key),
@@ -379,7 +379,7 @@ fn describe_stored(stored: &StoredSession) -> String {
 }
 /// What `status()` says of one session.
 pub fn session_status(app: &App, key: SessionKey) -> Option<serde_json::Value> {
-    let session = app.sessions.get(&key)?;
+    let session = app.cx.sessions.get(&key)?;
     let cost = session.cost.as_ref().map(|cost| format!("{:.2} {}", cost.amount, cost.currency));
     let context =
         session.usage.filter(|(_, size)| *size > 0).map(|(used, size)| used.saturating_mul(100) / size);

@@ -21,7 +21,7 @@ impl App {
         moved: bool,
         content: bool,
     ) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let (over, done) = (call.status.is_over(), call.status == Status::Done);
         let reads = call.kind == ToolKind::Read;
@@ -32,17 +32,17 @@ impl App {
         if changes {
             self.announce_edits(key, entry, content)?;
         }
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let touched = match changes || over {
             true => touched(call, &session.place.cwd),
             false => BTreeSet::new(),
         };
         for path in read {
-            if let Some(buf) = self.files.buf_of(&self.editor, &path)
-                && let Some(path) = self.files.name_of(buf).map(Path::to_owned)
+            if let Some(buf) = self.cx.buf_of(&path)
+                && let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned)
             {
-                self.files.look(key, &path, done);
+                self.files.look(&self.cx.buffers, key, &path, done);
             }
         }
         for path in touched {
@@ -52,13 +52,13 @@ impl App {
             self.file_touched(Some(key), Some(entry), &path)?;
             if done
                 && changes
-                && let Some(buf) = self.files.buf_of(&self.editor, &path)
+                && let Some(buf) = self.cx.buf_of(&path)
             {
-                follow::list(&self.editor, buf)?;
+                follow::list(&self.cx.editor, buf)?;
             }
         }
         if over {
-            self.review.clear(&self.editor, (key, entry))?;
+            self.review.clear(&self.cx.editor, (key, entry))?;
             self.review_call(key, entry)?;
         } else if content || !self.review.is_drawn((key, entry)) {
             self.show_diffs(key, entry)?;
@@ -79,8 +79,8 @@ impl App {
         call: Option<EntryId>,
         path: &Path,
     ) -> Result<()> {
-        let Some(buf) = self.files.buf_of(&self.editor, path) else { return Ok(()) };
-        let Some(path) = self.files.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let Some(buf) = self.cx.buf_of(path) else { return Ok(()) };
+        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
         self.file_task(path, Task::Take { session, call })
     }
 }

@@ -11,8 +11,9 @@ use crate::core::message::{AgentInfo, Command, Content as Block, Launch, Place, 
 use crate::core::session::{Phase, Session};
 use crate::nvim::app::{App, command_line};
 use crate::nvim::chat::Chat;
+use crate::nvim::context::ChatBuffers;
 use crate::nvim::editor::Level;
-use crate::nvim::files::brief;
+use crate::nvim::editor::first_line;
 
 /// At most this many stored sessions are asked for.
 const MOST_LISTED: usize = 500;
@@ -31,20 +32,21 @@ impl App {
     ) -> Result<SessionKey> {
         self.numbers.session += 1;
         let key = SessionKey(self.numbers.session);
-        let editor = self.editor.clone();
+        let editor = self.cx.editor.clone();
         let place = Place {
-            additional: self.config.additional_directories(&cwd),
-            mcp_servers: self.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
+            additional: self.cx.config.additional_directories(&cwd),
+            mcp_servers: self.cx.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
             cwd,
         };
         let running = self.processes.running(&launch, None);
         let agent = running.unwrap_or_else(|| self.begin_agent(launch.clone()));
-        let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, self.now());
+        let mut session =
+            Session::new(key, agent, &launch.name, &command_line(&launch), place, self.cx.now());
         session.taking_up = stored;
         if let Some(info) = self.processes.info(agent) {
             session.connected(info.clone());
         }
-        self.sessions.insert(key, session);
+        self.cx.sessions.insert(key, session);
         let name = launch.name.clone();
         // The agent starts while the chat is being made.
         if running.is_none() {
@@ -52,7 +54,7 @@ impl App {
         }
         self.open_session(key)?;
         self.make_chat(key, &name)?;
-        self.current = Some(key);
+        self.cx.current = Some(key);
         self.show(key)?;
         self.guard_all()?;
         Ok(key)
@@ -60,14 +62,14 @@ impl App {
 
     /// The number of an agent that is about to be started. Those of before that nobody needs go.
     fn begin_agent(&mut self, launch: Launch) -> AgentId {
-        let needed: Vec<AgentId> = self.sessions.values().map(|session| session.agent).collect();
+        let needed: Vec<AgentId> = self.cx.sessions.values().map(|session| session.agent).collect();
         self.processes.forget_ended(&needed);
         self.processes.begin(launch)
     }
 
     /// Has the agent open the session, or take up the stored one that is meant.
     pub fn open_session(&mut self, key: SessionKey) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let (agent, place) = (session.agent, session.place.clone());
         self.openings.open(key);
         self.send(match session.taking_up.clone() {
@@ -77,25 +79,26 @@ impl App {
     }
 
     fn make_chat(&mut self, key: SessionKey, title: &str) -> Result<()> {
-        let chat = Chat::new(&self.editor, key, title)?;
+        let chat = Chat::new(&self.cx.editor, key, title)?;
         if self.highlight.attach(chat.transcript) {
-            crate::nvim::later(&self.editor.lua, UNHURRIED, |app| {
+            crate::nvim::later(&self.cx.editor.lua, UNHURRIED, |app| {
                 app.highlight.load();
                 Ok(())
             })?;
         }
+        self.cx.chats.insert(key, ChatBuffers { transcript: chat.transcript, prompt: chat.prompt });
         self.chats.insert(key, chat);
         self.redraw_all(key);
         let (transcript, prompt) = {
             let chat = &self.chats[&key];
             (chat.transcript, chat.prompt)
         };
-        crate::nvim::keys::bind(&self.editor, &self.config.keys, transcript, prompt)?;
+        crate::nvim::keys::bind(&self.cx.editor, &self.cx.config.keys, transcript, prompt)?;
         self.attach_prompt(key)?;
         for buf in [prompt, transcript] {
-            crate::nvim::later(&self.editor.lua, Duration::ZERO, move |app| {
-                app.attempt("a FileType autocommand failed", move |editor| {
-                    Chat::announce(editor, buf).map_err(|error| brief(&error))
+            crate::nvim::later(&self.cx.editor.lua, Duration::ZERO, move |app| {
+                app.cx.attempt("a FileType autocommand failed", move |editor| {
+                    Chat::announce(editor, buf).map_err(|error| first_line(&error))
                 });
                 Ok(())
             })?;
@@ -104,7 +107,7 @@ impl App {
     }
 
     fn redraw_all(&mut self, key: SessionKey) {
-        if let (Some(session), Some(chat)) = (self.sessions.get(&key), self.chats.get_mut(&key)) {
+        if let (Some(session), Some(chat)) = (self.cx.sessions.get(&key), self.chats.get_mut(&key)) {
             let terminals = &self.terminals;
             let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
             chat.touch(session, (0..session.entries().len()).map(EntryId).collect(), &tail);
@@ -114,63 +117,55 @@ impl App {
 
     /// Shows a session's chat; buffers that the user wiped are made anew from the session.
     pub fn show(&mut self, key: SessionKey) -> Result<()> {
-        if self.chats.get(&key).is_some_and(|chat| !chat.is_valid(&self.editor)) {
+        if self.chats.get(&key).is_some_and(|chat| !chat.is_valid(&self.cx.editor)) {
+            self.cx.chats.remove(&key);
             if let Some(chat) = self.chats.remove(&key) {
-                chat.close(&self.editor);
+                chat.close(&self.cx.editor);
             }
-            let name = self.sessions.get(&key).map(|session| session.agent_name.clone()).unwrap_or_default();
+            let name =
+                self.cx.sessions.get(&key).map(|session| session.agent_name.clone()).unwrap_or_default();
             self.make_chat(key, &name)?;
         }
-        self.current = Some(key);
+        self.cx.current = Some(key);
         // What stands in the buffer is up to date before it is seen.
         self.draw(Duration::from_millis(20))?;
         if let Some(chat) = self.chats.get(&key) {
             let chats: Vec<&Chat> = self.chats.values().collect();
-            self.windows.show(&self.editor, chat, &chats, &self.config.window)?;
+            self.windows.show(&self.cx.editor, chat, &chats, &self.cx.config.window)?;
         }
         self.bars.remove(&key);
         self.update_bar(key)?;
-        self.editor.command("redraw")
-    }
-
-    /// The session whose chat the cursor is in, else the one used last.
-    pub fn session_here(&self) -> Option<SessionKey> {
-        if let Some(key) = self.meant {
-            return Some(key).filter(|key| self.sessions.contains_key(key));
-        }
-        let buf = self.editor.current_buf().ok()?;
-        let here = self.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf);
-        here.map(|chat| chat.session).or(self.current.filter(|key| self.sessions.contains_key(key)))
+        self.cx.editor.command("redraw")
     }
 
     pub fn prompt(&mut self, key: SessionKey, content: Vec<Block>) -> Result<()> {
         let content = self.with_undone(key, content);
         self.settle_reviews(key, crate::config::Stay::Prompt)?;
-        let now = self.now();
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let now = self.cx.now();
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         let commands = session.prompt(content, now);
         let sent = !commands.is_empty();
         self.send_all(commands)?;
         if sent {
-            self.emit("AcpPromptSent", key, json!({}));
+            self.cx.emit("AcpPromptSent", key, json!({}));
         }
         if let Some(chat) = self.chats.get(&key)
-            && let Some(win) = chat.window(&self.editor)
+            && let Some(win) = chat.window(&self.cx.editor)
         {
             // Who sends wants to see the answer.
-            let last = self.editor.line_count(chat.transcript)?;
-            self.editor.set_cursor(win, last, 0)?;
+            let last = self.cx.editor.line_count(chat.transcript)?;
+            self.cx.editor.set_cursor(win, last, 0)?;
         }
         self.after_change(key)
     }
 
     /// Sends a prompt into the turn that runs, or says that it has to wait.
     pub fn steer(&mut self, key: SessionKey, content: Vec<Block>) -> Result<()> {
-        let now = self.now();
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let now = self.cx.now();
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         if session.is_working() && !session.can_be_steered() {
             let text = format!("{} can't be steered: the prompt waits in line", session.name());
-            self.advise(text, Level::Info);
+            self.cx.advise(text, Level::Info);
         } else if session.is_working() {
             let commands = session.steer(content, now);
             self.send_all(commands)?;
@@ -180,8 +175,8 @@ impl App {
     }
 
     pub fn cancel(&mut self, key: SessionKey) -> Result<bool> {
-        let now = self.now();
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(false) };
+        let now = self.cx.now();
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(false) };
         if matches!(session.phase, Phase::Opening { .. }) {
             let agent = session.agent;
             match self.of_agent(agent).len() > 1 {
@@ -201,9 +196,9 @@ impl App {
     /// Starts a session's agent again, in the same chat. The old process is ended if it still runs and
     /// nobody else uses it.
     pub fn restart(&mut self, key: SessionKey) -> Result<()> {
-        let now = self.now();
+        let now = self.cx.now();
         let Some((old, name)) =
-            self.sessions.get(&key).map(|session| (session.agent, session.agent_name.clone()))
+            self.cx.sessions.get(&key).map(|session| (session.agent, session.agent_name.clone()))
         else {
             return Ok(());
         };
@@ -222,7 +217,7 @@ impl App {
         let other = self.processes.running(&launch, Some(old));
         let next = other.unwrap_or_else(|| self.begin_agent(launch.clone()));
         self.tell_turn_lost(key, "the agent was started again");
-        if let Some(session) = self.sessions.get_mut(&key) {
+        if let Some(session) = self.cx.sessions.get_mut(&key) {
             session.restarted(next, &command_line(&launch), now);
             if let Some(info) = self.processes.info(next) {
                 session.connected(info.clone());
@@ -242,9 +237,9 @@ impl App {
         if !self.processes.to_end(agent) {
             return Ok(());
         }
-        let now = self.now();
+        let now = self.cx.now();
         for key in self.of_agent(agent) {
-            if let Some(session) = self.sessions.get_mut(&key) {
+            if let Some(session) = self.cx.sessions.get_mut(&key) {
                 session.ending(now);
             }
             self.after_change(key)?;
@@ -255,34 +250,35 @@ impl App {
     /// Whoever waits for the end of a turn hears of it, also when nobody is there any more who could say
     /// how it ended.
     pub fn tell_turn_lost(&mut self, key: SessionKey, why: &str) {
-        let Some(session) = self.sessions.get(&key).filter(|session| session.is_in_turn()) else { return };
+        let Some(session) = self.cx.sessions.get(&key).filter(|session| session.is_in_turn()) else { return };
         let text = session.answer_text();
         let data = json!({ "stop_reason": "failed", "error": why, "turn": self.turn_of(key), "text": text });
-        self.emit("AcpTurnEnded", key, data);
+        self.cx.emit("AcpTurnEnded", key, data);
     }
 
     /// Ends a session for good: its chat goes, and its agent too when nobody else uses it.
     pub fn close_session(&mut self, key: SessionKey) -> Result<()> {
-        let Some(agent) = self.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
-        self.emit("AcpClosed", key, json!({}));
+        let Some(agent) = self.cx.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
+        self.cx.emit("AcpClosed", key, json!({}));
         self.forget_prompt(key)?;
         self.send(Command::Close { session: key })?;
         if self.of_agent(agent).len() == 1 {
             self.end_agent(agent)?;
         }
-        self.review.clear_session(&self.editor, key)?;
-        let editor = self.editor.clone();
+        self.review.clear_session(&self.cx.editor, key)?;
+        let editor = self.cx.editor.clone();
         self.follow.forget(&editor, key)?;
         self.places.forget(key);
-        self.terminals.forget(&self.editor, key)?;
+        self.terminals.forget(&self.cx.editor, key)?;
+        self.cx.chats.remove(&key);
         if let Some(chat) = self.chats.remove(&key) {
-            if self.editor.current_buf()? == chat.prompt {
-                self.editor.command("stopinsert")?;
+            if self.cx.editor.current_buf()? == chat.prompt {
+                self.cx.editor.command("stopinsert")?;
             }
-            self.windows.hide(&self.editor, &chat)?;
+            self.windows.hide(&self.cx.editor, &chat)?;
             self.windows.forget(key);
-            chat.close(&self.editor);
-            [chat.prompt, chat.transcript].iter().for_each(|buf| self.files.texts.forget(*buf));
+            chat.close(&self.cx.editor);
+            [chat.prompt, chat.transcript].iter().for_each(|buf| self.cx.buffers.texts.forget(*buf));
             self.discard(chat.into_lines());
         }
         self.drop_conflicts(key)?;
@@ -291,7 +287,7 @@ impl App {
         self.forget_checkpoints(key)?;
         self.files.forget(key);
         self.tally.forget(key);
-        if let Some(session) = self.sessions.remove(&key) {
+        if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);
         }
         self.collect_garbage(0)?;
@@ -300,15 +296,15 @@ impl App {
         self.recorded.remove(&key);
         self.forget_signals(key);
         self.watching.ended(key);
-        if self.current == Some(key) {
-            self.current = self.sessions.keys().next_back().copied();
+        if self.cx.current == Some(key) {
+            self.cx.current = self.cx.sessions.keys().next_back().copied();
         }
         self.guard_all()
     }
 
     /// How a session's agent was started.
     pub fn launch_of(&self, key: SessionKey) -> Option<&Launch> {
-        self.processes.launch(self.sessions.get(&key)?.agent)
+        self.processes.launch(self.cx.sessions.get(&key)?.agent)
     }
 
     /// The name under which a running agent is configured.
@@ -347,7 +343,7 @@ impl App {
                 let cwd = self
                     .of_agent(agent)
                     .first()
-                    .and_then(|key| self.sessions.get(key))
+                    .and_then(|key| self.cx.sessions.get(key))
                     .map(|s| s.place.cwd.clone());
                 self.send(Command::List { agent, cwd, cursor: Some(cursor) })
             }
@@ -360,7 +356,7 @@ impl App {
 
     /// Takes up a stored session in a chat of its own.
     pub fn take_up(&mut self, agent: AgentId, stored: StoredSession) -> Result<()> {
-        let open = self.sessions.values().find(|session| {
+        let open = self.cx.sessions.values().find(|session| {
             session.agent == agent && session.acp_id.as_deref() == Some(stored.acp_id.as_str())
         });
         if let Some(key) = open.map(|session| session.key) {
@@ -368,7 +364,7 @@ impl App {
         }
         let Some(launch) = self.processes.launch(agent).cloned() else { return Ok(()) };
         let key = self.open_chat(launch, stored.cwd, Some((stored.acp_id, Reopen::Load)))?;
-        if let Some(session) = self.sessions.get_mut(&key) {
+        if let Some(session) = self.cx.sessions.get_mut(&key) {
             session.title = stored.title;
         }
         self.update_bar(key)
@@ -376,7 +372,7 @@ impl App {
 
     /// Ends a session's agent; the chat stays readable.
     pub fn stop(&mut self, key: SessionKey) -> Result<()> {
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         match self.processes.takes_sessions(session.agent) {
             true => self.end_agent(session.agent),
             false if session.phase == Phase::Gone => {
@@ -389,11 +385,11 @@ impl App {
 
     /// The user's answer to a permission question.
     pub fn answer(&mut self, key: SessionKey, ask: AskId, option: &str) -> Result<()> {
-        let now = self.now();
-        let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
+        let now = self.cx.now();
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         let commands = session.answer(ask, option, now);
         if !commands.is_empty() {
-            self.emit("AcpPermissionAnswered", key, json!({ "option": option }));
+            self.cx.emit("AcpPermissionAnswered", key, json!({ "option": option }));
         }
         self.send_all(commands)?;
         self.after_change(key)

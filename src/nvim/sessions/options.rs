@@ -22,7 +22,7 @@ impl App {
         category: &str,
         older: impl Fn(&crate::core::session::Session) -> Option<Vec<crate::core::message::Named>>,
     ) -> Vec<(String, String)> {
-        let Some(session) = self.session_here().and_then(|key| self.sessions.get(&key)) else {
+        let Some(session) = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key)) else {
             return Vec::new();
         };
         let values = match session.selection(category).map(|option| &option.kind) {
@@ -50,9 +50,9 @@ impl App {
 
     /// The mode after the present one, and after the last the first.
     pub fn next_mode(&mut self) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         let modes = self.modes();
-        let current = self.sessions.get(&key).and_then(crate::nvim::chat::winbar::mode);
+        let current = self.cx.sessions.get(&key).and_then(crate::nvim::chat::winbar::mode);
         let at = modes
             .iter()
             .position(|(id, name)| Some(name) == current.as_ref() || Some(id) == current.as_ref());
@@ -73,7 +73,7 @@ impl App {
     }
 
     fn option_of(&self, key: SessionKey, category: &str) -> Option<String> {
-        Some(self.sessions.get(&key)?.selection(category)?.id.clone())
+        Some(self.cx.sessions.get(&key)?.selection(category)?.id.clone())
     }
 
     fn choose(
@@ -83,7 +83,7 @@ impl App {
         word: Option<&str>,
         then: impl FnOnce(&mut App, SessionKey, String) -> Result<()> + 'static,
     ) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         if values.is_empty() {
             return fail(format!("this agent offers no choice of a {what}"));
         }
@@ -99,8 +99,8 @@ impl App {
     }
 
     pub fn choose_option(&mut self, words: &[String]) -> Result<()> {
-        let Some(key) = self.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.sessions.get(&key) else { return fail(NO_SESSION) };
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
         if session.options.is_empty() {
             return fail("this agent offers no options");
         }
@@ -125,6 +125,7 @@ impl App {
 
     fn choose_value(&mut self, key: SessionKey, id: String, word: Option<&str>) -> Result<()> {
         let found = self
+            .cx
             .sessions
             .get(&key)
             .and_then(|session| session.options.iter().find(|option| option.id == id))

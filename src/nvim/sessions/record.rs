@@ -30,30 +30,30 @@ impl App {
         });
         // Of a long one only the beginning is kept.
         let texts: Vec<&str> = texts.map(|text| cut(text.trim_start(), LONGEST_PROMPT)).collect();
-        self.keep(key, Line::prompt(self.now().0, texts.join("\n").trim()))?;
-        let Some(session) = self.sessions.get(&key).filter(|_| self.recorded.insert(key)) else {
+        self.keep(key, Line::prompt(self.cx.now().0, texts.join("\n").trim()))?;
+        let Some(session) = self.cx.sessions.get(&key).filter(|_| self.recorded.insert(key)) else {
             return Ok(());
         };
         let Some(title) = session.title.clone() else { return Ok(()) };
         let fact = if session.was_named() { Fact::Name(title) } else { Fact::Title(title) };
-        self.keep(key, Line { at: self.now().0, fact })
+        self.keep(key, Line { at: self.cx.now().0, fact })
     }
 
     /// The conversation is called something else.
     pub fn keep_title(&mut self, key: SessionKey) -> Result<()> {
-        let Some(session) = self.sessions.get(&key).filter(|_| self.recorded.contains(&key)) else {
+        let Some(session) = self.cx.sessions.get(&key).filter(|_| self.recorded.contains(&key)) else {
             return Ok(());
         };
         let title = session.title.clone().unwrap_or_default();
         let fact = if session.was_named() { Fact::Name(title) } else { Fact::Title(title) };
-        self.keep(key, Line { at: self.now().0, fact })
+        self.keep(key, Line { at: self.cx.now().0, fact })
     }
 
     fn keep(&mut self, key: SessionKey, line: Line) -> Result<()> {
-        if !self.config.record {
+        if !self.cx.config.record {
             return Ok(());
         }
-        let Some(session) = self.sessions.get(&key) else { return Ok(()) };
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(acp_id) = session.acp_id.clone() else { return Ok(()) };
         let owner = Owner { agent: session.agent_name.clone(), acp_id, cwd: session.place.cwd.clone() };
         self.wish(Wish::Keep { owner, line })
@@ -61,11 +61,10 @@ impl App {
 
     /// Recalls all sessions; `then` gets those that are not open here.
     pub fn recall(&mut self, then: impl FnOnce(&mut App, Vec<Kept>) -> Result<()> + 'static) -> Result<()> {
-        if !self.config.record {
+        if !self.cx.config.record {
             return then(self, Vec::new());
         }
-        self.numbers.job += 1;
-        let job = JobId(self.numbers.job);
+        let job = self.cx.next_job();
         self.recalls.insert(job, Box::new(then));
         self.wish(Wish::Recall { job })
     }
@@ -73,7 +72,7 @@ impl App {
     pub fn recalled(&mut self, job: JobId, kept: std::result::Result<Vec<Kept>, String>) -> Result<()> {
         let Some(then) = self.recalls.remove(&job) else { return Ok(()) };
         let kept = kept.unwrap_or_else(|why| {
-            self.advise(why, Level::Warn);
+            self.cx.advise(why, Level::Warn);
             Vec::new()
         });
         let stored = kept.into_iter().filter(|kept| self.open_as(&kept.owner).is_none()).collect();
@@ -86,7 +85,7 @@ impl App {
 
     /// The session of this Neovim that a record is about.
     fn open_as(&self, owner: &Owner) -> Option<SessionKey> {
-        let same = self.sessions.values().find(|session| {
+        let same = self.cx.sessions.values().find(|session| {
             let id = session.acp_id.as_ref().or(session.taking_up.as_ref().map(|(id, _)| id));
             session.agent_name == owner.agent && id == Some(&owner.acp_id)
         });
@@ -117,7 +116,7 @@ impl App {
     fn open_kept(&mut self, kept: Kept, launch: Launch, cwd: PathBuf) -> Result<()> {
         self.hide_agents()?;
         let key = self.open_chat(launch, cwd, Some((kept.owner.acp_id.clone(), Reopen::Load)))?;
-        if let Some(session) = self.sessions.get_mut(&key) {
+        if let Some(session) = self.cx.sessions.get_mut(&key) {
             match (kept.named, kept.title.clone()) {
                 (true, Some(title)) => session.rename(&title),
                 (_, title) => session.title = title,
@@ -132,9 +131,9 @@ impl App {
     /// A session that was taken up is open. Where the agent sends nothing of what was, the record has the
     /// prompts at least.
     pub fn opened_again(&mut self, key: SessionKey) {
-        let now = self.now();
+        let now = self.cx.now();
         let Some(kept) = self.taken_up.remove(&key) else { return };
-        let Some(session) = self.sessions.get_mut(&key) else { return };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return };
         if session.entries().len() > 1 || kept.prompts.is_empty() {
             return;
         }
@@ -148,9 +147,9 @@ impl App {
 
     /// A session cannot be taken up: what is remembered of it is shown, and a new one may begin here.
     pub fn not_opened_again(&mut self, key: SessionKey, why: &str) {
-        let now = self.now();
+        let now = self.cx.now();
         let Some(kept) = self.taken_up.remove(&key) else { return };
-        let Some(session) = self.sessions.get_mut(&key) else { return };
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return };
         session.taking_up = None;
         session.recall(kept.prompts.iter().map(|prompt| prompt.text.as_str()), now);
         let text = format!(

@@ -46,11 +46,11 @@ impl App {
         if agents.is_empty() {
             return self.offer_gathered();
         }
-        let root = self.root();
+        let root = self.cx.root();
         for agent in agents {
             self.list_for_gathering(agent, root.clone())?;
         }
-        crate::nvim::later(&self.editor.lua, PATIENCE, move |app| match app.gathering.number == number {
+        crate::nvim::later(&self.cx.editor.lua, PATIENCE, move |app| match app.gathering.number == number {
             true => app.offer_gathered(),
             false => Ok(()),
         })
@@ -88,7 +88,7 @@ impl App {
         };
         // What is open is in the list as that.
         listed.retain(|(_, name, stored)| !self.is_open(name, &stored.acp_id));
-        let root = self.root();
+        let root = self.cx.root();
         let earlier = join(kept, listed, &root, &words);
         let late: Vec<AgentId> = waiting.iter().copied().filter(|_| words.is_empty()).collect();
         self.gathering.late.extend(waiting);
@@ -96,7 +96,7 @@ impl App {
     }
 
     fn is_open(&self, name: &str, acp_id: &str) -> bool {
-        self.sessions.values().any(|session| {
+        self.cx.sessions.values().any(|session| {
             let id = session.acp_id.as_deref().or(session.taking_up.as_ref().map(|(id, _)| id.as_str()));
             session.agent_name == name && id == Some(acp_id)
         })

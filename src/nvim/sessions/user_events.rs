@@ -38,7 +38,7 @@ impl App {
         let seen = self.signals.seen.entry(key).or_default();
         seen.turns += 1;
         let turn = seen.turns;
-        self.emit("AcpTurnStarted", key, json!({ "turn": turn }));
+        self.cx.emit("AcpTurnStarted", key, json!({ "turn": turn }));
         self.checkpoint_turn(key, content)?;
         self.keep_prompt(key, content)
     }
@@ -50,8 +50,8 @@ impl App {
 
     /// Tells of what has changed since the last time.
     pub fn signal(&mut self, key: SessionKey, entries: &BTreeSet<EntryId>, status: bool) {
-        let hears_calls = entries.is_empty() || self.is_heard("AcpToolCall");
-        let Some(session) = self.sessions.get(&key) else { return };
+        let hears_calls = entries.is_empty() || self.cx.is_heard("AcpToolCall");
+        let Some(session) = self.cx.sessions.get(&key) else { return };
         let seen = self.signals.seen.entry(key).or_default();
         let mut events = Vec::new();
         for entry in entries {
@@ -83,12 +83,12 @@ impl App {
         }
         let changed = events.iter().any(|(name, _)| *name == "AcpStateChanged");
         for (name, data) in events {
-            self.emit(name, key, data);
+            self.cx.emit(name, key, data);
         }
         self.signals.stale |= status;
         if changed && crate::nvim::status_was_asked() {
             // Neovim draws a status line again when something else changes, which may take long.
-            self.attempt("couldn't draw the status lines", |editor| editor.command("redrawstatus!"));
+            self.cx.attempt("couldn't draw the status lines", |editor| editor.command("redrawstatus!"));
         }
     }
 
@@ -107,16 +107,16 @@ impl App {
 
     /// Says something outside the chat when no window of the tab page shows it, or the user is away.
     pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.editor).is_none());
+        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.cx.editor).is_none());
         if !hidden && !self.signals.away {
             return;
         }
-        let (notify, bell) = (self.config.notify, self.config.bell);
+        let (notify, bell) = (self.cx.config.notify, self.cx.config.bell);
         if notify {
-            self.advise(text, level);
+            self.cx.advise(text, level);
         }
         if bell {
-            self.attempt("couldn't ring the bell", ring);
+            self.cx.attempt("couldn't ring the bell", ring);
         }
     }
 }

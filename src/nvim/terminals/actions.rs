@@ -24,7 +24,7 @@ impl App {
         match verb {
             None | Some("open") => self.with_terminal(false, Self::enter_terminal),
             Some("close") => self.with_terminal(false, Self::close_terminal),
-            Some("kill") => match self.session_here().filter(|key| self.has_only_left(*key)) {
+            Some("kill") => match self.cx.session_here().filter(|key| self.has_only_left(*key)) {
                 Some(key) => self.end_left(key),
                 None => self.with_terminal(true, Self::kill_terminal),
             },
@@ -64,7 +64,7 @@ impl App {
     }
 
     fn pick_terminal(&mut self, all: Vec<Key>, act: Act) -> Result<()> {
-        let now = self.now();
+        let now = self.cx.now();
         let label = |key: &Key| {
             let terminal = self.terminals.get(key)?;
             let command = cut_middle(&one_line(&terminal.command), 80);
@@ -76,14 +76,14 @@ impl App {
 
     /// The terminal that the cursor is in, or on whose tool call it is.
     fn terminal_here(&self) -> Result<Option<Key>> {
-        let buf = self.editor.current_buf()?;
+        let buf = self.cx.editor.current_buf()?;
         if let Some(key) = self.terminals.of_buf(buf) {
             return Ok(Some(key));
         }
         let Some(chat) = self.chats.values().find(|chat| chat.transcript == buf) else { return Ok(None) };
         let session = chat.session;
         let entry = self.entry_under_cursor(session)?;
-        let call = entry.and_then(|entry| self.sessions.get(&session)?.entry(entry)?.tool());
+        let call = entry.and_then(|entry| self.cx.sessions.get(&session)?.entry(entry)?.tool());
         let shown = call.into_iter().flat_map(|call| call.terminals());
         Ok(shown.map(|id| (session, id.clone())).find(|key| self.terminals.get(key).is_some()))
     }
@@ -91,14 +91,14 @@ impl App {
     pub fn enter_terminal(&mut self, key: &Key) -> Result<()> {
         self.open_terminal(key)?;
         let Some(terminal) = self.terminals.get(key) else { return Ok(()) };
-        match self.editor.wins_of(terminal.buf).first() {
-            Some(win) => self.editor.set_current_win(*win),
+        match self.cx.editor.wins_of(terminal.buf).first() {
+            Some(win) => self.cx.editor.set_current_win(*win),
             None => Ok(()),
         }
     }
 
     fn close_terminal(&mut self, key: &Key) -> Result<()> {
-        if !self.terminals.close(&self.editor, key)? {
+        if !self.terminals.close(&self.cx.editor, key)? {
             return fail("no window shows this terminal");
         }
         self.resized()
@@ -109,7 +109,7 @@ impl App {
             return fail("this command has ended already");
         }
         if !self.terminals.takes_input(key) {
-            let name = self.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
+            let name = self.cx.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
             return fail(format!("{name} runs this command itself; :Acp cancel stops the whole turn"));
         }
         let (session, terminal) = key.clone();
@@ -119,12 +119,12 @@ impl App {
     /// Whether commands go on after their turn, and none in a terminal.
     fn has_only_left(&self, key: SessionKey) -> bool {
         let in_terminal = self.terminals.all().into_iter().any(|(_, terminal)| terminal.exit.is_none());
-        !in_terminal && self.sessions.get(&key).is_some_and(|session| !session.left().is_empty())
+        !in_terminal && self.cx.sessions.get(&key).is_some_and(|session| !session.left().is_empty())
     }
 
     /// Ends what goes on although its turn was stopped.
     pub fn end_left(&mut self, key: SessionKey) -> Result<()> {
-        let commands = self.sessions.get(&key).map(|session| session.left().to_vec()).unwrap_or_default();
+        let commands = self.cx.sessions.get(&key).map(|session| session.left().to_vec()).unwrap_or_default();
         if commands.is_empty() {
             return fail("nothing goes on after a turn that was stopped");
         }
@@ -139,10 +139,10 @@ impl App {
             // A longer message would hold the editor at a prompt.
             let command = cut_middle(&one_line(title), 30);
             let text = format!("the output of {command} names no place in a file");
-            self.advise(text, Level::Info);
+            self.cx.advise(text, Level::Info);
             return Ok(());
         }
-        let lua = &self.editor.lua;
+        let lua = &self.cx.editor.lua;
         let items = lua.create_table()?;
         for place in places {
             let kind = place.kind.map(|kind| match kind {
@@ -150,41 +150,42 @@ impl App {
                 Kind::Warning => "W",
                 Kind::Note => "N",
             });
-            let item = self.editor.table([
-                ("filename", self.editor.string(place.path.as_os_str().as_encoded_bytes())?),
-                ("module", self.editor.name_in_list(&place.path)?),
+            let item = self.cx.editor.table([
+                ("filename", self.cx.editor.string(place.path.as_os_str().as_encoded_bytes())?),
+                ("module", self.cx.editor.name_in_list(&place.path)?),
                 ("lnum", Value::Integer(place.line.into())),
                 ("col", Value::Integer(place.column.unwrap_or(0).into())),
-                ("text", self.editor.string(visible_line(&place.text))?),
-                ("type", self.editor.string(kind.unwrap_or_default())?),
+                ("text", self.cx.editor.string(visible_line(&place.text))?),
+                ("type", self.cx.editor.string(kind.unwrap_or_default())?),
             ])?;
             items.push(item)?;
         }
-        let list = self.editor.table([
-            ("title", self.editor.string(visible_line(&format!("acp: {title}")))?),
+        let list = self.cx.editor.table([
+            ("title", self.cx.editor.string(visible_line(&format!("acp: {title}")))?),
             ("items", Value::Table(items)),
         ])?;
-        self.editor.func::<Value>("setqflist", (lua.create_table()?, " ", list))?;
-        self.editor.command("botright copen")
+        self.cx.editor.func::<Value>("setqflist", (lua.create_table()?, " ", list))?;
+        self.cx.editor.command("botright copen")
     }
 
     /// Gives a terminal's buffer the keys that go to places.
     pub fn bind_terminal(&self, key: &Key, buf: Buf) -> Result<()> {
-        let keymap: Table = self.editor.module("keymap")?;
+        let keymap: Table = self.cx.editor.module("keymap")?;
         let set: mlua::Function = keymap.get("set")?;
         for (lhs, with_line, about) in [
             ("gf", false, "acp: go to the file that the command names"),
             ("gF", true, "acp: go to the place that the command names"),
         ] {
             let key = key.clone();
-            let go = self.editor.lua.create_function(move |_, ()| {
+            let go = self.cx.editor.lua.create_function(move |_, ()| {
                 let key = key.clone();
                 crate::nvim::run(move |app| app.go_to_named_place(&key, with_line));
                 Ok(())
             })?;
             let options = self
+                .cx
                 .editor
-                .table([("buffer", Value::Integer(buf.0)), ("desc", self.editor.string(about)?)])?;
+                .table([("buffer", Value::Integer(buf.0)), ("desc", self.cx.editor.string(about)?)])?;
             set.call::<()>(("n", lhs, go, options))?;
         }
         Ok(())
@@ -194,12 +195,12 @@ impl App {
     fn go_to_named_place(&mut self, key: &Key, with_line: bool) -> Result<()> {
         let Some(terminal) = self.terminals.get(key) else { return Ok(()) };
         let cwd = terminal.cwd.clone();
-        let (line, column) = self.editor.cursor(self.editor.current_win()?)?;
-        let lines = self.editor.lines(terminal.buf, line as i64 - 1, line as i64)?;
+        let (line, column) = self.cx.editor.cursor(self.cx.editor.current_win()?)?;
+        let lines = self.cx.editor.lines(terminal.buf, line as i64 - 1, line as i64)?;
         let text = lines.first().map(String::as_str).unwrap_or_default();
         let found =
             error_locations::at(text, column).map(|found| (cwd.join(found.path), found.line, found.column));
-        let named: String = self.editor.func("expand", "<cfile>")?;
+        let named: String = self.cx.editor.func("expand", "<cfile>")?;
         let other = move |app: &mut App| {
             if named.is_empty() {
                 return fail("there is no file name under the cursor");

@@ -27,11 +27,11 @@ const PACE: Duration = Duration::from_millis(4);
 impl App {
     pub fn terminal_started(&mut self, key: Key, program: Program) -> Result<()> {
         let (command, typing) = (program.command.clone(), program.typing);
-        let typed = crate::nvim::typed(&self.editor.lua, key.clone())?;
-        let buf = self.terminals.start(&self.editor, key.clone(), program, typed)?;
+        let typed = crate::nvim::typed(&self.cx.editor.lua, key.clone())?;
+        let buf = self.terminals.start(&self.cx.editor, key.clone(), program, typed)?;
         self.bind_terminal(&key, buf)?;
-        self.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
-        match self.config.terminal.auto_open {
+        self.cx.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
+        match self.cx.config.terminal.auto_open {
             AutoOpen::Always => self.open_terminal_by_itself(&key),
             AutoOpen::Long if typing => self.open_if_long(key),
             AutoOpen::Long | AutoOpen::Never => Ok(()),
@@ -51,7 +51,7 @@ impl App {
     }
 
     pub fn terminal_ended(&mut self, key: Key, exit: Exit) -> Result<()> {
-        let now = self.now();
+        let now = self.cx.now();
         let facts = self.terminals.get(&key).map(|terminal| {
             json!({
                 "buf": terminal.buf.0, "command": terminal.command,
@@ -64,32 +64,32 @@ impl App {
         self.update_terminal_bars()?;
         self.keep_time()?;
         if let Some(facts) = facts {
-            self.emit("AcpTerminalEnded", key.0, facts);
+            self.cx.emit("AcpTerminalEnded", key.0, facts);
         }
-        if self.config.terminal.auto_close == AutoClose::Never {
+        if self.cx.config.terminal.auto_close == AutoClose::Never {
             return Ok(());
         }
-        crate::nvim::later(&self.editor.lua, LINGER, move |app| {
-            app.terminals.close_by_itself(&app.editor, &key)?;
+        crate::nvim::later(&self.cx.editor.lua, LINGER, move |app| {
+            app.terminals.close_by_itself(&app.cx.editor, &key)?;
             app.resized()
         })
     }
 
     /// Has the terminal's window opened where so configured, if the command still runs after a while.
     fn open_if_long(&mut self, key: Key) -> Result<()> {
-        if self.config.terminal.auto_open != AutoOpen::Long {
+        if self.cx.config.terminal.auto_open != AutoOpen::Long {
             return Ok(());
         }
-        crate::nvim::later(&self.editor.lua, LONG, move |app| {
+        crate::nvim::later(&self.cx.editor.lua, LONG, move |app| {
             let runs = app.terminals.get(&key).is_some_and(|terminal| terminal.exit.is_none());
             if runs { app.open_terminal_by_itself(&key) } else { Ok(()) }
         })
     }
 
     fn open_terminal_by_itself(&mut self, key: &Key) -> Result<()> {
-        let before = self.terminals.get(key).map(|terminal| self.editor.wins_of(terminal.buf));
+        let before = self.terminals.get(key).map(|terminal| self.cx.editor.wins_of(terminal.buf));
         self.open_terminal(key)?;
-        let after = self.terminals.get(key).map(|terminal| self.editor.wins_of(terminal.buf));
+        let after = self.terminals.get(key).map(|terminal| self.cx.editor.wins_of(terminal.buf));
         if let (Some([]), Some([win, ..])) = (before.as_deref(), after.as_deref()) {
             self.terminals.opened_by_itself(key, *win);
         }
@@ -102,11 +102,11 @@ impl App {
         if self.terminals.feeding {
             return Ok(());
         }
-        self.terminals.feeding = self.terminals.feed(&self.editor)?;
+        self.terminals.feeding = self.terminals.feed(&self.cx.editor)?;
         if !self.terminals.feeding {
             return Ok(());
         }
-        crate::nvim::later(&self.editor.lua, PACE, |app| {
+        crate::nvim::later(&self.cx.editor.lua, PACE, |app| {
             app.terminals.feeding = false;
             app.feed_terminals()
         })
@@ -114,8 +114,8 @@ impl App {
 
     /// The user typed into a terminal, or the terminal itself answers what the program asks of it.
     pub fn typed(&mut self, key: Key, bytes: Vec<u8>) -> Result<()> {
-        let by_hand = self.terminals.is_typed_by_hand(&self.editor, &key);
-        if self.terminals.takes_input(&key) && (self.config.terminal.input || !by_hand) {
+        let by_hand = self.terminals.is_typed_by_hand(&self.cx.editor, &key);
+        if self.terminals.takes_input(&key) && (self.cx.config.terminal.input || !by_hand) {
             let (session, terminal) = key;
             return self.send(Command::Type { session, terminal, bytes });
         }
@@ -123,21 +123,21 @@ impl App {
             let text = if self.terminals.takes_input(&key) {
                 "typing in terminals is switched off (terminal.input)".to_owned()
             } else {
-                let name = self.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
+                let name = self.cx.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
                 format!("{name} runs this command itself: what you type does not reach it")
             };
-            self.advise(text, Level::Info);
+            self.cx.advise(text, Level::Info);
         }
         Ok(())
     }
 
     pub fn open_terminal(&mut self, key: &Key) -> Result<()> {
-        let typed = crate::nvim::typed(&self.editor.lua, key.clone())?;
-        if let Some(buf) = self.terminals.revive(&self.editor, key, typed)? {
+        let typed = crate::nvim::typed(&self.cx.editor.lua, key.clone())?;
+        if let Some(buf) = self.terminals.revive(&self.cx.editor, key, typed)? {
             self.bind_terminal(key, buf)?;
         }
-        let beside = follow::code_window(&self.editor)?;
-        self.terminals.open(&self.editor, key, &self.config.terminal, beside)?;
+        let beside = follow::code_window(&self.cx.editor)?;
+        self.terminals.open(&self.cx.editor, key, &self.cx.config.terminal, beside)?;
         self.feed_terminals()?;
         self.resized()
     }
@@ -145,10 +145,10 @@ impl App {
     pub fn resized(&mut self) -> Result<()> {
         self.looks_changed();
         self.update_terminal_bars()?;
-        for ((session, terminal), rows, columns) in self.terminals.resized(&self.editor) {
+        for ((session, terminal), rows, columns) in self.terminals.resized(&self.cx.editor) {
             self.send(Command::Resize { session, terminal, rows, columns })?;
         }
-        self.windows.resized(&self.editor, &self.config.window)?;
+        self.windows.resized(&self.cx.editor, &self.cx.config.window)?;
         self.fit_chats();
         self.draw_agents()?;
         // The bars are made to fit.
@@ -160,7 +160,7 @@ impl App {
         self.check_split(None)?;
         self.feed_terminals()?;
         if let Some(key) = self.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session) {
-            self.current = Some(key);
+            self.cx.current = Some(key);
             self.bars.remove(&key);
             self.update_bar(key)?;
         }
@@ -168,10 +168,10 @@ impl App {
     }
 
     pub fn update_terminal_bars(&mut self) -> Result<()> {
-        let now = self.now();
-        let sessions = &self.sessions;
+        let now = self.cx.now();
+        let sessions = &self.cx.sessions;
         let title = |key: &Key| sessions.get(&key.0).and_then(|session| session.title_of(&key.1));
-        self.terminals.update_bars(&self.editor, now, title)
+        self.terminals.update_bars(&self.cx.editor, now, title)
     }
 
     /// Has the places found that the command names in its output, for the quickfix list.
@@ -184,7 +184,7 @@ impl App {
     }
 
     fn touch_terminal(&mut self, key: &Key) -> Result<()> {
-        if let Some(session) = self.sessions.get_mut(&key.0) {
+        if let Some(session) = self.cx.sessions.get_mut(&key.0) {
             session.touch_terminal(&key.1);
         }
         self.after_change(key.0)

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use mlua::Result;
 
 use crate::core::text::{Text, WeakText};
+use crate::nvim::buffers::reading::Snapshot;
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::files::reading::Snapshot;
 
 #[derive(Default)]
 pub struct Texts {

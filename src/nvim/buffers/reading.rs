@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use mlua::Result;
 
 use crate::core::text::Text;
+use crate::nvim::buffers::texts::Texts;
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::files::texts::Texts;
 
 /// How long one piece of work on a buffer may hold the editor.
 pub const SLICE: Duration = Duration::from_millis(4);

@@ -1,0 +1,37 @@
+//! What an agent did to a file, told once to everything that shows it, keeps it, or listens for it.
+
+use mlua::Result;
+use serde_json::json;
+
+use crate::nvim::app::App;
+use crate::nvim::events::Change;
+use crate::nvim::follow;
+
+/// More ranges than this are only put together for somebody: each is a table of Lua's.
+const MANY: usize = 50;
+
+impl App {
+    pub fn changed(&mut self, change: Change) -> Result<()> {
+        self.checkpoint(&change)?;
+        self.tally.add(&change);
+        self.review_change(&change)?;
+        let Change { session, call, path, buf, ranges, saved, .. } = change;
+        if let Some(buf) = buf.or_else(|| self.cx.buf_of(&path)) {
+            follow::list(&self.cx.editor, buf)?;
+        }
+        self.refresh_diffs(session, &path)?;
+        if ranges.len() > MANY && !self.cx.has_listeners("AcpFileChanged") {
+            return Ok(());
+        }
+        let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();
+        let call = call
+            .and_then(|entry| self.cx.sessions.get(&session)?.entry(entry)?.tool())
+            .map(|call| call.id.0.clone());
+        self.cx.emit(
+            "AcpFileChanged",
+            session,
+            json!({ "path": path, "ranges": ranges, "tool_call": call, "saved": saved }),
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,293 @@
+//! What every feature may use: the editor, the options, the sessions, what buffers hold, an outbox for
+//! the background, and ways to go on later. A feature that wants something of another one raises an
+//! event. Which features there are is left to the router.
+
+pub mod effects;
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mlua::{Result, Table, Value};
+
+use crate::config::{Config, Log};
+use crate::core::ids::{JobId, Moment, SessionKey};
+use crate::core::locations::Look;
+use crate::core::message::{Command, Outcome, Work};
+use crate::core::session::Session;
+use crate::nvim::buffers::Buffers;
+use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::buffers::reading::{Reading, Snapshot};
+use crate::nvim::editor::{Buf, Editor, Win, picker};
+use crate::nvim::events::EditorEvent;
+use crate::nvim::guard::{self, Effect, Features};
+
+/// Between two slices of a buffer that is being read.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How something goes on once its answer is there.
+pub type Then<T> = Box<dyn FnOnce(&mut dyn Features, T) -> Result<()>>;
+
+/// Goes on in the feature `F`.
+pub fn then<F: Any, T: 'static>(
+    work: impl FnOnce(&mut F, &mut Context, T) -> Result<()> + 'static,
+) -> Then<T> {
+    Box::new(move |features, answer| {
+        let (feature, cx) = features
+            .find(TypeId::of::<F>())
+            .and_then(|(feature, cx)| Some((feature.downcast_mut::<F>()?, cx.downcast_mut::<Context>()?)))
+            .ok_or_else(|| mlua::Error::runtime("this feature has no line in the router"))?;
+        work(feature, cx, answer)
+    })
+}
+
+/// Goes on in the feature `F` now, or as soon as nothing else is being done.
+pub fn run<F: Any>(work: impl FnOnce(&mut F, &mut Context) -> Result<()> + 'static) {
+    let then = then(|feature: &mut F, cx, ()| work(feature, cx));
+    guard::run(move |features| then(features, ()));
+}
+
+pub struct Context {
+    pub editor: Rc<Editor>,
+    pub config: Config,
+    pub sessions: BTreeMap<SessionKey, Session>,
+    pub buffers: Buffers,
+    /// The session that commands mean when the cursor is in no chat.
+    pub current: Option<SessionKey>,
+    /// The session that the call under way is about, where it says so.
+    pub meant: Option<SessionKey>,
+    /// The buffers of each session's chat.
+    pub chats: BTreeMap<SessionKey, ChatBuffers>,
+    pub effects: VecDeque<Effect>,
+    /// The background runs.
+    pub has_background: bool,
+    outbox: VecDeque<Command>,
+    events: VecDeque<EditorEvent>,
+    jobs: HashMap<JobId, Then<Outcome>>,
+    last_job: u64,
+    log_path: PathBuf,
+}
+
+/// The buffers of a chat, by which others find its windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChatBuffers {
+    pub transcript: Buf,
+    pub prompt: Buf,
+}
+
+impl ChatBuffers {
+    /// The transcript's window in the current tab page.
+    pub fn window(&self, editor: &Editor) -> Option<Win> {
+        in_tab(editor, self.transcript)
+    }
+
+    pub fn prompt_window(&self, editor: &Editor) -> Option<Win> {
+        in_tab(editor, self.prompt)
+    }
+}
+
+fn in_tab(editor: &Editor, buf: Buf) -> Option<Win> {
+    let wins = editor.tab_wins().ok()?;
+    wins.into_iter().find(|win| editor.win_buf(*win).is_ok_and(|shown| shown == buf))
+}
+
+impl Context {
+    pub fn new(editor: Rc<Editor>, log_path: PathBuf) -> Self {
+        Self {
+            editor,
+            config: Config::default(),
+            sessions: BTreeMap::new(),
+            buffers: Buffers::default(),
+            current: None,
+            meant: None,
+            chats: BTreeMap::new(),
+            effects: VecDeque::new(),
+            has_background: false,
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+            jobs: HashMap::new(),
+            last_job: 0,
+            log_path,
+        }
+    }
+
+    pub fn now(&self) -> Moment {
+        let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Moment(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Where the messages are written down, if they are.
+    pub fn log(&self) -> Option<PathBuf> {
+        match &self.config.log {
+            Log::Off => None,
+            Log::On => Some(self.log_path.clone()),
+            Log::File(path) => Some(path.clone()),
+        }
+    }
+
+    // To the other features and to the background. Both are served in order as soon as the feature that
+    // runs is done.
+
+    pub fn raise(&mut self, event: EditorEvent) {
+        self.events.push_back(event);
+    }
+
+    pub fn take_event(&mut self) -> Option<EditorEvent> {
+        self.events.pop_front()
+    }
+
+    pub fn send(&mut self, command: Command) {
+        self.outbox.push_back(command);
+    }
+
+    pub fn take_command(&mut self) -> Option<Command> {
+        self.outbox.pop_front()
+    }
+
+    // What is answered later.
+
+    pub fn next_job(&mut self) -> JobId {
+        self.last_job += 1;
+        JobId(self.last_job)
+    }
+
+    /// Has the background compute something.
+    pub fn compute<F: Any>(
+        &mut self,
+        work: Work,
+        go_on: impl FnOnce(&mut F, &mut Self, Outcome) -> Result<()> + 'static,
+    ) -> JobId {
+        let job = self.next_job();
+        self.jobs.insert(job, then(go_on));
+        self.send(Command::Compute { job, work });
+        job
+    }
+
+    pub fn take_job(&mut self, job: JobId) -> Option<Then<Outcome>> {
+        self.jobs.remove(&job)
+    }
+
+    /// Finds out what there is at a path. The disk is not asked here.
+    pub fn look_first<F: Any>(
+        &mut self,
+        path: &Path,
+        go_on: impl FnOnce(&mut F, &mut Self, Look) -> Result<()> + 'static,
+    ) {
+        let work = Work::Look { path: path.to_owned(), roots: Vec::new(), diffs: Vec::new(), near: None };
+        self.compute(work, move |feature: &mut F, cx, outcome| match outcome {
+            Outcome::Looked(look) => go_on(feature, cx, look),
+            _ => Ok(()),
+        });
+    }
+
+    /// A picker whose choice is acted on; without a choice nothing happens. The choice counts from 0.
+    pub fn offer<F: Any>(
+        &mut self,
+        prompt: &str,
+        kind: &'static str,
+        items: Vec<String>,
+        go_on: impl FnOnce(&mut F, &mut Self, usize) -> Result<()> + 'static,
+    ) {
+        let prompt = prompt.to_owned();
+        self.attempt("the picker failed", move |editor| {
+            picker::select(editor, &prompt, kind, items, move |index| {
+                if let Some(index) = index {
+                    run(move |feature: &mut F, cx| go_on(feature, cx, index));
+                }
+            })
+        });
+    }
+
+    /// Goes on after a while.
+    pub fn later<F: Any>(
+        &self,
+        after: Duration,
+        work: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static,
+    ) -> Result<()> {
+        let then = then(|feature: &mut F, cx, ()| work(feature, cx));
+        guard::later(&self.editor.lua, after, move |features| then(features, ()))
+    }
+
+    /// Reads a buffer's text in slices, and goes on at once where one is enough. `None` when it can't be
+    /// read: the buffer is gone, or holds no UTF-8 text.
+    pub fn with_text<F: Any>(
+        &mut self,
+        feature: &mut F,
+        buf: Buf,
+        go_on: impl FnOnce(&mut F, &mut Self, Option<Snapshot>) -> Result<()> + 'static,
+    ) -> Result<()> {
+        self.read_on(feature, Reading::of(buf), buf, go_on)
+    }
+
+    /// The same for a text that is being typed: it is read when the user pauses.
+    pub fn with_typed_text<F: Any>(
+        &mut self,
+        feature: &mut F,
+        buf: Buf,
+        go_on: impl FnOnce(&mut F, &mut Self, Option<Snapshot>) -> Result<()> + 'static,
+    ) -> Result<()> {
+        self.read_on(feature, Reading::patiently(buf), buf, go_on)
+    }
+
+    fn read_on<F: Any>(
+        &mut self,
+        feature: &mut F,
+        mut reading: Reading,
+        buf: Buf,
+        go_on: impl FnOnce(&mut F, &mut Self, Option<Snapshot>) -> Result<()> + 'static,
+    ) -> Result<()> {
+        if !self.editor.buf_is_loaded(buf) {
+            return go_on(feature, self, None);
+        }
+        match reading.go_on(&self.editor, &mut self.buffers.texts) {
+            Ok(Some(snapshot)) => go_on(feature, self, Some(snapshot)),
+            Ok(None) => {
+                self.later(PAUSE, move |feature: &mut F, cx| cx.read_on(feature, reading, buf, go_on))
+            }
+            Err(_) => go_on(feature, self, None),
+        }
+    }
+
+    // What several features ask.
+
+    /// The session that a command without one means: the chat's that the cursor is in, else the last one.
+    pub fn session_here(&self) -> Option<SessionKey> {
+        if let Some(key) = self.meant {
+            return Some(key).filter(|key| self.sessions.contains_key(key));
+        }
+        let buf = self.editor.current_buf().ok()?;
+        let here = self.chats.iter().find(|(_, chat)| chat.transcript == buf || chat.prompt == buf);
+        here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    /// The buffer that holds a file.
+    pub fn buf_of(&self, path: &Path) -> Option<Buf> {
+        self.buffers.buf_of(&self.editor, path)
+    }
+
+    /// A path below the folder of a session, or of the current one.
+    pub fn short_name(&self, key: Option<SessionKey>, path: &Path) -> String {
+        let session = key.or(self.current).and_then(|key| self.sessions.get(&key));
+        let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
+        let short = path.strip_prefix(&cwd).or_else(|_| path.strip_prefix(canonical(&cwd)));
+        short.unwrap_or(path).display().to_string()
+    }
+
+    /// The project's root: the folder with `.git` above the current file, else the working folder.
+    pub fn root(&self) -> PathBuf {
+        let find = || -> Result<Option<String>> {
+            let fs: Table = self.editor.module("fs")?;
+            let root: mlua::Function = fs.get("root")?;
+            let named = self.editor.buf_name(self.editor.current_buf()?);
+            let from: Value = if named.is_empty() || named.contains("://") {
+                self.editor.string(self.editor.cwd().to_string_lossy().as_bytes())?
+            } else {
+                Value::Integer(0)
+            };
+            root.call((from, vec![".git", ".hg", ".jj"]))
+        };
+        find().ok().flatten().map_or_else(|| self.editor.cwd(), PathBuf::from)
+    }
+}
