@@ -88,8 +88,8 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// The files, below `src/acp/`, that know the protocol's types.
-const SPEAKS_PROTOCOL: &[&str] = &["connection", "from_acp", "to_acp"];
+/// The modules, below `acp`, that know the protocol's types.
+const SPEAKS_PROTOCOL: &[&str] = &["wire::from_acp", "wire::to_acp"];
 
 #[test]
 fn each_part_names_only_what_it_may() {
@@ -146,8 +146,8 @@ fn objection(part: &Part, module: &[String], path: &[String], dependencies: &[St
     if !part.crates.contains(&dependency.as_str()) {
         return Some(format!("is not for {}", part.name));
     }
-    let knows =
-        part.name == "bin" || module.get(1).is_some_and(|file| SPEAKS_PROTOCOL.contains(&file.as_str()));
+    let below = module[1..].join("::");
+    let knows = part.name == "bin" || SPEAKS_PROTOCOL.iter().any(|module| begins_with(&below, module));
     if dependency == "agent_client_protocol_schema" && !knows {
         return Some(format!("is for {} only", SPEAKS_PROTOCOL.join(", ")));
     }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use acp_nvim::acp::from_acp::{self, Fact};
+use acp_nvim::acp::wire::from_acp::{self, Fact};
 use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
