@@ -1,8 +1,14 @@
 //! Rules of this repository that no lint knows: which part may name which, how files begin, what
 //! the built library may ask of Neovim. ARCHITECTURE.md says why; this file only holds to it.
 
+#[path = "tidy/arguments.rs"]
+mod arguments;
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/interface.rs"]
 mod interface;
+#[path = "tidy/shrinking.rs"]
+mod shrinking;
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 #[path = "tidy/waiting.rs"]
@@ -12,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::source::{Kind, paths, tokens};
+use support::source::{By, Kind, paths, tokens};
 
 /// What one part of the sources may name. The standard library is open to all but where said.
 struct Part {

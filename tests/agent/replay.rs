@@ -153,6 +153,7 @@ fn foreign(message: &Value, can: Capabilities, sessions: &BTreeSet<&str>) -> boo
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn live_again(messages: &[(bool, Value)]) {
     let result = |key: &'static str| {
         messages

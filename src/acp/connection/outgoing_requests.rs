@@ -59,6 +59,7 @@ pub(super) enum Then {
 }
 
 impl Connection {
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
     pub(super) fn command(&mut self, command: Command) {
         let can = match &mut self.state {
             State::Ready(info) => info.can,
