@@ -161,9 +161,15 @@ impl Hub {
                 // A terminal that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, &terminal);
             }
-            Command::EndLeft { commands, .. } => {
+            Command::EndLeft { session, commands } => {
+                let shared = self.shared.clone();
                 // That they are gone is told by who watches them.
-                spawn_blocking(move || escaped::end_all(commands, LEFT_GRACE));
+                spawn_blocking(move || {
+                    let commands = escaped::end_all(commands, LEFT_GRACE);
+                    if !commands.is_empty() {
+                        shared.mailbox.post(Event::LeftSurvived { session, commands });
+                    }
+                });
             }
             Command::Type { session, terminal, bytes } => {
                 self.shared.terminals.type_bytes(session, &terminal, &bytes);

@@ -4,6 +4,7 @@
 
 mod asks;
 mod content;
+mod left;
 mod opening;
 mod outside;
 mod turn;
@@ -13,13 +14,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 pub use asks::{OpenAsk, Wanted};
 pub use content::as_markdown;
+use left::Left;
 pub use opening::{LoggedIn, exit_text};
 pub use turn::Queued;
 
 use crate::core::entry::{Body, Entry, EntryId, Greeting, display_name};
 use crate::core::message::{
-    AgentId, AgentInfo, ConfigOption, Content, Cost, LeftCommand, Models, Modes, Place, PlanItem, Reopen,
-    Role, SessionKey, SlashCommand, TerminalId, ToolCallId,
+    AgentId, AgentInfo, ConfigOption, Content, Cost, Models, Modes, Place, PlanItem, Reopen, Role,
+    SessionKey, SlashCommand, TerminalId, ToolCallId,
 };
 use crate::core::text::{Text, one_line};
 use crate::core::tool_call::{Cause, ToolCall};
@@ -101,7 +103,7 @@ pub struct Session {
     /// What the conversation had cost when the turn began.
     cost_before: Option<Cost>,
     /// Commands of a turn that was stopped, which go on.
-    left: Vec<LeftCommand>,
+    left: Left,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -171,7 +173,7 @@ impl Session {
             plan: None,
             outdated: Vec::new(),
             cost_before: None,
-            left: Vec::new(),
+            left: Left::default(),
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),
