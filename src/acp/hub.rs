@@ -321,6 +321,10 @@ impl Hub {
         };
         let Some(agent) = self.names.remove(&id) else { return };
         self.agents.remove(&agent);
+        // What is taken up again gets another number, so whoever still names files for these comes too late.
+        for (session, _) in self.sessions.extract_if(|_, of| *of == agent) {
+            self.shared.watch.closed(session);
+        }
         if panicked {
             let message =
                 "the plugin failed while it spoke with it; see the log, and start it again".to_owned();
