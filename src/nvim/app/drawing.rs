@@ -12,7 +12,7 @@ use crate::core::message::{SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::Chat;
-use crate::nvim::winbar;
+use crate::nvim::{winbar, windows};
 
 /// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -187,10 +187,10 @@ impl App {
         let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
             for win in wins {
-                self.editor.set_win_option(win, "winbar", bar.as_str())?;
+                windows::set_bar(&self.editor, win, &bar)?;
             }
             for win in self.editor.wins_of(chat.prompt) {
-                self.editor.set_win_option(win, "winbar", hints.as_str())?;
+                windows::set_bar(&self.editor, win, &hints)?;
             }
             self.bars.insert(key, both);
         }
