@@ -473,7 +473,8 @@ impl Soak {
         let ready = "local chat = require('acp').status().sessions[1]
                      return chat ~= nil and vim.api.nvim_get_current_buf() == chat.prompt";
         if self.is(ready, []) {
-            self.nvim.input(&format!("<Esc>A{text}<C-s><Esc>"));
+            // What waited in line when an agent went away stands in the prompt again.
+            self.nvim.input(&format!("<Esc>gg\"_dGA{text}<C-s><Esc>"));
         } else {
             self.attempt(&format!("Acp send {text}"));
         }

@@ -105,6 +105,43 @@ fn each_layout_is_as_it_says_in_a_small_and_in_a_large_neovim() {
 }
 
 #[test]
+fn in_a_tab_page_without_room_the_chat_floats() {
+    for layout in ["right", "bottom", "current", "tab"] {
+        for (columns, rows) in [(20, 6), (80, 24)] {
+            let mut chat = sessions(1, columns, rows);
+            window(&mut chat, &json!({ "layout": layout }));
+            // As many windows as there can be, of one line and of one column.
+            let code = "local count = 0
+                while pcall(vim.cmd, 'split') do count = count + 1 end
+                while pcall(vim.cmd, 'vsplit') do count = count + 1 end
+                return count + 1";
+            let full = chat.nvim.exec_lua(code, []).as_u64().expect("a number");
+            chat.nvim.command("AcpChat");
+            let mode = chat.nvim.mode();
+            assert!(!mode.blocking, "{layout}, {columns}x{rows}: {mode:?}\n{}", chat.nvim.grid().text());
+            chat.nvim.wait_until(
+                |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []) == "idle".into(),
+                "the session",
+            );
+            let prompt = "local chat = require('acp').status().sessions[1]
+                return vim.api.nvim_get_current_buf() == chat.prompt and vim.fn.bufwinid(chat.buffer) > 0";
+            assert_eq!(chat.nvim.exec_lua(prompt, []), true.into(), "{layout}, {columns}x{rows}");
+            assert_eq!(chat.nvim.messages(), "", "{layout}, {columns}x{rows}");
+            chat.nvim.command("stopinsert");
+            chat.nvim.command("Acp toggle");
+            let windows = "vim.cmd.tabonly() return #vim.api.nvim_tabpage_list_wins(0)";
+            if layout != "tab" || columns == 20 {
+                assert_eq!(
+                    chat.nvim.exec_lua(windows, []),
+                    full.into(),
+                    "the user's windows are as they were"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn sizes_may_be_columns_lines_and_shares() {
     for (options, expected) in [
         (json!({ "layout": "right", "width": 30 }), (30, 16)),

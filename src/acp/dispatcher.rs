@@ -162,9 +162,15 @@ impl Hub {
                 // A terminal that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, &terminal);
             }
-            Command::EndLeft { commands, .. } => {
+            Command::EndLeft { session, commands } => {
+                let shared = self.shared.clone();
                 // That they are gone is told by who watches them.
-                spawn_blocking(move || escaped::end_all(commands, LEFT_GRACE));
+                spawn_blocking(move || {
+                    let commands = escaped::end_all(commands, LEFT_GRACE);
+                    if !commands.is_empty() {
+                        shared.mailbox.post(Event::LeftSurvived { session, commands });
+                    }
+                });
             }
             Command::Type { session, terminal, bytes } => {
                 self.shared.terminals.type_bytes(session, &terminal, &bytes);
@@ -316,6 +322,10 @@ impl Hub {
         };
         let Some(agent) = self.names.remove(&id) else { return };
         self.agents.remove(&agent);
+        // What is taken up again gets another number, so whoever still names files for these comes too late.
+        for (session, _) in self.sessions.extract_if(|_, of| *of == agent) {
+            self.shared.watch.closed(session);
+        }
         if panicked {
             let message =
                 "the plugin failed while it spoke with it; see the log, and start it again".to_owned();

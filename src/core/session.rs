@@ -7,6 +7,7 @@ mod asks;
 mod content;
 pub mod entry;
 pub mod form;
+mod left;
 pub mod lifecycle;
 mod opening;
 mod outside;
@@ -21,13 +22,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 pub use asks::{OpenAsk, Wanted};
 pub use content::as_markdown;
+use left::Left;
 pub use opening::{LoggedIn, exit_text};
 pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{
-    AgentInfo, ConfigOption, Content, Cost, LeftCommand, Models, Modes, Place, PlanItem, Reopen, Role,
-    SlashCommand,
+    AgentInfo, ConfigOption, Content, Cost, Models, Modes, Place, PlanItem, Reopen, Role, SlashCommand,
 };
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
 use crate::core::session::tool_call::{Cause, ToolCall};
@@ -100,7 +101,7 @@ pub struct Session {
     /// What the conversation had cost when the turn began.
     cost_before: Option<Cost>,
     /// Commands of a turn that was stopped, which go on.
-    left: Vec<LeftCommand>,
+    left: Left,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -170,7 +171,7 @@ impl Session {
             plan: None,
             outdated: Vec::new(),
             cost_before: None,
-            left: Vec::new(),
+            left: Left::default(),
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),

@@ -343,6 +343,8 @@ impl Watcher {
 
     fn touched(&mut self, session: SessionKey, path: PathBuf, content: Option<u64>) {
         if self.closed.contains(&session) {
+            // A call of its that edits the file is over, too.
+            self.seen.left(session);
             return self.leave_alone(&path);
         }
         self.touches += 1;
@@ -352,7 +354,8 @@ impl Watcher {
             watched.touched = self.touches;
             return;
         }
-        if path.is_dir() {
+        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+            // In /dev all programs of the machine are busy.
             return self.seen.forget(&path);
         }
         if self.files.len() >= MOST
@@ -403,12 +406,12 @@ impl Watcher {
         self.seen.left(session);
         for (path, watched) in &mut self.files {
             watched.sessions.remove(&session);
-            // What is being written is still to be told of.
-            if watched.sessions.is_empty() && self.seen.is_at_rest(path) {
+            if watched.sessions.is_empty() {
                 over.push(path.clone());
             }
         }
-        over.iter().for_each(|path| self.forget(path));
+        // What is being written is still to be told of.
+        over.iter().for_each(|path| self.let_go(path));
     }
 
     fn forget(&mut self, path: &Path) {
@@ -526,14 +529,20 @@ impl Watcher {
     fn look_at(&mut self, path: &Path) {
         if self.writing.contains_key(path) || !self.answers(path) {
             // It is looked at when that is done, or when a session has to do with it again.
-            return self.seen.put_off(path);
+            self.seen.put_off(path);
+            return self.let_go(path);
         }
         let (fingerprint, bytes) = self.seen.look(path);
         if self.seen.looked(path, fingerprint, bytes.as_deref()) {
             self.news(path);
         }
+        self.let_go(path);
+    }
+
+    /// Gives up a file that no session has to do with, unless something is still to be told of it.
+    fn let_go(&mut self, path: &Path) {
         let is_left = self.files.get(path).is_some_and(|watched| watched.sessions.is_empty());
-        if is_left && self.seen.is_at_rest(path) {
+        if is_left && !self.writing.contains_key(path) && !self.seen.is_due(path) {
             self.forget(path);
         }
     }

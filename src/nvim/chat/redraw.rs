@@ -11,7 +11,7 @@ use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::app::{App, Job};
 use crate::nvim::chat::Chat;
-use crate::nvim::chat::winbar;
+use crate::nvim::chat::{winbar, windows};
 
 /// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -189,10 +189,10 @@ impl App {
         let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
             for win in wins {
-                self.cx.editor.set_win_option(win, "winbar", bar.as_str())?;
+                windows::set_bar(&self.cx.editor, win, &bar)?;
             }
             for win in self.cx.editor.wins_of(chat.prompt) {
-                self.cx.editor.set_win_option(win, "winbar", hints.as_str())?;
+                windows::set_bar(&self.cx.editor, win, &hints)?;
             }
             self.bars.insert(key, both);
         }

@@ -99,8 +99,34 @@ impl Windows {
         self.type_on(editor, chat, prompt)
     }
 
-    /// The same without moving the cursor; gives the prompt's window.
+    /// The same without moving the cursor; gives the prompt's window. In a tab page without room for more windows
+    /// the chat floats.
     pub fn place(
+        &mut self,
+        editor: &Editor,
+        chat: &Chat,
+        chats: &[&Chat],
+        options: &WindowOptions,
+    ) -> Result<Win> {
+        let before: Vec<(Win, Buf)> =
+            editor.tab_wins()?.into_iter().filter_map(|win| Some((win, editor.win_buf(win).ok()?))).collect();
+        match self.place_in_layout(editor, chat, chats, options) {
+            Err(error) if layout::is_without_room(&error) => {
+                for win in editor.tab_wins()? {
+                    match before.iter().find(|(known, _)| *known == win) {
+                        Some((_, buf)) => self.put(editor, win, *buf)?,
+                        None => editor.close_win(win)?,
+                    }
+                }
+                self.hide(editor, chat)?;
+                let floating = WindowOptions { layout: Layout::Float, ..*options };
+                self.place_in_layout(editor, chat, chats, &floating)
+            }
+            placed => placed,
+        }
+    }
+
+    fn place_in_layout(
         &mut self,
         editor: &Editor,
         chat: &Chat,
@@ -413,6 +439,12 @@ fn top_of(editor: &Editor, win: Win) -> Result<usize> {
 fn shows(editor: &Editor, win: Win, filetype: &str) -> bool {
     let found = editor.win_buf(win).and_then(|buf| editor.buf_option::<String>(buf, "filetype"));
     found.is_ok_and(|found| found == filetype)
+}
+
+/// A window of one line shows its text: Neovim would say E36, which may wait for a key.
+pub fn set_bar(editor: &Editor, win: Win, bar: &str) -> Result<()> {
+    let (_, height) = editor.win_size(win)?;
+    if height > 1 { editor.set_win_option(win, "winbar", bar) } else { Ok(()) }
 }
 
 /// Closes a window. The last one shows the file that was looked at last instead, or nothing.

@@ -124,10 +124,11 @@ impl App {
 
     /// Ends what goes on although its turn was stopped.
     pub fn end_left(&mut self, key: SessionKey) -> Result<()> {
-        let commands = self.cx.sessions.get(&key).map(|session| session.left().to_vec()).unwrap_or_default();
+        let commands = self.cx.sessions.get_mut(&key).map(Session::end_left).unwrap_or_default();
         if commands.is_empty() {
             return fail("nothing goes on after a turn that was stopped");
         }
+        self.after_change(key)?;
         self.send(Command::EndLeft { session: key, commands })
     }
 

@@ -155,9 +155,9 @@ impl Seen {
         }
     }
 
-    /// Whether nothing is left to be told of the file.
-    pub fn is_at_rest(&self, path: &Path) -> bool {
-        lock(&self.files).get(path).is_none_or(|file| file.tracker.is_at_rest())
+    /// Whether the file is to be looked at once more.
+    pub fn is_due(&self, path: &Path) -> bool {
+        lock(&self.files).get(path).is_some_and(|file| file.tracker.due().is_some())
     }
 
     pub fn is_half_written(&self, path: &Path) -> bool {

@@ -70,6 +70,11 @@ pub fn edge(layout: Layout) -> Option<Side> {
     }
 }
 
+/// Whether Neovim has no room for one more window beside the others.
+pub fn is_without_room(error: &mlua::Error) -> bool {
+    error.to_string().contains("E36:")
+}
+
 pub fn open_transcript(editor: &Editor, buf: Buf, options: &WindowOptions) -> Result<Win> {
     if let Some(side) = edge(options.layout) {
         let (columns, lines) = editor.size();
