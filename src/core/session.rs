@@ -8,6 +8,7 @@ mod content;
 pub mod entry;
 pub mod form;
 mod left;
+mod left_commands;
 pub mod lifecycle;
 mod opening;
 mod outside;
@@ -22,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 pub use asks::{OpenAsk, Wanted};
 pub use content::as_markdown;
-use left::Left;
+use left_commands::Left;
 pub use opening::{LoggedIn, exit_text};
 pub use turn::Queued;
 
