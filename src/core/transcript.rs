@@ -128,6 +128,16 @@ impl Drawing {
         self.frames.extend(self.lines.len().checked_sub(1).map(|row| (row, group)));
     }
 
+    /// A line of the plugin's own about what it shows, or how to see more of it.
+    fn hint(&mut self, text: String) {
+        self.line(text, Some("AcpMeta")).framed("AcpMeta");
+    }
+
+    /// Whether a row is so long that a window may break it. Windows come and go, so none is asked.
+    pub fn may_wrap(&self, row: usize) -> bool {
+        self.lines.get(row).is_some_and(|line| line.len() > SHORT)
+    }
+
     /// Puts another drawing under this one.
     fn under(&mut self, other: Self) {
         let rows = self.lines.len();
@@ -186,8 +196,7 @@ impl Drawing {
     fn left_out(&mut self, more: usize, indent: &str, hints: &Hints) {
         if more > 0 {
             let lines = if more == 1 { "line" } else { "lines" };
-            let text = format!("{indent}({} more {lines}{})", grouped(more as u64), hints.all_of_it());
-            self.line(text, Some("AcpMeta"));
+            self.hint(format!("{indent}({} more {lines}{})", grouped(more as u64), hints.all_of_it()));
         }
     }
 
@@ -214,6 +223,9 @@ impl Drawing {
         self
     }
 }
+
+/// A line of no more bytes fits into any window that a chat is read in.
+const SHORT: usize = 30;
 
 /// Colours the looks of what has none. What is yanked finds the characters by it.
 pub const UNPRINTABLE: &str = "AcpUnprintable";
@@ -452,7 +464,7 @@ fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
     drawing.line(format!("Plan {}", progress(items)), Some("AcpPlan")).framed("AcpPlan");
     let shown = in_view(items);
     if shown.start > 0 {
-        drawing.line(format!("    {} before these", grouped(shown.start as u64)), Some("AcpMeta"));
+        drawing.hint(format!("    {} before these", grouped(shown.start as u64)));
     }
     for item in &items[shown.clone()] {
         let (icon, word, group) = match item.status {
@@ -467,7 +479,7 @@ fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
     }
     if shown.end < items.len() {
         let more = grouped((items.len() - shown.end) as u64);
-        drawing.line(format!("    and {more} more{}", style.hints.all_of_it()), Some("AcpMeta"));
+        drawing.hint(format!("    and {more} more{}", style.hints.all_of_it()));
     }
 }
 
