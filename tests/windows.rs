@@ -357,6 +357,31 @@ fn quitting_while_an_agent_works_keeps_the_chat_once() {
     assert!(chat.nvim.wait_for_end().success());
 }
 
+/// Neovim to 0.12 lays fixed heights in a column within a column out beyond the screen, and then ends.
+#[test]
+fn a_neovim_that_gets_small_with_a_chat_above_a_list_goes_on() {
+    let mut chat = in_layout("right", 120, 40);
+    chat.nvim.stop_insert();
+    let state = "local prompt = vim.fn.bufwinid(require('acp').status().sessions[1].prompt)
+        return ('%d %s'):format(vim.api.nvim_win_get_height(prompt), vim.wo[prompt].winfixheight)";
+    let before = chat.nvim.exec_lua(state, []);
+    chat.nvim.command("botright copen");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(state, []).as_str().is_some_and(|state| state.ends_with("false")),
+        "the prompt to give way",
+    );
+    for (columns, rows) in [(60, 16), (120, 40), (40, 12), (80, 24), (60, 9), (120, 40)] {
+        chat.nvim.resize(columns, rows);
+        let below = "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+            local row = vim.api.nvim_win_get_position(win)[1]
+            assert(row + vim.api.nvim_win_get_height(win) < vim.o.lines, 'a window lies beyond the screen')
+          end";
+        chat.nvim.exec_lua(below, []);
+    }
+    chat.nvim.command("cclose");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(state, []) == before, "the prompt to be as it was");
+}
+
 #[test]
 fn a_resized_neovim_keeps_the_chats_share() {
     for layout in ["right", "left", "bottom", "top", "float"] {

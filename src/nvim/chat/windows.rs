@@ -79,6 +79,15 @@ impl Pair {
         editor.func::<Value>("win_move_statusline", (border, offset)).map(drop)
     }
 
+    /// The windows whose heights are their own.
+    fn fixed(&self) -> Vec<Win> {
+        match (self.layout, layout::edge(self.layout)) {
+            (Layout::Float, _) => Vec::new(),
+            (_, Some(Side::Below | Side::Above)) => vec![self.transcript, self.prompt],
+            _ => vec![self.prompt],
+        }
+    }
+
     fn other(&self, win: Win) -> Win {
         if win == self.transcript { self.prompt } else { self.transcript }
     }
@@ -317,6 +326,12 @@ impl Windows {
     /// user makes of it is their share from then on.
     pub fn resized(&mut self, editor: &Editor, options: &WindowOptions) -> Result<()> {
         self.prune(editor);
+        let stacked: Vec<Win> = self.pairs.iter().flat_map(Pair::fixed).collect();
+        let again: Vec<Win> = editor.helper("fix_heights", stacked)?;
+        for pair in self.pairs.iter().filter(|pair| again.contains(&pair.prompt)) {
+            // Others may have moved its border meanwhile.
+            editor.api::<()>("nvim_win_set_height", (pair.prompt, pair.prompt_height))?;
+        }
         let size = editor.size();
         if size == self.size {
             self.measure(editor);
