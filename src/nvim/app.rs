@@ -4,6 +4,7 @@
 //! is being changed, but kept as an effect and run right after.
 
 pub mod changes;
+pub mod computed;
 pub mod events;
 
 use std::any::{Any, TypeId};
