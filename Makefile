@@ -1,7 +1,7 @@
 # What can be done with a checkout. Each recipe is a line or two; the work is cargo's and scripts/'.
 
 .DEFAULT_GOAL := help
-.PHONY: help all demo test bench soak lint test-agents test-versions check-windows pictures clean
+.PHONY: help all demo check test bench soak lint test-agents test-versions check-windows pictures clean
 
 help: ## show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -12,6 +12,9 @@ all: ## build the library and the demo agent, optimized
 demo: all ## show the plugin with a scripted agent; in a pipe, print a tour
 	@scripts/demo
 
+check: ## format, lints and the core's tests in half a minute; no Neovim, no download
+	@scripts/check
+
 test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
 	@test -f "$$NVIM" || scripts/fetch-nvim >/dev/null
 	@$(MAKE) --no-print-directory lint
@@ -20,11 +23,12 @@ test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
 	scripts/test-versions install
 	scripts/run-tests --locked
 
-lint: ## check the format and the lints of Rust, Lua, scripts and workflows
+lint: ## check the format and the lints of Rust, Lua, scripts and workflows, and the spelling
 	cargo fmt --check
 	scripts/lint-lua
 	scripts/lint-scripts
 	scripts/lint-workflows
+	scripts/lint-spelling
 	cargo clippy --locked --all-targets -- -D warnings
 
 PROFILE ?= dist

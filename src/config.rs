@@ -492,6 +492,7 @@ impl Config {
         self.projects.iter().filter(|(folder, _)| cwd.starts_with(folder)).map(|(_, options)| options)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one entry an option")]
     fn read(&mut self, table: &Table<'_>) {
         if let Some(agents) = table.get("agents").and_then(|field| field.map()) {
             self.agents = agents

@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::acp::disk::{Located, Roots};
-use crate::acp::framing::{Framer, TooLong, trim};
-use crate::acp::from_acp::{self, Chunk, Fact};
-use crate::acp::rpc::{self, Message};
+use crate::acp::files::disk::{Located, Roots};
+use crate::acp::wire::framing::{Framer, TooLong, trim};
+use crate::acp::wire::from_acp::{self, Chunk, Fact};
+use crate::acp::wire::rpc::{self, Message};
 use crate::core::changes::diff::{self, place};
 use crate::core::changes::merge::{Side, merge, shared};
 use crate::core::changes::text_edits::{apply, edits};

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use acp_nvim::acp::disk::{DiskError, DiskErrorKind, Foreign, Roots, read, write};
+use acp_nvim::acp::files::disk::{DiskError, DiskErrorKind, Foreign, Roots, read, write};
 
 /// A folder of the test's own, with `p` as a session's root in it.
 struct Folder(PathBuf);

@@ -500,7 +500,7 @@ fn files_are_found_among_a_hundred_thousand() {
     use std::io::Write as _;
     use std::time::Instant;
 
-    use acp_nvim::acp::find::Listing;
+    use acp_nvim::acp::files::find::Listing;
 
     let project = TempProject::new(&[]);
     for folder in 0..1000 {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use acp_nvim::acp::guard::Guard;
+use acp_nvim::acp::processes::guard::Guard;
 use acp_nvim::acp::terminals::{Limits, TerminalError, TerminalSpec, Terminals};
 use acp_nvim::core::ids::{SessionKey, TerminalId};
 use acp_nvim::core::message::{Event, Exit};

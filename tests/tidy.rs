@@ -1,8 +1,14 @@
 //! Rules of this repository that no lint knows: which part may name which, how files begin, what
 //! the built library may ask of Neovim. ARCHITECTURE.md says why; this file only holds to it.
 
+#[path = "tidy/arguments.rs"]
+mod arguments;
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/interface.rs"]
 mod interface;
+#[path = "tidy/shrinking.rs"]
+mod shrinking;
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 #[path = "tidy/waiting.rs"]
@@ -12,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::source::{Kind, paths, tokens};
+use support::source::{By, Kind, paths, tokens};
 
 /// What one part of the sources may name. The standard library is open to all but where said.
 struct Part {
@@ -88,8 +94,8 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// The files, below `src/acp/`, that know the protocol's types.
-const SPEAKS_PROTOCOL: &[&str] = &["connection", "from_acp", "to_acp"];
+/// The modules, below `acp`, that know the protocol's types.
+const SPEAKS_PROTOCOL: &[&str] = &["wire::from_acp", "wire::to_acp"];
 
 #[test]
 fn each_part_names_only_what_it_may() {
@@ -146,8 +152,8 @@ fn objection(part: &Part, module: &[String], path: &[String], dependencies: &[St
     if !part.crates.contains(&dependency.as_str()) {
         return Some(format!("is not for {}", part.name));
     }
-    let knows =
-        part.name == "bin" || module.get(1).is_some_and(|file| SPEAKS_PROTOCOL.contains(&file.as_str()));
+    let below = module[1..].join("::");
+    let knows = part.name == "bin" || SPEAKS_PROTOCOL.iter().any(|module| begins_with(&below, module));
     if dependency == "agent_client_protocol_schema" && !knows {
         return Some(format!("is for {} only", SPEAKS_PROTOCOL.join(", ")));
     }

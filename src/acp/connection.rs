@@ -2,10 +2,12 @@
 //! what is told to whom when it is over. Our requests are made in `wishes` and their answers taken in
 //! `answers`; the agent's are served in `serve`. What messages look like is for `from_acp` and `to_acp`.
 
-mod answers;
-mod left;
-mod serve;
-mod wishes;
+mod incoming_requests;
+mod left_running;
+mod outgoing_requests;
+pub(crate) mod pending_questions;
+mod responses;
+pub(crate) mod sessions;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -18,21 +20,22 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use serve::Waits;
-use wishes::Call;
+use self::incoming_requests::Waits;
+use self::outgoing_requests::Call;
 
-use super::asks::{Asks, Over};
-use super::escaped::Origin;
+use self::pending_questions::{Asks, Over};
+use self::sessions::Sessions;
 use super::files::{Files, Passed};
-use super::from_acp::{self, Chunk, Fact};
-use super::hub::{self, Shared};
-use super::outbox::Outbox;
-use super::process::{Output, Process, SpawnError};
-use super::rpc::{self, Calls, Message, Noise, RpcError};
-use super::session::Sessions;
-use super::shortcut::{Names, Shortcut};
-use super::wire_log::AgentLog;
-use super::{stillborn, to_acp};
+use super::stillborn;
+use crate::acp::dispatcher::{self, Shared};
+use crate::acp::processes::agent_process::{Output, Process, SpawnError};
+use crate::acp::processes::escaped::Origin;
+use crate::acp::wire::fast_path::{Names, Shortcut};
+use crate::acp::wire::from_acp::{self, Chunk, Fact};
+use crate::acp::wire::log::AgentLog;
+use crate::acp::wire::outbox::Outbox;
+use crate::acp::wire::rpc::{self, Calls, Message, Noise, RpcError};
+use crate::acp::wire::to_acp;
 use crate::core::ids::{AgentId, SessionKey, TerminalId};
 use crate::core::message::{
     AgentInfo, Command, Ending, Event, Failure, FailureKind, Launch, Severity, Steering, TurnEnd, Update,
@@ -493,7 +496,7 @@ impl Connection {
         }
         unheard.append(&mut self.unheard);
         for command in unheard {
-            hub::refuse(&self.shared.mailbox, Some(self.agent), command, failed());
+            dispatcher::refuse(&self.shared.mailbox, Some(self.agent), command, failed());
         }
     }
 

@@ -2,7 +2,17 @@
 //! editor must be asked, and serving the others from the disk. In which order, and whether at all, is
 //! left to `queue`.
 
+pub(crate) mod buffer_state;
+pub mod disk;
+pub(crate) mod disks;
+pub(crate) mod file_access;
+pub mod find;
+pub(crate) mod hard_links;
+pub(crate) mod probe;
 mod queue;
+pub(crate) mod resolved_names;
+pub(crate) mod restore;
+pub(crate) mod watch;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,13 +22,12 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::disk::{self, DiskError, DiskErrorKind, Written};
-use super::disks::{Disks, PATIENCE};
-use super::hub::Shared;
-use super::links;
+use self::disk::{DiskError, DiskErrorKind, Written};
+use self::disks::{Disks, PATIENCE};
 use super::lock;
-use super::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, RpcError};
-use super::to_acp;
+use crate::acp::dispatcher::Shared;
+use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Reply, RequestId, RpcError};
+use crate::acp::wire::to_acp;
 pub use queue::{Files, Held, Passed};
 
 use crate::core::ids::SessionKey;
@@ -179,7 +188,7 @@ impl FileRequest {
             return Ok(Target::Outside(path));
         }
         Ok(match self.work {
-            FileWork::Write { .. } => match links::leave(&path, &roots) {
+            FileWork::Write { .. } => match hard_links::leave(&path, &roots) {
                 Some(folder) => Target::Linked { path, folder },
                 None => Target::Inside(path),
             },

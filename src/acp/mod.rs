@@ -1,42 +1,16 @@
 //! The background: agents, processes, terminals and the disk, spoken to in ACP. It runs on a thread
 //! of its own; commands go in, events come out through the mailbox, and nothing here knows Neovim.
 
-mod asks;
-mod checkpoints;
+mod compute;
 mod connection;
-pub mod disk;
-mod disks;
-mod escaped;
-mod files;
-pub mod find;
-mod foreign;
-pub(crate) mod framing;
-pub mod from_acp;
-pub mod gather;
-pub mod guard;
-mod handled;
-mod hub;
-mod images;
-mod jobs;
-mod keeper;
-mod links;
-mod look;
-mod names;
-mod outbox;
-mod outside;
-mod process;
+mod dispatcher;
+mod extension_methods;
+pub mod files;
+pub mod processes;
 pub mod quirks;
-mod record;
-mod registry;
-mod restore;
-pub(crate) mod rpc;
-mod session;
-pub mod shelf;
-mod shortcut;
+mod store;
 pub mod terminals;
-mod to_acp;
-mod watch;
-mod wire_log;
+pub mod wire;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -50,7 +24,9 @@ use tokio::sync::mpsc;
 use crate::core::message::{Command, Ending, Failure, FailureKind};
 use crate::mailbox::Mailbox;
 use crate::platform::memory;
-use hub::{Hub, Order};
+use dispatcher::{Hub, Order};
+use processes::agent_process;
+use wire::{from_acp, rpc};
 
 /// What the background needs to know of the user's options.
 #[derive(Clone, Debug)]
@@ -143,7 +119,7 @@ impl Background {
         if let Err(mpsc::error::SendError(Order::Do(command))) = self.orders.send(order) {
             let message = "the plugin's background has ended; restart Neovim".to_owned();
             let failure = Failure { kind: FailureKind::Disconnected, message, details: None };
-            hub::refuse(&self.mailbox, None, command, failure);
+            dispatcher::refuse(&self.mailbox, None, command, failure);
         }
     }
 
@@ -209,11 +185,11 @@ impl Drop for Tell {
 /// What the updates in an agent's bytes say, read as they are read from its process; for benchmarks.
 #[doc(hidden)]
 pub fn updates_in(bytes: &[u8]) -> impl Iterator<Item = from_acp::Fact> {
-    let log = wire_log::WireLog::start(None).agent("", &[]);
-    let mut hearing = process::Hearing::new(Settings::default().message_limit, log);
+    let log = wire::log::WireLog::start(None).agent("", &[]);
+    let mut hearing = agent_process::Hearing::new(Settings::default().message_limit, log);
     bytes.chunks(64 << 10).flat_map(move |read| hearing.hear(read)).flat_map(|output| match output {
-        process::Output::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
-        process::Output::Message(rpc::Message::Notification { params, .. }) => {
+        agent_process::Output::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
+        agent_process::Output::Message(rpc::Message::Notification { params, .. }) => {
             from_acp::update(&params["update"])
         }
         _ => Vec::new(),

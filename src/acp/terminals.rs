@@ -2,7 +2,8 @@
 //! a record that the agent reads and a paced stream that the editor shows. Who may run what, and
 //! the protocol's words for it, are the callers' business.
 
-mod display;
+pub(crate) mod agent_terminals;
+mod output_throttle;
 mod program;
 mod pty;
 mod pump;
@@ -13,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::acp::escaped::{self, Mark};
-use crate::acp::guard::Guard;
+use crate::acp::processes::escaped::{self, Mark};
+use crate::acp::processes::guard::Guard;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, Exit};
 use crate::mailbox::Mailbox;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use acp_nvim::acp::Settings;
-use acp_nvim::acp::from_acp::{self, AgentRequest, Fact};
+use acp_nvim::acp::wire::from_acp::{self, AgentRequest, Fact};
 use acp_nvim::core::message::*;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

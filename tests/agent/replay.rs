@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use acp_nvim::acp::from_acp::{self, Fact};
+use acp_nvim::acp::wire::from_acp::{self, Fact};
 use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
@@ -153,6 +153,7 @@ fn foreign(message: &Value, can: Capabilities, sessions: &BTreeSet<&str>) -> boo
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn live_again(messages: &[(bool, Value)]) {
     let result = |key: &'static str| {
         messages

@@ -167,6 +167,7 @@ fn what_is_to_be_computed_comes_back_with_its_number() {
 /// Requests of all kinds, and everything that can happen to them, in an order that each round draws
 /// anew.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn whatever_happens_each_request_has_one_answer() {
     for seed in 0..12 {
         let mut draw = Draw(seed);

@@ -224,6 +224,7 @@ fn a_second_prompt_waits_for_the_end_of_the_first() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn each_kind_of_update_arrives_in_order() {
     let mut test = Test::new();
     let updates = [

@@ -24,6 +24,15 @@ pub struct Named {
     pub path: Vec<String>,
     /// Inside of `#[cfg(test)]`.
     pub test: bool,
+    pub by: By,
+}
+
+/// What kind of code names a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Code,
+    Use,
+    PubUse,
 }
 
 pub fn tokens(source: &str) -> Vec<Token> {
@@ -52,7 +61,7 @@ pub fn tokens(source: &str) -> Vec<Token> {
 /// All paths that are named outside of attributes, in order.
 pub fn paths(source: &str) -> Vec<Named> {
     let mut named = Vec::new();
-    collect(&tokens(source), &[], false, &mut named);
+    collect(&tokens(source), &[], (false, By::Code), &mut named);
     named
 }
 
@@ -109,13 +118,14 @@ fn text(rest: &str) -> Option<(usize, &str)> {
     is_text.then(|| (prefix + (end + 2).min(unprefixed.len()), &inside[..end]))
 }
 
-fn collect(tokens: &[Token], prefix: &[String], test: bool, into: &mut Vec<Named>) {
+fn collect(tokens: &[Token], prefix: &[String], (test, by): (bool, By), into: &mut Vec<Named>) {
     let mark = |at: usize| match tokens.get(at).map(|token| &token.kind) {
         Some(Kind::Mark(mark)) => Some(*mark),
         _ => None,
     };
     // What an attribute said about the item that follows.
     let mut test_item = false;
+    let mut by = by;
     let mut at = 0;
     while at < tokens.len() {
         let inside_test = test || test_item;
@@ -131,16 +141,21 @@ fn collect(tokens: &[Token], prefix: &[String], test: bool, into: &mut Vec<Named
             }
             Kind::Mark(open @ ('{' | '(' | '[')) => {
                 let end = closing(tokens, at);
-                collect(&tokens[at + 1..end], &[], inside_test, into);
+                collect(&tokens[at + 1..end], &[], (inside_test, by), into);
                 test_item &= *open != '{';
                 at = end + 1;
             }
             Kind::Mark(end) => {
                 test_item &= *end != ';';
+                by = if *end == ';' { By::Code } else { by };
                 at += 1;
             }
             Kind::Text(_) => at += 1,
             Kind::Word(first) => {
+                if first == "use" {
+                    let public = at > 0 && tokens[at - 1].kind == Kind::Word("pub".to_owned());
+                    by = if public { By::PubUse } else { By::Use };
+                }
                 let line = tokens[at].line;
                 let mut path = prefix.to_vec();
                 if first != "self" || prefix.is_empty() {
@@ -155,7 +170,7 @@ fn collect(tokens: &[Token], prefix: &[String], test: bool, into: &mut Vec<Named
                         Some(Kind::Mark('{')) => {
                             is_group = true;
                             let end = closing(tokens, at + 2);
-                            collect(&tokens[at + 3..end], &path, inside_test, into);
+                            collect(&tokens[at + 3..end], &path, (inside_test, by), into);
                             at = end + 1;
                             break;
                         }
@@ -164,7 +179,7 @@ fn collect(tokens: &[Token], prefix: &[String], test: bool, into: &mut Vec<Named
                     at += 3;
                 }
                 if !is_group {
-                    into.push(Named { line, path, test: inside_test });
+                    into.push(Named { line, path, test: inside_test, by });
                 }
             }
         }

@@ -13,8 +13,8 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use super::{Due, FileRequest, FileWork, ForEditor, Target};
-use crate::acp::hub::Shared;
-use crate::acp::rpc::{Reply, RequestId};
+use crate::acp::dispatcher::Shared;
+use crate::acp::wire::rpc::{Reply, RequestId};
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Event, Place, Question, Severity};
 use crate::core::store::allowlist::{self, Choice, Decision};

@@ -12,7 +12,7 @@ mod windows;
 pub use windows::*;
 
 #[cfg(any(windows, test))]
-mod greeting;
+mod conpty_handshake;
 
 /// What may be done with a terminal without waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

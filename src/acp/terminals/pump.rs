@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::display::Display;
+use super::output_throttle::Display;
 use super::pty::{self, Bell, Listener, Ours, Program, Pty};
 use super::{GRACE, Limits, SIZE, Shared, TerminalOutput};
-use crate::acp::escaped::{self, Mark};
+use crate::acp::processes::escaped::{self, Mark};
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, Exit};
 use crate::core::terminal::output::Output;

@@ -58,6 +58,20 @@ pub fn draw(
         };
         choices::draw(drawing, what, &call.choices, ":Acp allow   :Acp reject", style);
     }
+    let any = draw_content(drawing, call, open, style, tail);
+    if open {
+        draw_rest(drawing, call, any, style);
+    }
+}
+
+/// What the call has to show, as far as it is open; whether that is anything.
+fn draw_content(
+    drawing: &mut Drawing,
+    call: &ToolCall,
+    open: bool,
+    style: &Style,
+    tail: &dyn Fn(&TerminalId) -> Option<Tail>,
+) -> bool {
     let failed = call.status == Status::Failed;
     // Agents that run commands without a terminal show what they put out as the call's text.
     let live = call.kind == ToolKind::Execute && matches!(call.status, Status::Pending | Status::Running);
@@ -103,23 +117,26 @@ pub fn draw(
     {
         draw_output(drawing, reason, open, style);
     }
-    if open {
-        if !any && let Some(input) = &call.raw_input {
-            draw_lines(drawing, &pretty(input), SHOWN, &style.hints.all_of_it(), Patch::default());
-        }
-        for location in call.locations.iter().take(PLACES) {
-            let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let path = call.relative(&location.path).display();
-            drawing.targets.push(Target {
-                row: drawing.lines.len(),
-                path: location.path.clone(),
-                line: location.line,
-                text: None,
-            });
-            drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
-        }
-        drawing.left_out(call.locations.len().saturating_sub(PLACES), "    ", &style.hints);
+    any
+}
+
+/// What only an opened call shows: its input, if it has nothing else, and its locations.
+fn draw_rest(drawing: &mut Drawing, call: &ToolCall, any: bool, style: &Style) {
+    if !any && let Some(input) = &call.raw_input {
+        draw_lines(drawing, &pretty(input), SHOWN, &style.hints.all_of_it(), Patch::default());
     }
+    for location in call.locations.iter().take(PLACES) {
+        let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let path = call.relative(&location.path).display();
+        drawing.targets.push(Target {
+            row: drawing.lines.len(),
+            path: location.path.clone(),
+            line: location.line,
+            text: None,
+        });
+        drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
+    }
+    drawing.left_out(call.locations.len().saturating_sub(PLACES), "    ", &style.hints);
 }
 
 /// What a call put out as text: its beginning, unless the user opened it.

@@ -19,6 +19,7 @@ use crate::nvim::files::Task;
 use crate::nvim::terminals::Program;
 
 impl App {
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
     pub fn handle(&mut self, event: Event) -> Result<()> {
         let now = self.cx.now();
         let event = match self.openings.incoming(event) {

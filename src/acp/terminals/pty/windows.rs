@@ -20,7 +20,7 @@ use windows_sys::Win32::System::LibraryLoader::{
 use windows_sys::{s, w};
 
 use super::Ready;
-use super::greeting::Greeting;
+use super::conpty_handshake::Greeting;
 use crate::core::message::Exit;
 use crate::platform::Signal;
 use crate::platform::group::Group;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{After, Agent};
 
 impl Agent {
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
     pub(super) fn in_messages(&mut self, name: &str, seed: u64, prompt: &Value) -> Option<After> {
         let id = format!("{name}-{seed}");
         match name {

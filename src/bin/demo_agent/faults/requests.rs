@@ -11,6 +11,7 @@ use super::{After, Agent, beside};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Agent {
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
     pub(super) fn in_requests(&mut self, name: &str, seed: u64) -> Option<After> {
         let id = format!("{name}-{seed}");
         match name {

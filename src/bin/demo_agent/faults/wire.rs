@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{After, Agent};
 
 impl Agent {
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
     pub(super) fn on_the_wire(&mut self, name: &str, seed: u64, prompt: &Value) -> Option<After> {
         match name {
             "cut-line" => {

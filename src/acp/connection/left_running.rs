@@ -1,0 +1,88 @@
+//! What an agent has started itself in turns that were stopped, and what goes on: named a moment after
+//! the end of the turn, and again whenever some of it has ended. Ending it is the hub's business.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::Connection;
+use crate::acp::dispatcher::Shared;
+use crate::acp::processes::escaped::{self, Origin, Span};
+use crate::core::ids::SessionKey;
+use crate::core::message::{Event, LeftCommand};
+
+/// What was asked to end needs a moment for it.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// Looks at what goes on of a session's turns, until a later one does.
+struct Watch {
+    shared: Arc<Shared>,
+    session: SessionKey,
+    origin: Origin,
+    turns: Vec<Span>,
+    number: u64,
+    last: Arc<AtomicU64>,
+}
+
+impl Connection {
+    /// Names what was started since then and goes on, if there is anything.
+    pub(super) fn name_left(&mut self, session: SessionKey, since: u64) {
+        // What belongs to which of two turns cannot be told.
+        if self.sessions.any_turn() {
+            return;
+        }
+        let Some(known) = self.sessions.get_mut(session) else { return };
+        known.left.turns.push(since..=escaped::now());
+        let watch = Watch {
+            shared: self.shared.clone(),
+            session,
+            origin: self.origin.clone(),
+            turns: known.left.turns.clone(),
+            number: known.left.watch.fetch_add(1, Ordering::Relaxed) + 1,
+            last: known.left.watch.clone(),
+        };
+        tokio::spawn(async move {
+            sleep(PATIENCE).await;
+            // A panic is as good as nothing that goes on.
+            let _ = spawn_blocking(move || watch.begin()).await;
+        });
+    }
+}
+
+impl Watch {
+    /// Tells what goes on. If anything does, a thread waits for its end, perhaps for days.
+    fn begin(self) {
+        let commands = self.look();
+        if commands.is_empty() {
+            return;
+        }
+        self.tell(&commands);
+        // Without a thread what has ended is still said to go on, until the agent ends.
+        let _ = thread::Builder::new().name("acp-left".into()).spawn(move || self.wait(commands));
+    }
+
+    fn wait(&self, mut commands: Vec<LeftCommand>) {
+        while !commands.is_empty() {
+            escaped::wait_for_one(&commands);
+            let now = self.look();
+            // Where the system does not tell when one ends, nobody asks again and again.
+            if now == commands || self.last.load(Ordering::Relaxed) != self.number {
+                return;
+            }
+            commands = now;
+            self.tell(&commands);
+        }
+    }
+
+    fn look(&self) -> Vec<LeftCommand> {
+        escaped::begun(&self.origin, &self.turns)
+    }
+
+    fn tell(&self, commands: &[LeftCommand]) {
+        self.shared.mailbox.post(Event::LeftRunning { session: self.session, commands: commands.to_vec() });
+    }
+}

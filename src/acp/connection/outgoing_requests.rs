@@ -1,0 +1,317 @@
+//! What the user wants of an agent, made into requests; what the agent doesn't offer is not asked for.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::pending_questions::Over;
+use super::sessions::{Session, Turn};
+use super::{Connection, State};
+use crate::acp::dispatcher;
+use crate::acp::processes::escaped;
+use crate::acp::wire::rpc::{self, RequestId, RpcError};
+use crate::acp::wire::to_acp;
+use crate::core::ids::SessionKey;
+use crate::core::message::{
+    AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, Reopen, Severity, Steering,
+    StopReason, TurnEnd,
+};
+
+/// A request of ours, and what its answer is for.
+pub(super) enum Call {
+    Initialize,
+    Open {
+        session: SessionKey,
+        place: Arc<Place>,
+    },
+    Load {
+        session: SessionKey,
+    },
+    Prompt {
+        session: SessionKey,
+    },
+    Steer {
+        session: SessionKey,
+        content: Vec<Content>,
+    },
+    Close {
+        session: SessionKey,
+    },
+    /// A session that nobody wants any more; if it comes to be, it is closed.
+    Unwanted,
+    /// `what` is fit for "couldn't …".
+    Wish {
+        session: Option<SessionKey>,
+        what: &'static str,
+        then: Then,
+    },
+}
+
+/// What a wish leads to when it is granted.
+pub(super) enum Then {
+    Nothing,
+    List,
+    LoggedIn,
+    LoggedOut,
+    Mode(String),
+    Model(String),
+    Option(String, OptionValue),
+}
+
+impl Connection {
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
+    pub(super) fn command(&mut self, command: Command) {
+        let can = match &mut self.state {
+            State::Ready(info) => info.can,
+            State::Starting(waiting) => return waiting.push(command),
+        };
+        let what = dispatcher::wish(&command).unwrap_or_default();
+        match command {
+            Command::Open { session, place, .. } => {
+                self.home = Some(session);
+                let params = to_acp::new_session(&place, can);
+                self.tell_left_out(session, &place);
+                let place = Arc::new(place);
+                self.request(Call::Open { session, place }, to_acp::SESSION_NEW, &params);
+            }
+            Command::Load { session, place, acp_id, how, .. } => self.load(session, place, acp_id, how),
+            Command::Close { session } => self.close(session),
+            Command::Prompt { session, content } => self.prompt(session, content),
+            Command::Cancel { session } => self.cancel(session),
+            Command::Answer { ask, answer } => {
+                if let Err(why) = self.asks.answer(ask, answer) {
+                    self.log.note(&why);
+                }
+            }
+            Command::List { cwd, cursor, .. } => {
+                let call = Call::Wish { session: None, what, then: Then::List };
+                self.request_if(can.list, call, to_acp::SESSION_LIST, &to_acp::list_sessions(cwd, cursor));
+            }
+            Command::Delete { acp_id, .. } => {
+                let call = Call::Wish { session: None, what, then: Then::Nothing };
+                self.request_if(can.delete, call, to_acp::SESSION_DELETE, &to_acp::delete_session(&acp_id));
+            }
+            Command::Login { method, .. } => {
+                let State::Ready(info) = &self.state else { return };
+                // Other types run elsewhere, or not at all.
+                let known =
+                    info.auth_methods.iter().any(|known| known.id == method && known.kind == AuthKind::Agent);
+                let call = Call::Wish { session: None, what, then: Then::LoggedIn };
+                self.request_if(known, call, to_acp::AUTHENTICATE, &to_acp::authenticate(&method));
+            }
+            Command::Logout { .. } => {
+                let call = Call::Wish { session: None, what, then: Then::LoggedOut };
+                self.request_if(can.logout, call, to_acp::LOGOUT, &to_acp::logout());
+            }
+            Command::Steer { session, content } => self.steer(session, content),
+            Command::SetMode { session, mode } => {
+                let Some(acp_id) = self.open_session(session, what) else { return };
+                let params = to_acp::set_mode(&acp_id, &mode);
+                let call = Call::Wish { session: Some(session), what, then: Then::Mode(mode) };
+                self.request(call, to_acp::SESSION_SET_MODE, &params);
+            }
+            Command::SetModel { session, model } => {
+                let Some(acp_id) = self.open_session(session, what) else { return };
+                let params = to_acp::set_model(&acp_id, &model);
+                let call = Call::Wish { session: Some(session), what, then: Then::Model(model) };
+                self.request(call, to_acp::SESSION_SET_MODEL, &params);
+            }
+            Command::SetOption { session, option, value } => {
+                let Some(acp_id) = self.open_session(session, what) else { return };
+                let params = to_acp::set_option(&acp_id, &option, &value);
+                let call = Call::Wish { session: Some(session), what, then: Then::Option(option, value) };
+                self.request(call, to_acp::SESSION_SET_OPTION, &params);
+            }
+            // The hub carries these out.
+            Command::Connect { .. }
+            | Command::Disconnect { .. }
+            | Command::EndLeft { .. }
+            | Command::Resolve { .. }
+            | Command::Kill { .. }
+            | Command::Type { .. }
+            | Command::Resize { .. }
+            | Command::FileLoaded { .. }
+            | Command::FileUnloaded { .. }
+            | Command::Watch { .. }
+            | Command::Edits { .. }
+            | Command::Outside { .. }
+            | Command::ListAllowed
+            | Command::Revoke { .. }
+            | Command::Handle { .. }
+            | Command::Compute { .. }
+            | Command::Checkpoint { .. }
+            | Command::Record { .. }
+            | Command::PutBack { .. }
+            | Command::Find { .. }
+            | Command::ReadAgents { .. }
+            | Command::Keep(_)
+            | Command::KeepImages { .. }
+            | Command::Shutdown => {}
+        }
+    }
+
+    fn load(&mut self, session: SessionKey, place: Place, acp_id: String, how: Reopen) {
+        self.home = Some(session);
+        let State::Ready(info) = &self.state else { return };
+        let can = info.can;
+        if !can.load && !can.resume {
+            let failure = self.not_offered("load sessions");
+            return self.post(Event::OpenFailed { session, failure });
+        }
+        self.tell_left_out(session, &place);
+        // The agent shows the session before it answers, so it is known from here on.
+        let mut known = Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone()));
+        known.loading = true;
+        self.sessions.insert(known);
+        let call = Call::Load { session };
+        if can.load && (how == Reopen::Load || !can.resume) {
+            self.request(call, to_acp::SESSION_LOAD, &to_acp::load_session(&acp_id, &place, can));
+        } else {
+            self.request(call, to_acp::SESSION_RESUME, &to_acp::resume_session(&acp_id, &place, can));
+        }
+    }
+
+    pub(super) fn prompt(&mut self, session: SessionKey, content: Vec<Content>) {
+        let State::Ready(info) = &self.state else { return };
+        let can = info.can;
+        let Some(known) = self.sessions.get_mut(session) else {
+            let end = TurnEnd::Failed(not_open());
+            return self.post(Event::TurnEnded { session, end });
+        };
+        if known.turn.is_some() || known.loading {
+            return known.waiting.push_back(content);
+        }
+        known.turn = Some(Turn { began: escaped::now(), ..Turn::default() });
+        known.detached = false;
+        known.foreign.begin_turn();
+        let params = to_acp::prompt(&known.acp_id, content, can);
+        self.request(Call::Prompt { session }, to_acp::SESSION_PROMPT, &params);
+    }
+
+    /// Agents are never asked whether they can be steered by trying it: some say yes to anything.
+    fn steer(&mut self, session: SessionKey, content: Vec<Content>) {
+        let State::Ready(info) = &self.state else { return };
+        let can = info.can;
+        let not_taken =
+            |why| Event::Steered { session, content: content.clone(), outcome: Steering::NotTaken(why) };
+        if !can.steering {
+            return self.post(not_taken(Some(self.not_offered("be steered"))));
+        }
+        match self.sessions.get_mut(session) {
+            None => self.post(not_taken(Some(not_open()))),
+            Some(known) if known.turn.as_ref().is_some_and(|turn| !turn.cancelled) => {
+                let params = to_acp::steer(&known.acp_id, content.clone(), can);
+                self.request(Call::Steer { session, content }, to_acp::STEER, &params);
+            }
+            Some(_) => self.post(not_taken(None)),
+        }
+    }
+
+    fn cancel(&mut self, session: SessionKey) {
+        if self.give_up_opening(session) {
+            return;
+        }
+        let Some(known) = self.sessions.get_mut(session) else { return };
+        let waiting = std::mem::take(&mut known.waiting).len();
+        let ours = known.turn.as_mut().is_some_and(|turn| !std::mem::replace(&mut turn.cancelled, true));
+        let detached = std::mem::take(&mut known.detached);
+        if ours || detached {
+            self.outbox.notify(to_acp::SESSION_CANCEL, &to_acp::cancel(&known.acp_id));
+        }
+        self.withdraw(&Over::TurnCancelled(session));
+        for _ in 0..waiting {
+            let end = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
+            self.post(Event::TurnEnded { session, end });
+        }
+    }
+
+    fn close(&mut self, session: SessionKey) {
+        self.withdraw(&Over::Session(session));
+        self.shared.terminals.end_session(session);
+        self.shared.watch.ended(session);
+        self.shared.outside.ended(session);
+        self.end_foreign(session);
+        if self.give_up_opening(session) {
+            return;
+        }
+        let Some(known) = self.sessions.remove(session) else { return };
+        let State::Ready(info) = &self.state else { return };
+        if info.can.close {
+            let params = to_acp::close_session(&known.acp_id);
+            self.request(Call::Close { session }, to_acp::SESSION_CLOSE, &params);
+        } else if known.turn.is_some_and(|turn| !turn.cancelled) {
+            self.outbox.notify(to_acp::SESSION_CANCEL, &to_acp::cancel(&known.acp_id));
+        }
+    }
+
+    /// Stops waiting for a session that is still being opened, if it is.
+    fn give_up_opening(&mut self, session: SessionKey) -> bool {
+        let opening = self.calls.iter_mut().find(|(_, call)| {
+            matches!(call, Call::Open { session: opening, .. } | Call::Load { session: opening } if *opening == session)
+        });
+        let Some((id, call)) = opening else { return false };
+        *call = Call::Unwanted;
+        self.outbox.notify(to_acp::CANCEL_REQUEST, &to_acp::cancel_request(id));
+        let failure = Failure { kind: FailureKind::Cancelled, message: "given up".to_owned(), details: None };
+        self.not_opened(session, failure);
+        self.let_go_of_held();
+        true
+    }
+
+    pub(super) fn request(&mut self, call: Call, method: &str, params: &impl Serialize) {
+        let id = self.calls.open(call);
+        if let Err(error) = self.outbox.request(id, method, params) {
+            let error = RpcError::new(rpc::INTERNAL_ERROR, format!("the request can't be written: {error}"));
+            if let Some(call) = self.calls.close(&RequestId::own(id)) {
+                // Only `initialize` could end the conversation, and it has nothing that can't be written.
+                let _ = self.answered(call, Err(error));
+            }
+        }
+    }
+
+    /// Makes a request that the agent must offer, or says that it doesn't.
+    fn request_if(&mut self, offered: bool, call: Call, method: &str, params: &impl Serialize) {
+        match call {
+            Call::Wish { session, what, .. } if !offered => {
+                self.request_failed(session, what, self.not_offered(what));
+            }
+            call => self.request(call, method, params),
+        }
+    }
+
+    fn not_offered(&self, what: &str) -> Failure {
+        let message = format!("{} doesn't offer to {what}", self.name);
+        Failure { kind: FailureKind::Protocol, message, details: None }
+    }
+
+    /// The agent's name for a session; says what can't be done if there is none.
+    fn open_session(&mut self, session: SessionKey, what: &str) -> Option<String> {
+        let acp_id = self.sessions.get_mut(session).map(|known| known.acp_id.clone());
+        if acp_id.is_none() {
+            self.request_failed(Some(session), what, not_open());
+        }
+        acp_id
+    }
+
+    /// Says which parts of a place the agent can't take.
+    fn tell_left_out(&self, session: SessionKey, place: &Place) {
+        let State::Ready(info) = &self.state else { return };
+        for server in place.mcp_servers.iter().filter(|server| !to_acp::takes(info.can, server)) {
+            let text = format!(
+                "{} can't reach the MCP server {:?}, which was left out",
+                self.name,
+                to_acp::name(server)
+            );
+            self.note(Some(session), Severity::Warning, text);
+        }
+        if !place.additional.is_empty() && !info.can.additional_directories {
+            let text = format!("{} takes no further folders, so it isn't told of them", self.name);
+            self.note(Some(session), Severity::Warning, text);
+        }
+    }
+}
+
+fn not_open() -> Failure {
+    let message = "the session isn't open; open or load it first".to_owned();
+    Failure { kind: FailureKind::NotFound, message, details: None }
+}

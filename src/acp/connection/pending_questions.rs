@@ -1,0 +1,202 @@
+//! Questions of an agent that wait for the editor: each is answered exactly once, by the user, by
+//! the end of what it was about, or by the agent taking it back.
+
+use std::collections::BTreeMap;
+
+use crate::acp::files::Held;
+use crate::acp::wire::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, Reply, RequestId, RpcError};
+use crate::acp::wire::to_acp;
+use crate::core::ids::{AgentId, AskId, SessionKey};
+use crate::core::message::{Answer, Question};
+use crate::core::store::allowlist::Choice;
+
+/// One agent's open questions.
+pub struct Asks {
+    agent: AgentId,
+    count: u32,
+    open: BTreeMap<AskId, Ask>,
+}
+
+struct Ask {
+    session: Option<SessionKey>,
+    during: During,
+    kind: Kind,
+    reply: Reply,
+}
+
+/// What a question is over with, besides its session.
+#[derive(Debug, PartialEq)]
+pub enum During {
+    Nothing,
+    /// The turn that it was asked in.
+    Turn,
+    /// A request of ours.
+    Request(RequestId),
+}
+
+enum Kind {
+    /// With the ids of the options there are.
+    Permission(Vec<String>),
+    Read,
+    Write,
+    Form,
+    Url {
+        elicitation: String,
+    },
+    /// A method beyond the protocol.
+    Call,
+    /// A read or write outside of the session's folders.
+    Outside(Held),
+}
+
+/// What ends questions without the user.
+pub enum Over<'a> {
+    /// The user cancelled: all that asks the user, rather than the editor, goes with it.
+    TurnCancelled(SessionKey),
+    TurnEnded(SessionKey),
+    /// A request of ours has its answer.
+    Answered(&'a RequestId),
+    Session(SessionKey),
+    /// The agent took its request back.
+    TakenBack(&'a RequestId),
+    /// What the user was to do in a browser is done.
+    Completed(&'a str),
+    All,
+}
+
+/// The agent that a question came from: its number is the upper half of the question's.
+pub fn asker(ask: AskId) -> AgentId {
+    AgentId(u32::try_from(ask.0 >> 32).unwrap_or_default())
+}
+
+impl Asks {
+    pub fn of(agent: AgentId) -> Self {
+        Self { agent, count: 0, open: BTreeMap::new() }
+    }
+
+    pub fn open(&mut self, session: SessionKey, during: During, question: &Question, reply: Reply) -> AskId {
+        let kind = match question {
+            Question::Permission { options, .. } => {
+                Kind::Permission(options.iter().map(|option| option.id.clone()).collect())
+            }
+            // Without what it is about nothing but a no could come of `Outside`.
+            Question::Read { .. } | Question::Outside { .. } => Kind::Read,
+            Question::Write { .. } => Kind::Write,
+            Question::Form { .. } => Kind::Form,
+            Question::Url { elicitation, .. } => Kind::Url { elicitation: elicitation.clone() },
+        };
+        self.add(Ask { session: Some(session), during, kind, reply })
+    }
+
+    /// A call of a method that the user serves; it need not be about a session.
+    pub fn open_call(&mut self, session: Option<SessionKey>, reply: Reply) -> AskId {
+        self.add(Ask { session, during: During::Nothing, kind: Kind::Call, reply })
+    }
+
+    /// Whether an agent may read or write outside of its session's folders.
+    pub fn open_outside(&mut self, during: During, held: Held, reply: Reply) -> AskId {
+        self.add(Ask { session: Some(held.session), during, kind: Kind::Outside(held), reply })
+    }
+
+    fn add(&mut self, ask: Ask) -> AskId {
+        self.count += 1;
+        let id = AskId(u64::from(self.agent.0) << 32 | u64::from(self.count));
+        self.open.insert(id, ask);
+        id
+    }
+
+    /// Passes the user's answer on. Says what was wrong with one that does not fit the question.
+    pub fn answer(&mut self, id: AskId, answer: Answer) -> Result<(), String> {
+        match self.open.remove(&id) {
+            Some(ask) => ask.answer(answer),
+            // Taken back or answered already.
+            None => Ok(()),
+        }
+    }
+
+    /// Answers what is over without the user, and names what the user may be looking at.
+    pub fn withdraw(&mut self, over: &Over) -> Vec<(SessionKey, AskId)> {
+        let ids: Vec<_> = self.open.iter().filter(|(_, ask)| over.covers(ask)).map(|(id, _)| *id).collect();
+        let withdraw = |id| {
+            let ask = self.open.remove(&id)?;
+            let session = ask.session;
+            let seen = !matches!(ask.kind, Kind::Call);
+            ask.cancel();
+            Some((session.filter(|_| seen)?, id))
+        };
+        ids.into_iter().filter_map(withdraw).collect()
+    }
+}
+
+impl Over<'_> {
+    fn covers(&self, ask: &Ask) -> bool {
+        let for_user = !matches!(ask.kind, Kind::Read | Kind::Write | Kind::Call);
+        match self {
+            Over::TurnCancelled(session) => ask.session == Some(*session) && for_user,
+            Over::TurnEnded(session) => {
+                ask.session == Some(*session) && for_user && ask.during == During::Turn
+            }
+            Over::Answered(request) => {
+                matches!(&ask.during, During::Request(during) if during == *request)
+            }
+            Over::Session(session) => ask.session == Some(*session),
+            Over::TakenBack(request) => ask.reply.id() == *request,
+            Over::Completed(done) => matches!(&ask.kind, Kind::Url { elicitation } if elicitation == done),
+            Over::All => true,
+        }
+    }
+}
+
+impl Ask {
+    fn answer(self, answer: Answer) -> Result<(), String> {
+        let reply = self.reply;
+        match (self.kind, answer) {
+            (Kind::Permission(offered), Answer::Selected(option)) if offered.contains(&option) => {
+                reply.ok(to_acp::selected(&option));
+            }
+            (Kind::Permission(_), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
+            (Kind::Outside(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
+                Some(choice) => held.decide(reply, choice),
+                None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
+            },
+            (Kind::Outside(_), Answer::Cancelled) => reply.fail(&cancelled()),
+            (Kind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text.to_string())),
+            (Kind::Write, Answer::Done) => reply.ok(to_acp::written()),
+            (Kind::Call, Answer::Returned(result)) => reply.ok(result),
+            (Kind::Read | Kind::Write | Kind::Call, Answer::Refused(why)) => {
+                reply.fail(&RpcError::new(INTERNAL_ERROR, why))
+            }
+            (Kind::Read | Kind::Write, Answer::Cancelled) => reply.fail(&cancelled()),
+            (Kind::Form | Kind::Url { .. }, Answer::Declined) => reply.ok(to_acp::declined()),
+            (Kind::Form | Kind::Url { .. }, Answer::Cancelled) => reply.ok(to_acp::elicitation_cancelled()),
+            (Kind::Form | Kind::Url { .. }, Answer::Accepted(values)) => match to_acp::accepted(values) {
+                Ok(accepted) => reply.ok(accepted),
+                Err(error) => {
+                    return Err(misfit(reply, &format!("the form's values can't be sent: {error}")));
+                }
+            },
+            (_, answer) => {
+                return Err(misfit(reply, &format!("the editor's answer doesn't fit: {answer:.80?}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn cancel(self) {
+        match self.kind {
+            Kind::Permission(_) => self.reply.ok(to_acp::permission_cancelled()),
+            Kind::Form | Kind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),
+            Kind::Read | Kind::Write | Kind::Call | Kind::Outside(_) => self.reply.fail(&cancelled()),
+        }
+    }
+}
+
+fn cancelled() -> RpcError {
+    RpcError::new(REQUEST_CANCELLED, "request cancelled")
+}
+
+/// A mistake of this plugin's own: the agent gets an error rather than silence.
+fn misfit(reply: Reply, why: &str) -> String {
+    reply.fail(&RpcError::new(INTERNAL_ERROR, "internal error"));
+    why.to_owned()
+}

@@ -1,0 +1,184 @@
+//! What the agent answers to our requests, made into events.
+
+use std::ops::ControlFlow;
+
+use serde_json::Value;
+
+use super::outgoing_requests::{Call, Then};
+use super::pending_questions::Over;
+use super::sessions::Session;
+use super::{Connection, State};
+use crate::acp::wire::from_acp;
+use crate::acp::wire::rpc::RpcError;
+use crate::acp::wire::to_acp;
+use crate::core::ids::SessionKey;
+use crate::core::message::{Chosen, Event, Failure, Steering, StopReason, TurnEnd};
+
+impl Connection {
+    pub(super) fn answered(&mut self, call: Call, result: Result<Value, RpcError>) -> ControlFlow<Failure> {
+        if let Call::Prompt { session } = call {
+            self.turn_answered(session, result);
+            return ControlFlow::Continue(());
+        }
+        if let (Call::Open { .. } | Call::Load { .. }, Err(error)) = (&call, &result) {
+            self.learn_logins(error);
+        }
+        match (call, result.map_err(from_acp::failure)) {
+            (Call::Initialize, result) => return self.initialized(result),
+            (Call::Open { session, place }, result) => {
+                match result.and_then(|answer| from_acp::created(&answer)) {
+                    Ok(opened) => {
+                        let mut known = Session::new(self.agent, session, opened.acp_id.clone(), place);
+                        known.options.clone_from(&opened.options);
+                        self.sessions.insert(known);
+                        self.post(Event::Opened { session, opened: Box::new(opened) });
+                    }
+                    Err(failure) => self.post(Event::OpenFailed { session, failure }),
+                }
+                self.let_go_of_held();
+            }
+            (Call::Load { session }, Ok(answer)) => {
+                if let Some(known) = self.sessions.get_mut(session) {
+                    let opened = from_acp::opened(known.acp_id.clone(), &answer);
+                    known.options.clone_from(&opened.options);
+                    known.loading = false;
+                    let next = known.waiting.pop_front();
+                    // What ran at an earlier time does not run any more.
+                    self.end_foreign(session);
+                    self.post(Event::Opened { session, opened: Box::new(opened) });
+                    if let Some(content) = next {
+                        self.prompt(session, content);
+                    }
+                }
+            }
+            (Call::Load { session }, Err(failure)) => self.not_opened(session, failure),
+            (Call::Unwanted, result) => self.close_unwanted(result),
+            (Call::Close { session }, Err(failure)) => {
+                self.request_failed(Some(session), "close the session", failure)
+            }
+            (Call::Steer { session, content }, result) => {
+                let outcome = match result {
+                    Ok(answer) => from_acp::steered(&answer),
+                    Err(failure) => Steering::NotTaken(Some(failure)),
+                };
+                if let Some(known) = self.sessions.get_mut(session) {
+                    known.detached |= outcome == Steering::StartedNewTurn;
+                }
+                self.post(Event::Steered { session, content, outcome });
+            }
+            (Call::Wish { session, what, then }, result) => match result {
+                Ok(answer) => self.granted(session, then, &answer),
+                Err(failure) => self.request_failed(session, what, failure),
+            },
+            (Call::Close { .. }, Ok(_)) | (Call::Prompt { .. }, _) => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn initialized(&mut self, result: Result<Value, Failure>) -> ControlFlow<Failure> {
+        match result.and_then(|answer| from_acp::connected(&answer)) {
+            Ok(info) => {
+                let info = Box::new(info);
+                self.post(Event::Connected { agent: self.agent, info: info.clone() });
+                if let State::Starting(waiting) = std::mem::replace(&mut self.state, State::Ready(info)) {
+                    waiting.into_iter().for_each(|command| self.command(command));
+                }
+                ControlFlow::Continue(())
+            }
+            Err(failure) => ControlFlow::Break(failure),
+        }
+    }
+
+    /// Some agents say how to log in only where they demand it.
+    fn learn_logins(&mut self, error: &RpcError) {
+        let State::Ready(info) = &mut self.state else { return };
+        let mut new = from_acp::logins_in_error(error);
+        new.retain(|method| info.auth_methods.iter().all(|known| known.id != method.id));
+        if !new.is_empty() {
+            info.auth_methods.extend(new);
+            let info = info.clone();
+            self.post(Event::Connected { agent: self.agent, info });
+        }
+    }
+
+    /// A session is not to be had, and so are the turns that waited for it.
+    pub(super) fn not_opened(&mut self, session: SessionKey, failure: Failure) {
+        self.fail_waiting(session, &failure);
+        self.sessions.remove(session);
+        self.post(Event::OpenFailed { session, failure });
+    }
+
+    fn close_unwanted(&mut self, result: Result<Value, Failure>) {
+        self.let_go_of_held();
+        let State::Ready(info) = &self.state else { return };
+        if let Ok(opened) = result.and_then(|answer| from_acp::created(&answer))
+            && info.can.close
+        {
+            // Should it fail, it is a session that nobody misses.
+            let params = to_acp::close_session(&opened.acp_id);
+            self.request(Call::Unwanted, to_acp::SESSION_CLOSE, &params);
+        }
+    }
+
+    fn turn_answered(&mut self, session: SessionKey, result: Result<Value, RpcError>) {
+        // A session that was closed meanwhile is forgotten, and so is its turn.
+        let Some(known) = self.sessions.get_mut(session) else { return };
+        let turn = known.turn.take().unwrap_or_default();
+        let next = known.waiting.pop_front();
+        let cancelled = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
+        let end = match result.map(|answer| from_acp::turn_end(&answer)) {
+            Ok(TurnEnd::Stopped { reason: StopReason::Other(word), .. })
+                if turn.cancelled && word.is_empty() =>
+            {
+                cancelled
+            }
+            Ok(end) => end,
+            // Many agents let the exception out that their own cancelling throws.
+            Err(_) if turn.cancelled => cancelled,
+            Err(error) => TurnEnd::Failed(from_acp::failure(error)),
+        };
+        self.withdraw(&Over::TurnEnded(session));
+        if matches!(end, TurnEnd::Stopped { reason: StopReason::Cancelled, .. }) {
+            // Some agents forget the commands of a turn that was cancelled.
+            for terminal in &turn.terminals {
+                // One that is gone already needs no ending.
+                let _ = self.shared.terminals.kill(session, terminal);
+            }
+            self.name_left(session, turn.began);
+        }
+        self.end_foreign(session);
+        self.post(Event::TurnEnded { session, end });
+        if let Some(content) = next {
+            self.prompt(session, content);
+        }
+    }
+
+    fn granted(&mut self, session: Option<SessionKey>, then: Then, answer: &Value) {
+        let agent = self.agent;
+        match then {
+            Then::Nothing => {}
+            Then::List => {
+                let (sessions, next_cursor) = from_acp::listed(answer);
+                self.post(Event::Listed { agent, sessions, next_cursor });
+            }
+            Then::LoggedIn => self.post(Event::LoggedIn { agent }),
+            Then::LoggedOut => self.post(Event::LoggedOut { agent }),
+            Then::Mode(mode) => self.chosen(session, Chosen::Mode(mode)),
+            Then::Model(model) => self.chosen(session, Chosen::Model(model)),
+            Then::Option(option, value) => {
+                let Some(known) = session.and_then(|session| self.sessions.get_mut(session)) else { return };
+                let options = from_acp::changed_options(answer);
+                known.options = options.unwrap_or_else(|| known.options_with(&option, &value));
+                let chosen = Chosen::Options(known.options.clone());
+                self.chosen(session, chosen);
+            }
+        }
+    }
+
+    fn chosen(&mut self, session: Option<SessionKey>, chosen: Chosen) {
+        // A session that was closed meanwhile has nothing to choose any more.
+        if let Some(session) = session.filter(|session| self.sessions.get_mut(*session).is_some()) {
+            self.post(Event::Chosen { session, chosen });
+        }
+    }
+}

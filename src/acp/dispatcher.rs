@@ -1,0 +1,378 @@
+//! The background's centre: hands each command to the agent it is for, and keeps what all agents
+//! share. Talking to one agent is `connection`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::{self, JoinSet, spawn_blocking};
+use tokio::time::Instant;
+
+use super::{Settings, compute, connection, stillborn};
+use crate::acp::extension_methods::Handled;
+use crate::acp::files::Loaded;
+use crate::acp::files::disks::Disks;
+use crate::acp::files::file_access::Outside;
+use crate::acp::files::find::Finder;
+use crate::acp::files::resolved_names::Names;
+use crate::acp::files::restore;
+use crate::acp::files::watch::{Edit, Watch};
+use crate::acp::processes::escaped;
+use crate::acp::processes::guard::Guard;
+use crate::acp::store::checkpoints::Checkpoints;
+use crate::acp::store::drafts::Shelf;
+use crate::acp::store::images::Images;
+use crate::acp::store::registry;
+use crate::acp::store::session_index::Records;
+use crate::acp::terminals::Terminals;
+use crate::acp::wire::log::WireLog;
+use crate::core::ids::{AgentId, JobId, SessionKey};
+use crate::core::message::{
+    Command, Event, Failure, FailureKind, Outcome, Severity, Steering, TurnEnd, Work,
+};
+use crate::mailbox::Mailbox;
+
+/// How long a command that goes on after its turn may take to end, once it was asked to.
+const LEFT_GRACE: Duration = Duration::from_secs(2);
+
+/// What the editor's thread sends.
+pub enum Order {
+    Do(Command),
+    /// End everything within this time.
+    End(Duration),
+    /// Neovim ends: ask everything to end, and leave the rest to the guard.
+    Leave,
+}
+
+/// What all agents share.
+pub struct Shared {
+    pub mailbox: Arc<Mailbox>,
+    pub settings: Settings,
+    pub terminals: Terminals,
+    pub guard: Arc<Guard>,
+    pub loaded: Loaded,
+    pub handled: Handled,
+    pub watch: Watch,
+    pub outside: Outside,
+    pub images: Images,
+    pub disks: Disks,
+    pub names: Names,
+    pub log: WireLog,
+}
+
+pub struct Hub {
+    shared: Arc<Shared>,
+    agents: HashMap<AgentId, mpsc::UnboundedSender<Command>>,
+    /// Which agent a session belongs to.
+    sessions: HashMap<SessionKey, AgentId>,
+    records: Records,
+    checkpoints: Checkpoints,
+    tasks: JoinSet<()>,
+    names: HashMap<task::Id, AgentId>,
+    finder: Finder,
+    shelf: Shelf,
+    /// Says to all that Neovim is leaving, and until when it waits.
+    leaving: watch::Sender<Option<Instant>>,
+}
+
+impl Hub {
+    pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
+        let log = WireLog::start(settings.log.clone());
+        let guard = Guard::logging(log.clone());
+        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
+        let disks = Disks::new();
+        let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone());
+        let names = Names::new(mailbox.clone(), disks.clone());
+        let shared = Shared {
+            mailbox,
+            settings,
+            terminals,
+            guard,
+            loaded: Loaded::default(),
+            handled: Handled::default(),
+            watch,
+            outside: Outside::default(),
+            images: Images::default(),
+            disks,
+            names,
+            log,
+        };
+        Self {
+            shared: Arc::new(shared),
+            agents: HashMap::new(),
+            sessions: HashMap::new(),
+            records: Records::default(),
+            checkpoints: Checkpoints::default(),
+            tasks: JoinSet::new(),
+            names: HashMap::new(),
+            finder: Finder::default(),
+            shelf: Shelf::default(),
+            leaving: watch::Sender::new(None),
+        }
+    }
+
+    /// Works until it is told to leave, or nobody is there any more who could tell.
+    pub async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+        let (limit, to_guard) = loop {
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(Order::Do(command)) => self.command(command),
+                    Some(Order::End(limit)) => break (limit, false),
+                    Some(Order::Leave) if self.shared.guard.holds() => break (super::EXIT_GRACE, true),
+                    Some(Order::Leave) | None => break (super::LEAVING, false),
+                },
+                Some(ended) = self.tasks.join_next_with_id() => self.ended(ended),
+            }
+        };
+        // From here on `Background::send` knows that nobody listens.
+        orders.close();
+        self.leaving.send_replace(Some(Instant::now() + limit));
+        self.shared.disks.leave();
+        let shared = self.shared.clone();
+        let terminals = spawn_blocking(move || {
+            if to_guard {
+                shared.terminals.leave_to_guard()
+            } else {
+                shared.terminals.end_all()
+            }
+            shared.images.end();
+        });
+        let records = std::mem::take(&mut self.records);
+        let records = spawn_blocking(move || records.end());
+        let checkpoints = std::mem::take(&mut self.checkpoints);
+        let checkpoints = spawn_blocking(move || checkpoints.end());
+        let shelf = std::mem::take(&mut self.shelf);
+        let kept = spawn_blocking(move || shelf.finish());
+        while let Some(ended) = self.tasks.join_next_with_id().await {
+            self.ended(ended);
+        }
+        // It can only fail by a panic, which the panic hook has logged.
+        let _ = terminals.await;
+        let _ = records.await;
+        let _ = checkpoints.await;
+        // The same.
+        let _ = kept.await;
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Connect { agent, launch } => self.connect(agent, launch),
+            Command::Kill { session, terminal } => {
+                // A terminal that is gone already needs no ending.
+                let _ = self.shared.terminals.kill(session, &terminal);
+            }
+            Command::EndLeft { commands, .. } => {
+                // That they are gone is told by who watches them.
+                spawn_blocking(move || escaped::end_all(commands, LEFT_GRACE));
+            }
+            Command::Type { session, terminal, bytes } => {
+                self.shared.terminals.type_bytes(session, &terminal, &bytes);
+            }
+            Command::Resize { session, terminal, rows, columns } => {
+                self.shared.terminals.resize(session, &terminal, rows, columns);
+            }
+            Command::FileLoaded { path } => self.shared.loaded.add(&self.shared.disks, path),
+            Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::Resolve { paths } => {
+                let shared = self.shared.clone();
+                tokio::spawn(async move { shared.names.tell(paths).await });
+            }
+            Command::Watch { session, path } => self.shared.watch.named(session, path),
+            Command::Edits { session, call, path, diffs, held, size } => {
+                let edit = Edit { call: (session, call), diffs, size };
+                self.shared.watch.edited(session, path.clone(), edit);
+                if let Some(stamp) = held {
+                    self.shared.watch.held(&path, stamp);
+                }
+            }
+            Command::Outside { rules } => self.shared.outside.set(rules),
+            Command::ListAllowed => self.list_allowed(),
+            Command::Revoke { allowed } => {
+                let shared = self.shared.clone();
+                spawn_blocking(move || {
+                    if let Some(text) = shared.outside.revoke(allowed) {
+                        shared.mailbox.post(Event::Advised { severity: Severity::Warning, text });
+                    }
+                });
+            }
+            Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
+            Command::PutBack { job, path, expected, text } => {
+                let shared = self.shared.clone();
+                tokio::spawn(async move {
+                    let file = path.clone();
+                    let put = move || restore::put_back(&file, expected.as_deref(), text.as_deref());
+                    if let Some(done) = shared.disks.run(&path, put).await {
+                        shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+                    }
+                });
+            }
+            Command::Compute { job, work } => self.compute(job, work),
+            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
+            Command::Checkpoint { folder, limits, wish } => {
+                let to = (&self.shared.mailbox, &self.shared.disks);
+                self.checkpoints.wish(to, folder, limits, *wish);
+            }
+            Command::ReadAgents { job, files, change } => {
+                let shared = self.shared.clone();
+                spawn_blocking(move || {
+                    let (stored, failure) = registry::read(&files, *change, &shared.log);
+                    shared.mailbox.post(Event::AgentsRead { job, stored: Box::new(stored), failure });
+                });
+            }
+            Command::Find { search, root, query } => {
+                let search = self.finder.begin(search, root, query);
+                let mailbox = self.shared.mailbox.clone();
+                spawn_blocking(move || search.run(&mailbox));
+            }
+            Command::KeepImages { folder } => {
+                self.shared.images.set(&folder);
+                spawn_blocking(move || Images::sweep(&folder));
+            }
+            Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
+            // Told apart before it comes here.
+            Command::Shutdown => {}
+            command => self.pass_on(command),
+        }
+    }
+
+    fn compute(&self, job: JobId, work: Work) {
+        let shared = self.shared.clone();
+        if let Work::Reach { paths } = work {
+            tokio::spawn(async move {
+                let outcome = Outcome::Reached(shared.disks.answering(&paths).await);
+                shared.mailbox.post(Event::Computed { job, outcome });
+            });
+            return;
+        }
+        let Some(path) = compute::on_disk(&work) else {
+            spawn_blocking(move || {
+                shared.mailbox.post(Event::Computed { job, outcome: compute::run(work, &shared.watch) });
+            });
+            return;
+        };
+        tokio::spawn(async move {
+            if let Some(outcome) = compute::run_on_disk(shared.clone(), path, work).await {
+                shared.mailbox.post(Event::Computed { job, outcome });
+            }
+        });
+    }
+
+    fn list_allowed(&self) {
+        let shared = self.shared.clone();
+        spawn_blocking(move || {
+            let (allowed, trouble) = shared.outside.list();
+            shared.mailbox.post(Event::Allowed { allowed, trouble });
+        });
+    }
+
+    fn connect(&mut self, agent: AgentId, launch: crate::core::message::Launch) {
+        if self.agents.contains_key(&agent) {
+            return self.shared.log.note(&format!("agent {} was to be started twice", agent.0));
+        }
+        let (commands, queue) = mpsc::unbounded_channel();
+        self.agents.insert(agent, commands);
+        let task = connection::run(self.shared.clone(), agent, launch, queue, self.leaving.subscribe());
+        self.names.insert(self.tasks.spawn(task).id(), agent);
+    }
+
+    fn pass_on(&mut self, command: Command) {
+        if let Command::Open { agent, session, .. } | Command::Load { agent, session, .. } = &command {
+            self.sessions.insert(*session, *agent);
+        }
+        let agent = match &command {
+            Command::Open { agent, .. }
+            | Command::Load { agent, .. }
+            | Command::List { agent, .. }
+            | Command::Delete { agent, .. }
+            | Command::Login { agent, .. }
+            | Command::Logout { agent }
+            | Command::Disconnect { agent } => Some(*agent),
+            Command::Answer { ask, .. } => Some(super::connection::pending_questions::asker(*ask)),
+            other => session_of(other).and_then(|session| self.sessions.get(&session).copied()),
+        };
+        if let Command::Close { session } = &command {
+            self.sessions.remove(session);
+            // Its agent may be gone, and with it whoever gives up the files.
+            self.shared.watch.closed(*session);
+            let (shared, session) = (self.shared.clone(), *session);
+            spawn_blocking(move || shared.images.ended(session));
+        }
+        let unsent = match agent.and_then(|agent| self.agents.get(&agent)) {
+            Some(agent) => agent.send(command).err().map(|error| error.0),
+            None => Some(command),
+        };
+        if let Some(command) = unsent {
+            let message = "the agent isn't running; start it again".to_owned();
+            let failure = Failure { kind: FailureKind::Disconnected, message, details: None };
+            refuse(&self.shared.mailbox, agent, command, failure);
+        }
+    }
+
+    fn ended(&mut self, ended: Result<(task::Id, ()), task::JoinError>) {
+        let (id, panicked) = match ended {
+            Ok((id, ())) => (id, false),
+            Err(error) => (error.id(), error.is_panic()),
+        };
+        let Some(agent) = self.names.remove(&id) else { return };
+        self.agents.remove(&agent);
+        if panicked {
+            let message =
+                "the plugin failed while it spoke with it; see the log, and start it again".to_owned();
+            let failure = Failure { kind: FailureKind::Protocol, message, details: None };
+            self.shared.mailbox.post(Event::Exited { agent, why: stillborn(failure) });
+        }
+    }
+}
+
+fn session_of(command: &Command) -> Option<SessionKey> {
+    match command {
+        Command::Close { session }
+        | Command::Prompt { session, .. }
+        | Command::Steer { session, .. }
+        | Command::Cancel { session }
+        | Command::SetMode { session, .. }
+        | Command::SetModel { session, .. }
+        | Command::SetOption { session, .. } => Some(*session),
+        _ => None,
+    }
+}
+
+/// Answers a command that cannot be carried out. Those that nobody waits for are dropped.
+pub fn refuse(mailbox: &Mailbox, agent: Option<AgentId>, command: Command, failure: Failure) {
+    let (agent, what, session) = match (command, agent) {
+        (Command::Connect { agent, .. }, _) => {
+            return mailbox.post(Event::Exited { agent, why: stillborn(failure) });
+        }
+        (Command::Open { session, .. } | Command::Load { session, .. }, _) => {
+            return mailbox.post(Event::OpenFailed { session, failure });
+        }
+        (Command::Prompt { session, .. }, _) => {
+            return mailbox.post(Event::TurnEnded { session, end: TurnEnd::Failed(failure) });
+        }
+        (Command::Steer { session, content }, _) => {
+            let outcome = Steering::NotTaken(Some(failure));
+            return mailbox.post(Event::Steered { session, content, outcome });
+        }
+        (command, Some(agent)) => match wish(&command) {
+            Some(what) => (agent, what, session_of(&command)),
+            None => return,
+        },
+        (_, None) => return,
+    };
+    mailbox.post(Event::RequestFailed { agent, session, what: what.to_owned(), failure });
+}
+
+/// What a command asks of an agent, fit for "couldn't …".
+pub fn wish(command: &Command) -> Option<&'static str> {
+    Some(match command {
+        Command::List { .. } => "list sessions",
+        Command::Delete { .. } => "delete the session",
+        Command::Login { .. } => "log in",
+        Command::Logout { .. } => "log out",
+        Command::SetMode { .. } => "change the mode",
+        Command::SetModel { .. } => "change the model",
+        Command::SetOption { .. } => "change the option",
+        _ => return None,
+    })
+}

@@ -1,0 +1,574 @@
+//! Files that sessions have touched, watched on the disk: one that others changed is told of, once,
+//! when its content is another one and whole. What an agent writes through this client is no news. The
+//! thread that watches begins with the first file and ends with the background. When a text is whole is for
+//! `core::changes::half_written` to say; what a change means for a buffer is the editor's side's business.
+
+mod event_filter;
+mod fingerprint;
+mod seen;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::futures::Notified;
+
+use self::event_filter::Suspect;
+use self::fingerprint::Fingerprint;
+pub use self::fingerprint::hash;
+pub use self::seen::Edit;
+use self::seen::Seen;
+use super::disks::{Disks, PATIENCE};
+use super::real;
+use crate::acp::lock;
+use crate::acp::wire::log::WireLog;
+use crate::core::changes::half_written::Input;
+use crate::core::ids::SessionKey;
+use crate::core::message::{Event, FileChange, Stamp};
+use crate::mailbox::Mailbox;
+use crate::platform::files;
+
+/// What the system says is taken in when it said nothing for this long: it says much at once.
+const QUIET: Duration = Duration::from_millis(60);
+
+/// But no later than this after the first word.
+const LATEST: Duration = Duration::from_millis(400);
+
+/// Of more files the one touched longest ago is given up.
+const MOST: usize = 4096;
+
+/// The background's side of the thread that watches.
+pub struct Watch {
+    mailbox: Arc<Mailbox>,
+    log: WireLog,
+    seen: Arc<Seen>,
+    disks: Disks,
+    tell: OnceLock<Option<Sender<Message>>>,
+}
+
+enum Message {
+    /// By a name whose links are not resolved.
+    Named {
+        session: SessionKey,
+        path: PathBuf,
+        edit: Option<Edit>,
+    },
+    /// `content` is what the file held when the session touched it, if that is known.
+    Touched {
+        session: SessionKey,
+        path: PathBuf,
+        content: Option<u64>,
+    },
+    Ended(SessionKey),
+    Closed(SessionKey),
+    Writing(PathBuf),
+    /// Without a content nothing was written.
+    Wrote {
+        path: PathBuf,
+        content: Option<u64>,
+    },
+    /// The system said something that concerns a file.
+    Stirred,
+    /// Somebody else looked at the file. `news` says that it is another whole one.
+    Looked {
+        path: PathBuf,
+        news: bool,
+    },
+    Stop,
+}
+
+impl Watch {
+    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks) -> Self {
+        Self { mailbox, log, disks, seen: Arc::default(), tell: OnceLock::new() }
+    }
+
+    /// As [`Self::touched`], of a file whose links are still to be resolved.
+    pub fn named(&self, session: SessionKey, path: PathBuf) {
+        self.begin();
+        self.seen.begin(&path);
+        self.tell(Message::Named { session, path, edit: None });
+    }
+
+    /// A tool call that edits the file is under way, and has announced these changes so far; or, without any,
+    /// it is over. The path's links may still have to be resolved.
+    pub fn edited(&self, session: SessionKey, path: PathBuf, edit: Edit) {
+        self.begin();
+        // At once: what is asked for next is to know of it.
+        self.seen.edit(&path, edit.clone());
+        self.tell(Message::Named { session, path, edit: Some(edit) });
+    }
+
+    /// The editor has read or saved the file in this state.
+    pub fn held(&self, path: &Path, stamp: Stamp) {
+        self.seen.held(path, stamp);
+        self.tell(Message::Looked { path: path.to_owned(), news: false });
+    }
+
+    /// Somebody has read the file, in this state; or there is none. Says whether that is a whole text. If not,
+    /// it is told once there is one: by `FileChanged`, and by [`Self::news`].
+    pub fn is_whole(&self, path: &Path, read: Option<(&[u8], Stamp)>) -> bool {
+        let fingerprint = read.map(|(bytes, stamp)| Fingerprint::of(bytes, stamp));
+        let Some((is_whole, news)) = self.seen.ask(path, fingerprint, read.map(|(bytes, _)| bytes)) else {
+            // No session has to do with it.
+            return true;
+        };
+        self.tell(Message::Looked { path: path.to_owned(), news });
+        is_whole || !self.is_alive()
+    }
+
+    /// The last whole text of a file that is being written, if it is known, and its state then.
+    pub fn before(&self, path: &Path) -> Option<(Stamp, Arc<[u8]>)> {
+        self.seen.before(path)
+    }
+
+    /// Whether the file may hold half of a text.
+    pub fn is_half_written(&self, path: &Path) -> bool {
+        let path = &real(path);
+        if !self.seen.has(path) {
+            return false;
+        }
+        let (fingerprint, bytes) = self.seen.look(path);
+        let Some((_, news)) = self.seen.ask(path, fingerprint, bytes.as_deref()) else { return false };
+        self.tell(Message::Looked { path: path.to_owned(), news });
+        self.seen.is_half_written(path) && self.is_alive()
+    }
+
+    /// Comes when some file has been looked at; what came before this call does not count.
+    pub fn news(&self) -> Notified<'_> {
+        self.seen.news.notified()
+    }
+
+    /// The file is the session's business from now on. `content` is the [`hash`] of what it held.
+    pub fn touched(&self, session: SessionKey, path: PathBuf, content: Option<u64>) {
+        self.begin();
+        self.seen.begin(&path);
+        self.tell(Message::Touched { session, path, content });
+    }
+
+    /// The session is over, and with it its interest in any file.
+    pub fn ended(&self, session: SessionKey) {
+        self.tell(Message::Ended(session));
+    }
+
+    /// The session will never be there again; whoever still names files for it comes too late.
+    pub fn closed(&self, session: SessionKey) {
+        self.tell(Message::Closed(session));
+    }
+
+    /// What happens to the file until [`Writing::done`] is this client's doing.
+    pub fn writing(&self, path: &Path) -> Writing<'_> {
+        self.tell(Message::Writing(path.to_owned()));
+        Writing { watch: self, path: path.to_owned(), content: None }
+    }
+
+    fn begin(&self) {
+        self.tell.get_or_init(|| {
+            let (tell, told) = mpsc::channel();
+            let (mailbox, log, disks) = (self.mailbox.clone(), self.log.clone(), self.disks.clone());
+            let watcher = Watcher::new(mailbox, log, disks, self.seen.clone(), tell.clone());
+            let started = thread::Builder::new().name("acp-watch".into()).spawn(move || watcher.run(&told));
+            if let Err(error) = &started {
+                self.log.note(&format!("changes of files by others are not noticed: no thread: {error}"));
+            }
+            started.is_ok().then_some(tell)
+        });
+    }
+
+    fn is_alive(&self) -> bool {
+        matches!(self.tell.get(), Some(Some(_)))
+    }
+
+    fn tell(&self, message: Message) {
+        if let Some(Some(tell)) = self.tell.get() {
+            // A thread that is gone watches nothing; why is in the log of the panic hook.
+            let _ = tell.send(message);
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.tell(Message::Stop);
+    }
+}
+
+/// A write of ours under way; over when it is dropped.
+pub struct Writing<'a> {
+    watch: &'a Watch,
+    path: PathBuf,
+    content: Option<u64>,
+}
+
+impl Writing<'_> {
+    pub fn done(mut self, content: u64) {
+        self.content = Some(content);
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        let path = std::mem::take(&mut self.path);
+        self.watch.tell(Message::Wrote { path, content: self.content });
+    }
+}
+
+struct Watcher {
+    mailbox: Arc<Mailbox>,
+    log: WireLog,
+    disks: Disks,
+    tell: Sender<Message>,
+    /// What the files are known to hold.
+    seen: Arc<Seen>,
+    /// Only there while there is something to watch.
+    system: Option<RecommendedWatcher>,
+    files: HashMap<PathBuf, Watched>,
+    /// The folders that the system watches, with the files it does so for.
+    folders: HashMap<PathBuf, HashSet<PathBuf>>,
+    /// Files being written by this client; one may be written twice at once.
+    writing: HashMap<PathBuf, u32>,
+    /// Sessions that are over for good; a read of theirs may still be under way.
+    closed: BTreeSet<SessionKey>,
+    /// Since when the system has said something that was not taken in.
+    since: Option<Instant>,
+    touches: u64,
+    /// The log says once that not everything can be watched.
+    said: bool,
+}
+
+struct Watched {
+    sessions: BTreeSet<SessionKey>,
+    /// Through which folder the system watches it, if it does.
+    folder: Option<PathBuf>,
+    /// What the system last called it.
+    renamed: Option<PathBuf>,
+    touched: u64,
+}
+
+impl Watcher {
+    fn new(
+        mailbox: Arc<Mailbox>,
+        log: WireLog,
+        disks: Disks,
+        seen: Arc<Seen>,
+        tell: Sender<Message>,
+    ) -> Self {
+        Self {
+            mailbox,
+            log,
+            disks,
+            tell,
+            seen,
+            system: None,
+            files: HashMap::new(),
+            folders: HashMap::new(),
+            writing: HashMap::new(),
+            closed: BTreeSet::new(),
+            since: None,
+            touches: 0,
+            said: false,
+        }
+    }
+
+    fn run(mut self, told: &Receiver<Message>) {
+        loop {
+            let message = match self.due() {
+                Some(due) => told.recv_timeout(due.saturating_duration_since(Instant::now())),
+                None => told.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => self.look(),
+            }
+        }
+    }
+
+    /// Whether the file's disk answers. One that doesn't would hold up the watching of all others; its files
+    /// are watched once an agent reads, writes or edits them again.
+    fn answers(&self, path: &Path) -> bool {
+        let file = path.to_owned();
+        self.disks.soon(path, PATIENCE, move || drop(std::fs::metadata(file))).is_some()
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Touched { path, .. } | Message::Named { path, .. } if !self.answers(&path) => {
+                self.leave_alone(&path);
+            }
+            Message::Touched { session, path, content } => self.touched(session, path, content),
+            Message::Named { session, path, edit } => self.named(session, path, edit),
+            Message::Ended(session) => self.leave(session),
+            Message::Closed(session) => {
+                self.closed.insert(session);
+                self.leave(session);
+            }
+            Message::Writing(path) => *self.writing.entry(path).or_default() += 1,
+            Message::Wrote { path, content } => self.wrote(path, content),
+            Message::Stirred => {
+                self.since.get_or_insert_with(Instant::now);
+            }
+            Message::Looked { path, news } => {
+                if news {
+                    self.news(&path);
+                }
+            }
+            Message::Stop => {}
+        }
+    }
+
+    fn named(&mut self, session: SessionKey, path: PathBuf, edit: Option<Edit>) {
+        let target = real(&path);
+        if target != path {
+            if let Some(edit) = edit {
+                self.seen.edit(&target, edit);
+            }
+            if !self.files.contains_key(&path) {
+                self.seen.forget(&path);
+            }
+        }
+        self.touched(session, target, None);
+    }
+
+    /// What is not watched has no state: nothing would ever be told of it.
+    fn leave_alone(&self, path: &Path) {
+        if !self.files.contains_key(path) {
+            self.seen.forget(path);
+        }
+    }
+
+    fn touched(&mut self, session: SessionKey, path: PathBuf, content: Option<u64>) {
+        if self.closed.contains(&session) {
+            return self.leave_alone(&path);
+        }
+        self.touches += 1;
+        if let Some(watched) = self.files.get_mut(&path) {
+            // What it is known as stays: the editor has heard of no other content.
+            watched.sessions.insert(session);
+            watched.touched = self.touches;
+            return;
+        }
+        if path.is_dir() {
+            return self.seen.forget(&path);
+        }
+        if self.files.len() >= MOST
+            && let Some(oldest) =
+                self.files.iter().min_by_key(|(_, watched)| watched.touched).map(|(path, _)| path.clone())
+        {
+            self.forget(&oldest);
+        }
+        let watched = Watched {
+            sessions: BTreeSet::from([session]),
+            folder: None,
+            renamed: None,
+            touched: self.touches,
+        };
+        self.files.insert(path.clone(), watched);
+        self.seen.begin(&path);
+        self.arm(&path);
+        // Only now: what happens from here on is told by the system.
+        self.learn(path, content);
+    }
+
+    /// The file's content is known to the editor's side; it may have become another one already.
+    fn learn(&mut self, path: PathBuf, content: Option<u64>) {
+        if content.is_some() {
+            self.seen.hear(&path, Input::Known(content), Instant::now());
+        }
+        self.look_at(&path);
+    }
+
+    fn wrote(&mut self, path: PathBuf, content: Option<u64>) {
+        if let Some(count) = self.writing.get_mut(&path) {
+            *count -= 1;
+            if *count == 0 {
+                self.writing.remove(&path);
+            }
+        }
+        if self.files.contains_key(&path) {
+            if content.is_some() && self.answers(&path) {
+                // Its folder may be one of those that the write created.
+                self.arm(&path);
+            }
+            self.learn(path, content);
+        }
+    }
+
+    fn leave(&mut self, session: SessionKey) {
+        let mut over = Vec::new();
+        self.seen.left(session);
+        for (path, watched) in &mut self.files {
+            watched.sessions.remove(&session);
+            // What is being written is still to be told of.
+            if watched.sessions.is_empty() && self.seen.is_at_rest(path) {
+                over.push(path.clone());
+            }
+        }
+        over.iter().for_each(|path| self.forget(path));
+    }
+
+    fn forget(&mut self, path: &Path) {
+        self.disarm(path);
+        self.files.remove(path);
+        self.seen.forget(path);
+        if self.files.is_empty() {
+            self.system = None;
+            self.folders.clear();
+        }
+    }
+
+    // The system.
+
+    /// Has the system watch the folder that the file is in, or the nearest above it that is there.
+    fn arm(&mut self, path: &Path) {
+        let Some(watched) = self.files.get(path) else { return };
+        let above = path.ancestors().skip(1).find(|folder| folder.is_dir());
+        if watched.folder.as_deref() == above {
+            return;
+        }
+        self.disarm(path);
+        let Some(folder) = above.map(Path::to_owned) else { return };
+        lock(&self.seen.stir).watch(path, &folder);
+        let armed = self.folders.contains_key(&folder) || self.watch(&folder);
+        if armed && let Some(watched) = self.files.get_mut(path) {
+            self.folders.entry(folder.clone()).or_default().insert(path.to_owned());
+            watched.folder = Some(folder);
+        } else {
+            lock(&self.seen.stir).unwatch(path, &folder);
+        }
+    }
+
+    fn disarm(&mut self, path: &Path) {
+        let Some(folder) = self.files.get_mut(path).and_then(|watched| watched.folder.take()) else { return };
+        lock(&self.seen.stir).unwatch(path, &folder);
+        let Some(files) = self.folders.get_mut(&folder) else { return };
+        files.remove(path);
+        if files.is_empty() {
+            self.folders.remove(&folder);
+            if let Some(system) = &mut self.system {
+                // The system gives up a folder that is gone by itself.
+                let _ = system.unwatch(&folder);
+            }
+        }
+    }
+
+    fn watch(&mut self, folder: &Path) -> bool {
+        let watched = self.system().and_then(|system| system.watch(folder, RecursiveMode::NonRecursive));
+        if let Err(error) = &watched
+            && !std::mem::replace(&mut self.said, true)
+        {
+            self.log.note(&format!(
+                "couldn't watch {} ({}): what other programs change there is only noticed when it is used",
+                folder.display(),
+                reason(error)
+            ));
+        }
+        watched.is_ok()
+    }
+
+    fn system(&mut self) -> notify::Result<&mut RecommendedWatcher> {
+        if self.system.is_none() {
+            let (seen, tell) = (self.seen.clone(), self.tell.clone());
+            let take_in = move |event| {
+                if lock(&seen.stir).take_in(event) {
+                    // Nobody listens any more when the thread is ending.
+                    let _ = tell.send(Message::Stirred);
+                }
+            };
+            self.system = Some(notify::recommended_watcher(take_in)?);
+        }
+        self.system.as_mut().ok_or_else(|| notify::Error::generic("no watcher"))
+    }
+
+    // What became of the files.
+
+    /// When to take in what the system said.
+    fn due_to_hear(&self) -> Option<Instant> {
+        let since = self.since?;
+        let last = lock(&self.seen.stir).last().map_or(since, |last| last.max(since));
+        Some((last + QUIET).min(since + LATEST))
+    }
+
+    /// When there is something to do.
+    fn due(&self) -> Option<Instant> {
+        self.due_to_hear().into_iter().chain(self.seen.due()).min()
+    }
+
+    fn look(&mut self) {
+        if self.due_to_hear().is_some_and(|due| due <= Instant::now()) {
+            self.since = None;
+            let told = lock(&self.seen.stir).drain();
+            for (path, suspect) in told {
+                self.suspect(&path, suspect);
+            }
+        }
+        for path in self.seen.all_due() {
+            self.look_at(&path);
+        }
+    }
+
+    fn suspect(&mut self, path: &Path, suspect: Suspect) {
+        if suspect.folder && self.answers(path) {
+            // What is watched may be another folder than the one that has the name now.
+            self.disarm(path);
+            self.arm(path);
+        }
+        if let Some(watched) = self.files.get_mut(path) {
+            watched.renamed = suspect.renamed.or(watched.renamed.take());
+        }
+        self.seen.hear(path, suspect.said, suspect.at);
+    }
+
+    fn look_at(&mut self, path: &Path) {
+        if self.writing.contains_key(path) || !self.answers(path) {
+            // It is looked at when that is done, or when a session has to do with it again.
+            return self.seen.put_off(path);
+        }
+        let (fingerprint, bytes) = self.seen.look(path);
+        if self.seen.looked(path, fingerprint, bytes.as_deref()) {
+            self.news(path);
+        }
+        let is_left = self.files.get(path).is_some_and(|watched| watched.sessions.is_empty());
+        if is_left && self.seen.is_at_rest(path) {
+            self.forget(path);
+        }
+    }
+
+    /// The file has another content, and it is a whole one.
+    fn news(&mut self, path: &Path) {
+        let Some(watched) = self.files.get_mut(path) else { return };
+        let renamed = watched.renamed.take();
+        let sessions = watched.sessions.clone();
+        let kind = match self.seen.is_missing(path) {
+            false => FileChange::Changed,
+            true => match renamed.filter(|to| to.is_file()) {
+                Some(to) => FileChange::Renamed(to),
+                None => FileChange::Gone,
+            },
+        };
+        if let FileChange::Renamed(to) = &kind {
+            // Where it is now, it is the same sessions' business.
+            for session in sessions {
+                self.touched(session, to.clone(), None);
+            }
+        }
+        self.mailbox.post(Event::FileChanged { path: path.to_owned(), kind });
+    }
+}
+
+fn reason(error: &notify::Error) -> String {
+    match &error.kind {
+        notify::ErrorKind::MaxFilesWatch => "the limit fs.inotify.max_user_watches is reached".to_owned(),
+        notify::ErrorKind::Io(error) if error.kind() == ErrorKind::PermissionDenied => {
+            "permission denied".to_owned()
+        }
+        notify::ErrorKind::Io(error) => {
+            files::watch_limit(error).map_or_else(|| error.to_string(), str::to_owned)
+        }
+        _ => error.to_string(),
+    }
+}

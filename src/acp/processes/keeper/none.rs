@@ -1,0 +1,21 @@
+//! There is none: nobody adopts but the system's first process, or nobody can leave.
+
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use super::{Kept, Unkept};
+use crate::acp::processes::escaped::Mark;
+
+pub struct Keeper;
+
+impl Keeper {
+    pub fn wait_for_agent(&self) -> Option<ExitStatus> {
+        None
+    }
+
+    pub fn end(&self) {}
+}
+
+pub fn spawn(_program: Option<&Path>, _command: &Command, _mark: &Mark) -> Result<Kept, Unkept> {
+    Err(Unkept::NoKeeper)
+}

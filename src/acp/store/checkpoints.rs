@@ -1,0 +1,522 @@
+//! Checkpoints on the disk: for each project a folder with a journal for each turn, and the texts that
+//! journals name, each once. A thread of its own does it, in the order in which it was wished for, and
+//! under a lock, so that several Neovims lose nothing of each other's. What the lines say is
+//! `core::store::checkpoint`'s word.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::acp::files::disk::{self, DiskErrorKind};
+use crate::acp::files::disks::{Disks, PATIENCE};
+use crate::core::changes::blame::{self, Step};
+use crate::core::ids::JobId;
+use crate::core::message::{Event, Severity};
+use crate::core::store::checkpoint::{
+    Fact, Fetched, Head, Held, Last, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey,
+    Wish, before_diffs, counts, edits, hunks,
+};
+use crate::mailbox::Mailbox;
+use crate::platform::files::{create_private_folder, private, wait_lock};
+
+/// A larger text is not kept.
+const LARGEST: usize = 4 << 20;
+
+/// After so many bytes of texts it is seen to that there are not too many.
+const PRUNE_AFTER: u64 = 16 << 20;
+
+const TEXTS: &str = "texts";
+const JOURNAL: &str = "jsonl";
+
+/// The thread, once there is something to do for it.
+#[derive(Default)]
+pub struct Checkpoints {
+    thread: Option<(mpsc::Sender<Order>, JoinHandle<()>)>,
+}
+
+type Order = (PathBuf, Limits, Wish);
+
+impl Checkpoints {
+    pub fn wish(
+        &mut self,
+        (mailbox, disks): (&Arc<Mailbox>, &Disks),
+        folder: PathBuf,
+        limits: Limits,
+        wish: Wish,
+    ) {
+        if self.thread.is_none() {
+            if matches!(wish, Wish::Unlook { .. } | Wish::Finish { .. }) {
+                // Nothing is kept yet.
+                return;
+            }
+            let (orders, queue) = mpsc::channel::<Order>();
+            let mut keeper = Keeper::new(mailbox.clone(), disks.clone());
+            let work = move || {
+                for (folder, limits, wish) in queue {
+                    keeper.grant(&folder, limits, wish);
+                }
+            };
+            match thread::Builder::new().name("acp-checkpoints".into()).spawn(work) {
+                Ok(thread) => self.thread = Some((orders, thread)),
+                Err(error) => {
+                    return Keeper::new(mailbox.clone(), disks.clone()).failed(&folder, &wish, &error);
+                }
+            }
+        }
+        if let Some((orders, _)) = &self.thread {
+            // The thread ends only when this end is dropped, or by a panic, which is in the panic log.
+            let _ = orders.send((folder, limits, wish));
+        }
+    }
+
+    /// Waits until all is on the disk.
+    pub fn end(self) {
+        if let Some((orders, thread)) = self.thread {
+            drop(orders);
+            // It can only fail by a panic, which the panic hook has logged.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Keeper {
+    mailbox: Arc<Mailbox>,
+    disks: Disks,
+    /// What the turns of this Neovim that are not over did to files.
+    turns: HashMap<(TurnKey, PathBuf), Begun>,
+    /// What files held when calls that are about them began.
+    looked: HashMap<(TurnKey, PathBuf), Looked>,
+    /// Bytes of texts since the last look at the size; nobody looked yet.
+    written: Option<u64>,
+    told: bool,
+}
+
+/// What a file held when a turn began, and what the turn last made of it.
+struct Begun {
+    stored: Stored,
+    before: Held,
+    after: Stored,
+}
+
+/// What a file held when the first of some calls began, and those of them that may still change it.
+struct Looked {
+    held: Held,
+    entries: HashSet<usize>,
+}
+
+/// A change to be recorded.
+struct Adding<'a> {
+    turn: TurnKey,
+    head: &'a Head,
+    at: u64,
+    path: &'a Path,
+    call: Option<&'a str>,
+    before: &'a Held,
+    after: &'a Held,
+}
+
+impl Keeper {
+    fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
+        Self { mailbox, disks, turns: HashMap::new(), looked: HashMap::new(), written: None, told: false }
+    }
+
+    fn grant(&mut self, folder: &Path, limits: Limits, wish: Wish) {
+        let done = match &wish {
+            Wish::Add { turn, head, at, path, call, before, after } => {
+                let call = call.as_deref();
+                let done =
+                    self.add(folder, &Adding { turn: *turn, head, at: *at, path, call, before, after });
+                done.and_then(|()| self.make_room(folder, limits))
+            }
+            Wish::Look { turn, path, entry } => {
+                let look = || Looked { held: in_time(&self.disks, path), entries: HashSet::new() };
+                let looked = self.looked.entry((*turn, path.clone())).or_insert_with(look);
+                looked.entries.insert(*entry);
+                Ok(())
+            }
+            Wish::Unlook { turn, path, entry } => {
+                let key = (*turn, path.clone());
+                if let Some(looked) = self.looked.get_mut(&key) {
+                    looked.entries.remove(entry);
+                    if looked.entries.is_empty() {
+                        self.looked.remove(&key);
+                    }
+                }
+                Ok(())
+            }
+            Wish::Finish { turn } => {
+                self.turns.retain(|(of, _), _| of != turn);
+                self.looked.retain(|(of, _), _| of != turn);
+                Ok(())
+            }
+            Wish::Settle { turn, head, at, path, call, diffs } => {
+                let now = in_time(&self.disks, path);
+                let looked = self.looked.remove(&(*turn, path.clone())).map(|looked| looked.held);
+                let looked = looked.filter(|before| *before != now);
+                match looked.or_else(|| before_diffs(&now, diffs)) {
+                    Some(before) => {
+                        let (call, before, after) = (call.as_deref(), &before, &now);
+                        let adding = Adding { turn: *turn, head, at: *at, path, call, before, after };
+                        let done = self.add(folder, &adding);
+                        done.and_then(|()| self.make_room(folder, limits))
+                    }
+                    None => Ok(()),
+                }
+            }
+            Wish::List { job, cwd } => list(&folder.join(project(cwd))).map(|(turns, broken)| {
+                self.reply(*job, Reply::Listed { turns, broken });
+            }),
+            Wish::Fetch { job, cwd, files } => {
+                let texts = folder.join(project(cwd)).join(TEXTS);
+                let files = files
+                    .iter()
+                    .map(|(planned, loaded)| fetch(&self.disks, &texts, planned, loaded.as_ref()));
+                self.reply(*job, Reply::Fetched(files.collect()));
+                Ok(())
+            }
+            Wish::Blame { job, path, text, row } => steps(folder, path).map(|steps| {
+                self.reply(*job, Reply::Blamed(blame::author(&steps, text, *row)));
+            }),
+            Wish::Put { job, turn, head, at, path, seen, target } => {
+                // First the record: what is not recorded could not be undone.
+                let adding =
+                    Adding { turn: *turn, head, at: *at, path, call: None, before: seen, after: target };
+                let done = self.add(folder, &adding).map_err(|error| {
+                    format!("its checkpoint couldn't be written in {}: {error}", folder.display())
+                });
+                let done = done.and_then(|()| put(&self.disks, path, seen, target));
+                if done.is_err() {
+                    // What did not come about is no change; if this fails, an empty one stays.
+                    let _ = self.add(folder, &Adding { after: seen, ..adding });
+                }
+                self.reply(*job, Reply::Put(done));
+                Ok(())
+            }
+        };
+        if let Err(error) = done {
+            self.failed(folder, &wish, &error);
+        }
+    }
+
+    fn reply(&self, job: JobId, reply: Reply) {
+        self.mailbox.post(Event::Checkpointed { job, reply });
+    }
+
+    /// What cannot be kept is told of once; the reason will be the same next time.
+    fn failed(&mut self, folder: &Path, wish: &Wish, error: &io::Error) {
+        let folder = folder.display();
+        match wish {
+            Wish::List { job, .. }
+            | Wish::Fetch { job, .. }
+            | Wish::Blame { job, .. }
+            | Wish::Put { job, .. } => {
+                self.reply(*job, Reply::Failed(format!("{folder}: {error}")));
+            }
+            _ if self.told => {}
+            _ => {
+                self.told = true;
+                let text = format!(
+                    "couldn't keep a checkpoint in {folder}: {error}; changes can't be restored from there. \
+                     setup{{ checkpoints = {{ enabled = false }} }} does without"
+                );
+                self.mailbox.post(Event::Advised { severity: Severity::Warning, text });
+            }
+        }
+    }
+
+    fn add(&mut self, folder: &Path, adding: &Adding) -> io::Result<()> {
+        let Adding { turn, head, at, path, call, before, after } = *adding;
+        let project = folder.join(project(&head.cwd));
+        create_private_folder(&project.join(TEXTS))?;
+        let _lock = lock(folder)?;
+        let key = (turn, path.to_owned());
+        let name = format!("{:013}-{}-{}.{JOURNAL}", turn.at, std::process::id(), turn.number);
+        let file = project.join(name);
+        // One that was taken away to make room begins anew.
+        let new = !file.exists();
+        let again = self.turns.get(&key).filter(|_| new).map(|begun| begun.before.clone());
+        let again = again.map(|before| self.keep_text(&project, &before)).transpose()?;
+        let found = self.keep_text(&project, before)?;
+        let stored_after = self.keep_text(&project, after)?;
+        let begun = self.turns.entry(key).or_insert_with(|| Begun {
+            stored: found.clone(),
+            before: before.clone(),
+            after: found.clone(),
+        });
+        begun.stored = again.unwrap_or_else(|| begun.stored.clone());
+        let (added, removed) = counts(&begun.before, after);
+        let found = (found != begun.after).then_some(found);
+        let change = Touched {
+            path: path.to_owned(),
+            before: begun.stored.clone(),
+            after: stored_after.clone(),
+            added,
+            removed,
+            last: Last { call: call.map(str::to_owned), found },
+        };
+        let mut text = Vec::new();
+        if new {
+            write_line(&mut text, &Line { at: turn.at, fact: Fact::Turn(head.clone()) })?;
+        }
+        write_line(&mut text, &Line { at, fact: Fact::Change(change) })?;
+        let mut file = private().create(true).append(true).read(true).open(&file)?;
+        disk::append_lines(&mut file, &text)?;
+        begun.after = stored_after;
+        Ok(())
+    }
+
+    fn keep_text(&mut self, project: &Path, held: &Held) -> io::Result<Stored> {
+        let text = match held {
+            Held::Absent => return Ok(Stored::Absent),
+            Held::Text(text) if text.len() <= LARGEST => text,
+            Held::Text(_) | Held::Unknown => return Ok(Stored::Unknown),
+        };
+        let name = name_of(text.as_bytes());
+        let path = project.join(TEXTS).join(&name);
+        match fs::read(&path) {
+            Ok(bytes) if bytes == text.as_bytes() => return Ok(Stored::Text(name)),
+            // Another text of the same name, which is less likely than a broken disk.
+            Ok(bytes) if name_of(&bytes) == name => return Ok(Stored::Unknown),
+            // One that is damaged is replaced.
+            _ => {}
+        }
+        disk::replace_private(&path, text.as_bytes())?;
+        self.written = self.written.map(|written| written + text.len() as u64);
+        Ok(Stored::Text(name))
+    }
+
+    fn make_room(&mut self, folder: &Path, limits: Limits) -> io::Result<()> {
+        if self.written.is_some_and(|written| written < PRUNE_AFTER.min(limits.bytes / 4)) {
+            return Ok(());
+        }
+        self.written = Some(0);
+        // What a turn that is over began with is not asked for again; one that runs is recorded anew.
+        if self.turns.len() > 1000 {
+            self.turns.clear();
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        prune(folder, limits, u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Takes away what is too old, then the oldest of what is too much, and texts that nothing names.
+fn prune(folder: &Path, limits: Limits, now: u64) -> io::Result<()> {
+    struct Kept {
+        project: PathBuf,
+        file: PathBuf,
+        at: u64,
+        size: u64,
+        texts: HashSet<String>,
+    }
+    let _lock = lock(folder)?;
+    let mut turns: Vec<Kept> = Vec::new();
+    let mut sizes: HashMap<(PathBuf, String), u64> = HashMap::new();
+    for project in fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path()) {
+        for file in journals(&project)? {
+            let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+            let at = stem.split('-').next().and_then(|at| at.parse().ok()).unwrap_or(0);
+            let turn = Turn::read(&stem, &text);
+            let texts = turn.map(|(turn, _)| turn.texts().map(str::to_owned).collect());
+            turns.push(Kept {
+                project: project.clone(),
+                file,
+                at,
+                size: text.len() as u64,
+                texts: texts.unwrap_or_default(),
+            });
+        }
+        let Ok(texts) = fs::read_dir(project.join(TEXTS)) else { continue };
+        for entry in texts.filter_map(Result::ok) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            sizes.insert((project.clone(), name), entry.metadata()?.len());
+        }
+    }
+    turns.sort_by_key(|turn| std::cmp::Reverse(turn.at));
+    let mut named: HashSet<(PathBuf, String)> = HashSet::new();
+    let mut bytes = 0;
+    let mut full = false;
+    for turn in turns {
+        let of = |name: &String| (turn.project.clone(), name.clone());
+        let new: Vec<_> = turn.texts.iter().map(of).filter(|text| !named.contains(text)).collect();
+        let size = turn.size + new.iter().filter_map(|text| sizes.get(text)).sum::<u64>();
+        full |= bytes + size > limits.bytes;
+        if full || turn.at + limits.age < now {
+            remove(&turn.file)?;
+            continue;
+        }
+        bytes += size;
+        named.extend(new);
+    }
+    for (project, name) in sizes.into_keys() {
+        if !named.contains(&(project.clone(), name.clone())) {
+            remove(&project.join(TEXTS).join(name))?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn journals(project: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(project) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        entries => entries?,
+    };
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == JOURNAL)).collect())
+}
+
+/// All turns of a project, the newest first, and of how many not all could be read.
+fn list(project: &Path) -> io::Result<(Vec<Turn>, usize)> {
+    let mut turns = Vec::new();
+    let mut broken = 0;
+    for file in journals(project)? {
+        let text = match fs::read(&file) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            // Another Neovim has just taken it away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(_) => String::new(),
+        };
+        match Turn::read(&file.file_stem().unwrap_or_default().to_string_lossy(), &text) {
+            Some((turn, whole)) => {
+                broken += usize::from(!whole);
+                turns.push(turn);
+            }
+            None => broken += 1,
+        }
+    }
+    turns.sort_by(|a, b| b.id.cmp(&a.id));
+    Ok((turns, broken))
+}
+
+/// All that is recorded of a file, in any project that it is in, the oldest first.
+fn steps(folder: &Path, path: &Path) -> io::Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    for project in path.ancestors().skip(1).map(|cwd| folder.join(project(cwd))) {
+        let (turns, _) = list(&project)?;
+        let texts = project.join(TEXTS);
+        // A text that can't be read is as good as unknown.
+        let held = |stored: &Stored| text_of(&texts, stored).unwrap_or(Held::Unknown);
+        for turn in &turns {
+            for step in turn.steps.iter().filter(|step| step.path == path) {
+                steps.push(Step {
+                    head: turn.head.clone(),
+                    at: step.at,
+                    call: step.call.clone(),
+                    before: held(&step.before),
+                    after: held(&step.after),
+                });
+            }
+        }
+    }
+    steps.sort_by_key(|step| step.at);
+    Ok(steps)
+}
+
+fn fetch(disks: &Disks, texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
+    let target = match &planned.target {
+        Stored::Unknown => Err("what it held before was too large to be kept, or no text".to_owned()),
+        stored => text_of(texts, stored),
+    };
+    let edits = match (loaded, &target) {
+        (Some(loaded), Ok(target)) => edits(loaded, target),
+        _ => Vec::new(),
+    };
+    let expected = text_of(texts, &planned.expected).ok();
+    let disk = in_time(disks, &planned.path);
+    let hunks = match (loaded, &target) {
+        (Some(loaded), Ok(target)) => hunks(&Held::Text(format!("{}\n", loaded.text).into()), target),
+        (None, Ok(target)) => hunks(&disk, target),
+        (_, Err(_)) => Vec::new(),
+    };
+    Fetched { path: planned.path.clone(), target, expected, disk, edits, hunks }
+}
+
+fn text_of(texts: &Path, stored: &Stored) -> Result<Held, String> {
+    let name = match stored {
+        Stored::Absent => return Ok(Held::Absent),
+        Stored::Unknown => return Ok(Held::Unknown),
+        Stored::Text(name) => name,
+    };
+    let path = texts.join(name);
+    let broken = |why: &str| format!("the checkpoint's text {} {why}", path.display());
+    let bytes = fs::read(&path).map_err(|error| broken(&format!("can't be read ({error})")))?;
+    if name_of(&bytes) != *name {
+        return Err(broken("is damaged"));
+    }
+    String::from_utf8(bytes).map(|text| Held::Text(text.into())).map_err(|_| broken("is damaged"))
+}
+
+/// The same, and nothing of a file whose disk does not answer: it would hold up all others.
+fn in_time(disks: &Disks, path: &Path) -> Held {
+    let file = path.to_owned();
+    disks.soon(path, PATIENCE, move || on_disk(&file)).unwrap_or(Held::Unknown)
+}
+
+fn on_disk(path: &Path) -> Held {
+    match disk::read_whole(path) {
+        Ok(text) => Held::Text(text.into()),
+        Err(error) if error.kind() == DiskErrorKind::NotFound => Held::Absent,
+        Err(_) => Held::Unknown,
+    }
+}
+
+fn put(disks: &Disks, path: &Path, seen: &Held, target: &Held) -> Result<(), String> {
+    if in_time(disks, path) != *seen {
+        return Err("it was changed just now; try again".to_owned());
+    }
+    match target {
+        Held::Absent => match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
+            _ => Ok(()),
+        },
+        Held::Text(text) => disk::write(path, text).map(drop).map_err(|error| error.to_string()),
+        Held::Unknown => Err("what it held before is not known".to_owned()),
+    }
+}
+
+fn write_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {
+    serde_json::to_writer(&mut *text, line)?;
+    text.push(b'\n');
+    Ok(())
+}
+
+/// Holds off the other Neovims until it is dropped.
+fn lock(folder: &Path) -> io::Result<File> {
+    let file = private().create(true).write(true).truncate(false).open(folder.join("lock"))?;
+    wait_lock(&file)?;
+    Ok(file)
+}
+
+/// The folder of a project: readable, and not the same for two.
+fn project(cwd: &Path) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String =
+        cwd.file_name().unwrap_or_default().to_string_lossy().chars().take(40).map(plain).collect();
+    format!("{name}-{}", name_of(cwd.as_os_str().as_encoded_bytes()))
+}
+
+/// FNV-1a: the standard library's hashes differ between versions. Texts of one name are compared
+/// before one stands for the other, so it need not withstand an attack.
+fn name_of(bytes: &[u8]) -> String {
+    let hash = bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
+        (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+    });
+    format!("{hash:032x}")
+}
+
+#[cfg(test)]
+#[path = "checkpoints_tests.rs"]
+mod tests;

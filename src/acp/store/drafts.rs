@@ -1,0 +1,284 @@
+//! What the user typed, kept on the disk: the prompts of before, which all Neovims of a project share,
+//! and drafts, which are of one Neovim until it is gone. One thread does all of it in order. A lock on
+//! a file of its own says that a Neovim lives; the system takes it back however that one ends.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::acp::files::disk;
+use crate::core::message::{Draft, Event, Keep};
+use crate::core::session::prompt_history::History;
+use crate::core::text::Text;
+use crate::mailbox::Mailbox;
+use crate::platform::files::{create_private_folder, private, try_lock, wait_lock};
+
+const PROMPTS: &str = "prompts.jsonl";
+const PROMPTS_LOCK: &str = "prompts.lock";
+/// A file of prompts that grows over this is written anew with the last ones.
+const MOST: u64 = 4 << 20;
+
+/// Hands what is to be kept to the thread that does it.
+#[derive(Default)]
+pub struct Shelf {
+    thread: Option<(mpsc::Sender<Keep>, JoinHandle<()>)>,
+}
+
+impl Shelf {
+    pub fn put(&mut self, mailbox: &Arc<Mailbox>, keep: Keep) {
+        if self.thread.is_none() {
+            let (send, queue) = mpsc::channel();
+            let own_mailbox = mailbox.clone();
+            let work =
+                move || Keeper { mailbox: own_mailbox, own: HashMap::new(), failed: false }.run(&queue);
+            match thread::Builder::new().name("acp-shelf".into()).spawn(work) {
+                Ok(thread) => self.thread = Some((send, thread)),
+                Err(error) => return not_kept(mailbox, &error),
+            }
+        }
+        if let Some((send, _)) = &self.thread {
+            // It ends before its queue only by a panic, which the panic hook has logged.
+            let _ = send.send(keep);
+        }
+    }
+
+    /// Waits until all is written.
+    pub fn finish(self) {
+        if let Some((send, thread)) = self.thread {
+            drop(send);
+            // As above.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn not_kept(mailbox: &Mailbox, error: &io::Error) {
+    mailbox.post(Event::NotKept { why: error.to_string() });
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    text: Text,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Drafts {
+    drafts: Vec<Draft>,
+}
+
+/// This Neovim's drafts of one project.
+struct Own {
+    _lock: File,
+    lock: PathBuf,
+    file: PathBuf,
+}
+
+struct Keeper {
+    mailbox: Arc<Mailbox>,
+    own: HashMap<PathBuf, Own>,
+    /// It was said already that nothing can be kept.
+    failed: bool,
+}
+
+impl Keeper {
+    fn run(mut self, queue: &mpsc::Receiver<Keep>) {
+        let mut waiting = VecDeque::new();
+        while let Some(keep) = waiting.pop_front().or_else(|| queue.recv().ok()) {
+            waiting.extend(queue.try_iter());
+            let newer = |later: &Keep| {
+                matches!((&keep, later),
+                (Keep::Drafts { folder, .. }, Keep::Drafts { folder: same, .. }) if folder == same)
+            };
+            if waiting.iter().any(newer) {
+                // Only what stands there last counts; the one who types is faster than a disk may be.
+                continue;
+            }
+            match self.keep(keep) {
+                Ok(()) => self.failed = false,
+                Err(error) if !std::mem::replace(&mut self.failed, true) => {
+                    not_kept(&self.mailbox, &error);
+                }
+                Err(_) => {}
+            }
+        }
+        for own in self.own.into_values().filter(|own| !own.file.exists()) {
+            // One that stays is an empty file, which the next Neovim removes.
+            let _ = fs::remove_file(&own.lock);
+        }
+    }
+
+    fn keep(&mut self, keep: Keep) -> io::Result<()> {
+        match keep {
+            Keep::Prompt { folder, text } => remember(&folder, text),
+            Keep::Recall { folder } => {
+                let prompts = recall(&folder)?;
+                self.mailbox.post(Event::PastPrompts { folder, prompts });
+                Ok(())
+            }
+            Keep::Drafts { folder, drafts } => self.drafts(&folder, drafts),
+            Keep::Adopt { folder } => {
+                let drafts = self.adopt(&folder)?;
+                self.mailbox.post(Event::Adopted { folder, drafts });
+                Ok(())
+            }
+        }
+    }
+
+    fn drafts(&mut self, folder: &Path, drafts: Vec<Draft>) -> io::Result<()> {
+        if drafts.is_empty() && !self.own.contains_key(folder) {
+            return Ok(());
+        }
+        let own = self.own(folder)?;
+        if drafts.is_empty() {
+            return match fs::remove_file(&own.file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        disk::replace_private(&own.file, &serde_json::to_vec(&Drafts { drafts })?)
+    }
+
+    fn own(&mut self, folder: &Path) -> io::Result<&Own> {
+        if !self.own.contains_key(folder) {
+            create_private_folder(folder)?;
+            let own = loop {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let name = format!("draft-{}-{}", std::process::id(), now.as_nanos());
+                let lock = folder.join(format!("{name}.lock"));
+                let held = open(&lock)?;
+                wait_lock(&held)?;
+                // Another Neovim may have taken it for one of a Neovim that is gone, and removed it.
+                if lock.exists() {
+                    break Own { _lock: held, lock, file: folder.join(format!("{name}.json")) };
+                }
+            };
+            self.own.insert(folder.to_owned(), own);
+        }
+        Ok(&self.own[folder])
+    }
+
+    /// The drafts of Neovims that are gone. They are written as this one's before theirs go.
+    fn adopt(&mut self, folder: &Path) -> io::Result<Vec<Draft>> {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut left = Vec::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            let is_lock =
+                name.to_str().is_some_and(|name| name.starts_with("draft-") && name.ends_with(".lock"));
+            if !is_lock || self.own.get(folder).is_some_and(|own| own.lock == path) {
+                continue;
+            }
+            // Whoever lives holds it.
+            if let Ok(held) = open(&path)
+                && try_lock(&held).is_ok()
+            {
+                left.push((held, path));
+            }
+        }
+        let mut drafts: Vec<Draft> = Vec::new();
+        for (_, lock) in &left {
+            if let Ok(bytes) = fs::read(lock.with_extension("json"))
+                && let Ok(read) = serde_json::from_slice::<Drafts>(&bytes)
+            {
+                drafts.extend(read.drafts);
+            }
+        }
+        drafts.sort_by_key(|draft| draft.at);
+        if !drafts.is_empty() {
+            let mut all = match self.own.get(folder).map(|own| fs::read(&own.file)) {
+                Some(Ok(bytes)) => serde_json::from_slice::<Drafts>(&bytes).unwrap_or_default().drafts,
+                _ => Vec::new(),
+            };
+            all.extend(drafts.clone());
+            self.drafts(folder, all)?;
+        }
+        for (_, lock) in left {
+            for path in [lock.with_extension("json"), lock] {
+                // What stays is found again, and then known already.
+                let _ = fs::remove_file(path);
+            }
+        }
+        Ok(drafts)
+    }
+}
+
+/// Adds a prompt. Another Neovim that does the same waits for its turn.
+fn remember(folder: &Path, text: Text) -> io::Result<()> {
+    create_private_folder(folder)?;
+    let held = open(&folder.join(PROMPTS_LOCK))?;
+    wait_lock(&held)?;
+    let path = folder.join(PROMPTS);
+    let mut line = serde_json::to_vec(&Line { text })?;
+    line.push(b'\n');
+    let mut file = private().append(true).read(true).create(true).open(&path)?;
+    if file.metadata()?.len() + line.len() as u64 <= MOST {
+        return disk::append_lines(&mut file, &line);
+    }
+    let mut history = History::new(recall(folder)?);
+    if let Ok(Line { text }) = serde_json::from_slice(&line) {
+        history.add(text);
+    }
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    let mut bytes = 0;
+    for text in history.prompts().iter().rev() {
+        let mut line = serde_json::to_vec(&Line { text: text.clone() })?;
+        line.push(b'\n');
+        // The last one stays, and does not push out the others.
+        if !lines.is_empty() {
+            bytes += line.len() as u64;
+            if bytes > MOST / 2 {
+                break;
+            }
+        }
+        lines.push(line);
+    }
+    lines.reverse();
+    disk::replace_private(&path, &lines.concat())
+}
+
+fn recall(folder: &Path) -> io::Result<Vec<Text>> {
+    let bytes = match fs::read(folder.join(PROMPTS)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let lines = bytes.split(|byte| *byte == b'\n');
+    // A line that is not whole was being written when the machine stopped.
+    let prompts = lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+    Ok(History::new(prompts.map(|line| line.text)).prompts().to_vec())
+}
+
+/// Prompts are nobody else's business.
+fn open(path: &Path) -> io::Result<File> {
+    private().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_as_long_as_the_file_may_be_costs_no_other() {
+        let folder = std::env::temp_dir().join(format!("acp-shelf-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let long = "x".repeat(usize::try_from(MOST).expect("a size"));
+        for text in ["one", &long, "two", "three"] {
+            remember(&folder, text.into()).expect("to be kept");
+        }
+        let size = fs::metadata(folder.join(PROMPTS)).expect("a file").len();
+        assert_eq!(recall(&folder).expect("prompts"), ["one", "two", "three"]);
+        assert!(size < 1000, "{size}");
+        let _ = fs::remove_dir_all(&folder);
+    }
+}

@@ -1,0 +1,300 @@
+//! The records of sessions on the disk: a folder with one file for each, to which lines are only ever
+//! appended, so that several Neovims do not lose each other's. A thread of its own does it, in the
+//! order in which it was wished for. What the lines say is `core::store::record`'s word.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::SystemTime;
+
+use crate::acp::files::disk;
+use crate::core::message::Event;
+use crate::core::store::record::{Fact, Kept, Line, Owner, Wish};
+use crate::mailbox::Mailbox;
+use crate::platform::files::{create_private_folder, private};
+
+/// Sessions that are kept; of more, those go that were used least lately.
+const MOST: usize = 500;
+
+/// A file of more bytes is written anew, with what counts of it.
+const LARGE: u64 = 1 << 20;
+
+/// The thread, once there is something to do for it.
+#[derive(Default)]
+pub struct Records {
+    thread: Option<(Wishes, JoinHandle<()>)>,
+}
+
+/// Each with the folder that it is about.
+type Wishes = mpsc::Sender<(PathBuf, Wish)>;
+
+impl Records {
+    pub fn wish(&mut self, mailbox: &Arc<Mailbox>, folder: PathBuf, wish: Wish) {
+        if self.thread.is_none() {
+            let (wishes, queue) = mpsc::channel::<(PathBuf, Wish)>();
+            let theirs = mailbox.clone();
+            let work = move || {
+                let mut told = false;
+                for (folder, wish) in queue {
+                    grant(&theirs, &folder, wish, &mut told);
+                }
+            };
+            match thread::Builder::new().name("acp-record".into()).spawn(work) {
+                Ok(thread) => self.thread = Some((wishes, thread)),
+                Err(error) => return failed(mailbox, wish, &folder, &error, &mut false),
+            }
+        }
+        if let Some((wishes, _)) = &self.thread {
+            // The thread ends only when this end is dropped, or by a panic, which is in the panic log.
+            let _ = wishes.send((folder, wish));
+        }
+    }
+
+    /// Waits until all is on the disk.
+    pub fn end(self) {
+        if let Some((wishes, thread)) = self.thread {
+            drop(wishes);
+            // It can only fail by a panic, which the panic hook has logged.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn grant(mailbox: &Mailbox, folder: &Path, wish: Wish, told: &mut bool) {
+    let done = match &wish {
+        Wish::Keep { owner, line } => keep(folder, owner, line),
+        Wish::Forget { agent, acp_id } => match fs::remove_file(folder.join(file_name(agent, acp_id))) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        },
+        Wish::Recall { job } => match recall(folder) {
+            Ok(kept) => return mailbox.post(Event::Recalled { job: *job, kept: Ok(kept) }),
+            Err(error) => Err(error),
+        },
+    };
+    if let Err(error) = done {
+        failed(mailbox, wish, folder, &error, told);
+    }
+}
+
+/// What cannot be kept is told of once; the reason will be the same next time.
+fn failed(mailbox: &Mailbox, wish: Wish, folder: &Path, error: &io::Error, told: &mut bool) {
+    let folder = folder.display();
+    match wish {
+        Wish::Recall { job } => {
+            let why = format!("couldn't read the record of sessions in {folder}: {error}");
+            mailbox.post(Event::Recalled { job, kept: Err(why) });
+        }
+        _ if *told => {}
+        _ => {
+            *told = true;
+            let text = format!(
+                "couldn't keep the record of sessions in {folder}: {error}; setup{{ record = false }} does without"
+            );
+            mailbox.post(Event::RecordFailed { text });
+        }
+    }
+}
+
+fn keep(folder: &Path, owner: &Owner, line: &Line) -> io::Result<()> {
+    create_private_folder(folder)?;
+    let path = folder.join(file_name(&owner.agent, &owner.acp_id));
+    // Prompts are nobody else's business.
+    let mut file = private().create(true).append(true).read(true).open(&path)?;
+    let length = file.metadata()?.len();
+    let mut text = Vec::new();
+    if length == 0 {
+        write_line(&mut text, &Line { at: line.at, fact: Fact::Owner(owner.clone()) })?;
+    }
+    write_line(&mut text, line)?;
+    disk::append_lines(&mut file, &text)?;
+    // Windows replaces no file that is open.
+    drop(file);
+    if length == 0 {
+        make_room(folder)?;
+    } else if length > LARGE {
+        shorten(&path)?;
+    }
+    Ok(())
+}
+
+fn write_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {
+    serde_json::to_writer(&mut *text, line)?;
+    text.push(b'\n');
+    Ok(())
+}
+
+/// Writes a record anew with what counts of it; the new one is there wholly or not at all.
+fn shorten(path: &Path) -> io::Result<()> {
+    let Some(kept) = Kept::read(&String::from_utf8_lossy(&fs::read(path)?)) else { return Ok(()) };
+    let mut text = Vec::new();
+    for line in kept.lines() {
+        write_line(&mut text, &line)?;
+    }
+    disk::replace_private(path, &text)
+}
+
+fn files(folder: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        // One that another Neovim takes away at this moment is not there.
+        if path.extension().is_some_and(|extension| extension == "jsonl")
+            && let Ok(facts) = path.metadata()
+        {
+            files.push((facts.modified()?, path));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn make_room(folder: &Path) -> io::Result<()> {
+    let files = files(folder)?;
+    for (_, path) in files.iter().take(files.len().saturating_sub(MOST)) {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// All records, the one used last first. One that cannot be read is none.
+fn recall(folder: &Path) -> io::Result<Vec<Kept>> {
+    let files = files(folder)?;
+    let read = |path: &PathBuf| Kept::read(&String::from_utf8_lossy(&fs::read(path).ok()?));
+    let mut kept: Vec<Kept> = files.iter().filter_map(|(_, path)| read(path)).collect();
+    kept.sort_by_key(|kept| std::cmp::Reverse(kept.used));
+    Ok(kept)
+}
+
+/// An agent's ids may be anything; the file's name is none of that, but always the same.
+fn file_name(agent: &str, acp_id: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let agent_part: String = agent.chars().take(40).map(plain).collect();
+    // FNV-1a: the standard library's hashes differ between versions.
+    let bytes = agent.bytes().chain([0]).chain(acp_id.bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{agent_part}-{hash:016x}.jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("acp-record-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            Self(folder)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn owner(acp_id: &str) -> Owner {
+        Owner { agent: "claude".into(), acp_id: acp_id.into(), cwd: "/src".into() }
+    }
+
+    #[test]
+    fn what_was_kept_is_recalled_newest_first() {
+        let folder = &Folder::new("order").0;
+        assert_eq!(recall(folder).expect("an empty record"), []);
+        keep(folder, &owner("a"), &Line::prompt(1, "one")).expect("to keep");
+        keep(folder, &owner("b"), &Line::prompt(3, "three")).expect("to keep");
+        keep(folder, &owner("a"), &Line::prompt(2, "two")).expect("to keep");
+        let kept = recall(folder).expect("to recall");
+        let found: Vec<(&str, usize)> =
+            kept.iter().map(|kept| (kept.owner.acp_id.as_str(), kept.prompts.len())).collect();
+        assert_eq!(found, [("b", 1), ("a", 2)]);
+    }
+
+    #[test]
+    fn two_neovims_that_write_at_once_lose_nothing() {
+        let folder = Folder::new("two");
+        thread::scope(|scope| {
+            for who in 0..4 {
+                let folder = &folder.0;
+                scope.spawn(move || {
+                    for number in 0..40 {
+                        let line = Line::prompt(number, &format!("{who} {number}"));
+                        keep(folder, &owner("shared"), &line).expect("to keep");
+                        keep(folder, &owner(&format!("own {who}")), &line).expect("to keep");
+                    }
+                });
+            }
+        });
+        let kept = recall(&folder.0).expect("to recall");
+        let mut counts: Vec<usize> = kept.iter().map(|kept| kept.prompts.len()).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [40, 40, 40, 40, 160]);
+    }
+
+    #[test]
+    fn a_neovim_that_ended_within_a_line_costs_only_that_line() {
+        let folder = Folder::new("half");
+        keep(&folder.0, &owner("a"), &Line::prompt(1, "one")).expect("to keep");
+        let path = folder.0.join(file_name("claude", "a"));
+        let mut file = fs::OpenOptions::new().append(true).open(&path).expect("the file");
+        file.write_all(b"{\"at\":2,\"pro").expect("to write");
+        keep(&folder.0, &owner("a"), &Line::prompt(3, "three")).expect("to keep");
+        let kept = recall(&folder.0).expect("to recall");
+        let prompts: Vec<&str> = kept[0].prompts.iter().map(|prompt| prompt.text.as_str()).collect();
+        assert_eq!(prompts, ["one", "three"]);
+    }
+
+    #[test]
+    fn a_record_that_has_grown_large_is_made_shorter_and_stays_private() {
+        let folder = Folder::new("large");
+        let long = "x".repeat(4000);
+        for number in 0..600 {
+            keep(&folder.0, &owner("a"), &Line::prompt(number, &format!("{number} {long}")))
+                .expect("to keep");
+        }
+        let path = folder.0.join(file_name("claude", "a"));
+        let facts = path.metadata().expect("the file");
+        assert!(facts.len() < 2 << 20, "{}", facts.len());
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o777, 0o600);
+        let kept = recall(&folder.0).expect("to recall");
+        assert!(kept[0].prompts[0].text.starts_with("0 "));
+        assert!(kept[0].prompts.last().expect("prompts").text.starts_with("599 "));
+    }
+
+    #[test]
+    fn of_too_many_sessions_those_used_least_lately_go() {
+        let folder = Folder::new("many");
+        for number in 0..MOST + 3 {
+            keep(&folder.0, &owner(&number.to_string()), &Line::prompt(1, "x")).expect("to keep");
+        }
+        let kept = recall(&folder.0).expect("to recall");
+        assert_eq!(kept.len(), MOST);
+        assert!(kept.iter().any(|kept| kept.owner.acp_id == (MOST + 2).to_string()));
+    }
+
+    #[test]
+    fn ids_of_any_shape_make_plain_and_different_names() {
+        let name = file_name("my agent/..", "../../etc\0passwd");
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)), "{name}");
+        assert!(!name.contains('/') && name.ends_with(".jsonl"));
+        assert_ne!(file_name("a", "b"), file_name("a", "c"));
+        assert_ne!(file_name("ab", "c"), file_name("a", "bc"));
+    }
+}

@@ -1,0 +1,647 @@
+//! What agents say, read into the core's own types. It is tolerant: whatever is only shown falls back
+//! to something that can be shown, so that nothing unknown or broken costs its neighbours; what would
+//! cause an action is refused when it is malformed (`requests`). Nothing here decides what to do.
+
+mod chunk;
+mod content;
+mod requests;
+mod updates;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agent_client_protocol_schema::{ProtocolVersion, v1};
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use self::chunk::Chunk;
+pub use self::requests::{AgentRequest, Scope, request};
+pub use self::updates::{Data, Fact, command, update};
+
+use super::rpc::{self, RpcError};
+use crate::core::message::{
+    AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Named,
+    Opened, OptionGroup, OptionKind, Steering, StopReason, StoredSession, TurnEnd, TurnUsage,
+};
+
+/// The answer to `initialize`. Another version of the protocol is a failure.
+pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
+    check_version(result)?;
+    let agent = &result["agentCapabilities"];
+    let session = &agent["sessionCapabilities"];
+    let prompt = &agent["promptCapabilities"];
+    let mcp = &agent["mcpCapabilities"];
+    let can = Capabilities {
+        load: yes(&agent["loadSession"]),
+        resume: yes(&session["resume"]),
+        list: yes(&session["list"]),
+        close: yes(&session["close"]),
+        delete: yes(&session["delete"]),
+        additional_directories: yes(&session["additionalDirectories"]),
+        logout: yes(&agent["auth"]["logout"]),
+        image: yes(&prompt["image"]),
+        audio: yes(&prompt["audio"]),
+        embedded_context: yes(&prompt["embeddedContext"]),
+        mcp_http: yes(&mcp["http"]),
+        mcp_sse: yes(&mcp["sse"]),
+        steering: yes(&result["_meta"]["steering"]["supported"]),
+    };
+    let info = &result["agentInfo"];
+    Ok(AgentInfo {
+        name: text(&info["name"]),
+        title: text(&info["title"]),
+        version: text(&info["version"]),
+        can,
+        auth_methods: each(&result["authMethods"], auth_method),
+    })
+}
+
+fn check_version(result: &Value) -> Result<(), Failure> {
+    let ours = ProtocolVersion::LATEST.as_u16();
+    let message = match &result["protocolVersion"] {
+        version if version.as_u64() == Some(ours.into()) => return Ok(()),
+        Value::Null => "it doesn't say which version of the protocol it speaks; check that its command starts an ACP agent".into(),
+        version => format!("it speaks version {version} of the protocol, and this plugin version {ours}; update the older of the two"),
+    };
+    Err(Failure { kind: FailureKind::Version, message, details: None })
+}
+
+/// A capability is an object or `true`; absent, null and `false` are none.
+fn yes(capability: &Value) -> bool {
+    matches!(capability, Value::Object(_) | Value::Bool(true))
+}
+
+fn auth_method(method: &Value) -> Option<AuthMethod> {
+    let id = id(&method["id"])?;
+    let kind = match method["type"].as_str() {
+        None | Some("agent") => command_login(method).unwrap_or(AuthKind::Agent),
+        Some(other) => Some(method)
+            .filter(|_| other == "terminal")
+            .and_then(terminal_login)
+            .or_else(|| command_login(method))
+            .unwrap_or_else(|| AuthKind::Unsupported(other.to_owned())),
+    };
+    let label = || text(&method["_meta"][TERMINAL_AUTH]["label"]);
+    let name = text(&method["name"]).or_else(label).unwrap_or_else(|| id.clone());
+    Some(AuthMethod { id, name, description: text(&method["description"]), kind })
+}
+
+/// Where agents that ask for it by `_meta` say which command logs in.
+const TERMINAL_AUTH: &str = "terminal-auth";
+
+/// Only what is well-formed is run, and shown before. What the protocol itself has comes first.
+fn command_login(method: &Value) -> Option<AuthKind> {
+    let login = &method["_meta"][TERMINAL_AUTH];
+    let command = text(&login["command"]).filter(|command| !command.is_empty())?;
+    let args = Option::<Vec<String>>::deserialize(&login["args"]).ok()?.unwrap_or_default();
+    let env = Option::<BTreeMap<String, String>>::deserialize(&login["env"]).ok()?.unwrap_or_default();
+    let plain = |text: &String| !text.contains(char::is_control);
+    let is_plain = plain(&command) && args.iter().all(plain);
+    is_plain.then(|| AuthKind::Command { command, args, env: env.into_iter().collect() })
+}
+
+/// Only what is well-formed is run; the program is the agent's own and never in here.
+fn terminal_login(method: &Value) -> Option<AuthKind> {
+    if let Ok(terminal) = v1::AuthMethodTerminal::deserialize(method) {
+        return Some(AuthKind::Terminal { args: terminal.args, env: sorted(terminal.env) });
+    }
+    // Here the protocol has a map where it has lists of pairs everywhere else, so some agents send a list.
+    let args = Option::<Vec<String>>::deserialize(&method["args"]).ok()?.unwrap_or_default();
+    let env = Vec::<v1::EnvVariable>::deserialize(&method["env"]).ok()?;
+    Some(AuthKind::Terminal {
+        args,
+        env: env.into_iter().map(|variable| (variable.name, variable.value)).collect(),
+    })
+}
+
+fn sorted(map: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let mut pairs: Vec<_> = map.into_iter().collect();
+    pairs.sort();
+    pairs
+}
+
+/// The answer to `session/new`, which must name the session.
+pub fn created(result: &Value) -> Result<Opened, Failure> {
+    match id(&result["sessionId"]) {
+        Some(acp_id) => Ok(opened(acp_id, result)),
+        None => Err(Failure {
+            kind: FailureKind::Protocol,
+            message: "the agent's answer names no session".into(),
+            details: Some(shortened(result)),
+        }),
+    }
+}
+
+/// The answer to `session/load` or `session/resume`; null is as good as an object.
+pub fn opened(acp_id: String, result: &Value) -> Opened {
+    Opened {
+        acp_id,
+        modes: modes(&result["modes"]),
+        models: models(&result["models"]),
+        options: options(&result["configOptions"]),
+    }
+}
+
+fn modes(value: &Value) -> Option<Modes> {
+    let available = each(&value["availableModes"], |mode| named(mode, "id"));
+    let current = id(&value["currentModeId"]).or_else(|| available.first().map(|mode| mode.id.clone()))?;
+    Some(Modes { current, available })
+}
+
+/// Gone from the protocol, yet many agents have nothing else to choose a model with.
+fn models(value: &Value) -> Option<Models> {
+    let available = each(&value["availableModels"], |model| named(model, "modelId"));
+    let current = id(&value["currentModelId"]).or_else(|| available.first().map(|model| model.id.clone()))?;
+    Some(Models { current, available })
+}
+
+fn named(value: &Value, key: &str) -> Option<Named> {
+    let id = id(&value[key])?;
+    let name = text(&value["name"]).unwrap_or_else(|| id.clone());
+    Some(Named { id, name, description: text(&value["description"]) })
+}
+
+/// The list of configuration options; those of an unknown type are left out.
+pub fn options(value: &Value) -> Vec<ConfigOption> {
+    each(value, |option| {
+        let id = id(&option["id"])?;
+        let kind = match option["type"].as_str()? {
+            "select" => OptionKind::Select {
+                current: self::id(&option["currentValue"])?,
+                groups: groups(&option["options"]),
+            },
+            "boolean" => OptionKind::Toggle { current: option["currentValue"].as_bool()? },
+            _ => return None,
+        };
+        let name = text(&option["name"]).unwrap_or_else(|| id.clone());
+        Some(ConfigOption {
+            id,
+            name,
+            description: text(&option["description"]),
+            category: text(&option["category"]),
+            kind,
+        })
+    })
+}
+
+/// Values come flat or in groups, and here also mixed: flat ones in a row are one nameless group.
+fn groups(value: &Value) -> Vec<OptionGroup> {
+    let mut groups: Vec<OptionGroup> = Vec::new();
+    for item in value.as_array().into_iter().flatten() {
+        if item["options"].is_array() {
+            let name = text(&item["name"]).or_else(|| id(&item["group"])).unwrap_or_default();
+            groups.push(OptionGroup { name, values: each(&item["options"], |value| named(value, "value")) });
+        } else if let Some(value) = named(item, "value") {
+            match groups.last_mut() {
+                Some(group) if group.name.is_empty() => group.values.push(value),
+                _ => groups.push(OptionGroup { name: String::new(), values: vec![value] }),
+            }
+        }
+    }
+    groups
+}
+
+/// The answer to `session/set_config_option`, if it has the list that it should.
+pub fn changed_options(result: &Value) -> Option<Vec<ConfigOption>> {
+    result["configOptions"].is_array().then(|| options(&result["configOptions"]))
+}
+
+/// One page of `session/list`, with the cursor of the next.
+pub fn listed(result: &Value) -> (Vec<StoredSession>, Option<String>) {
+    let sessions = each(&result["sessions"], |session| {
+        Some(StoredSession {
+            acp_id: id(&session["sessionId"])?,
+            cwd: PathBuf::from(text(&session["cwd"])?),
+            title: text(&session["title"]),
+            updated_at: text(&session["updatedAt"]),
+        })
+    });
+    (sessions, text(&result["nextCursor"]))
+}
+
+/// The answer to `session/prompt`. Whatever it says, the turn is over.
+pub fn turn_end(result: &Value) -> TurnEnd {
+    let reason = match result["stopReason"].as_str().unwrap_or_default() {
+        "end_turn" => StopReason::EndTurn,
+        "max_tokens" => StopReason::MaxTokens,
+        "max_turn_requests" => StopReason::MaxTurnRequests,
+        "refusal" => StopReason::Refusal,
+        "cancelled" => StopReason::Cancelled,
+        other => StopReason::Other(other.to_owned()),
+    };
+    let usage = &result["usage"];
+    let usage = usage.is_object().then(|| {
+        let [input, output] =
+            ["inputTokens", "outputTokens"].map(|key| count(&usage[key]).unwrap_or_default());
+        TurnUsage { total: count(&usage["totalTokens"]).unwrap_or(input + output), input, output }
+    });
+    TurnEnd::Stopped { reason, usage }
+}
+
+/// The answer to `_session/steering`. Only what is said to be taken is taken: some agents answer
+/// methods that they do not know with an empty success.
+pub fn steered(result: &Value) -> Steering {
+    match result["outcome"].as_str() {
+        Some("injected") => Steering::Injected,
+        Some("startedNewTurn") => Steering::StartedNewTurn,
+        Some("promptRequired") => Steering::NotTaken(None),
+        _ => {
+            let message = text(&result["reason"]).unwrap_or_else(|| "the agent didn't take it".into());
+            let details = Some(shortened(result));
+            Steering::NotTaken(Some(Failure { kind: FailureKind::Agent, message, details }))
+        }
+    }
+}
+
+/// An error answer as a user may read it.
+pub fn failure(error: RpcError) -> Failure {
+    let RpcError { code, message, data } = error;
+    let data = data.unwrap_or_default();
+    let reason = text(&data["reason"]);
+    let kind = match code {
+        rpc::AUTH_REQUIRED => FailureKind::AuthRequired,
+        rpc::NOT_FOUND => FailureKind::NotFound,
+        rpc::REQUEST_CANCELLED => FailureKind::Cancelled,
+        -32099..=-32001 if reason.is_some() => FailureKind::Busy,
+        _ => FailureKind::Agent,
+    };
+    let mut message = message.trim().trim_end_matches('.').to_owned();
+    // The real reason is often in the data, beside a message that says only which code it was.
+    let more = text(&data).or_else(|| text(&data["details"])).or_else(|| text(&data["message"])).or(reason);
+    if let Some(more) = more.filter(|more| !message.contains(more.as_str())) {
+        message = if message.is_empty() { more } else { format!("{message}: {more}") };
+    }
+    if let Some(seconds) = data["retryAfter"].as_f64() {
+        message = format!("{message}; try again in {seconds} s");
+    }
+    let details = (!data.is_null()).then(|| format!("code {code}, data {}", shortened(&data)));
+    Failure { kind, message, details }
+}
+
+/// Ways to log in that only the error tells which demands it.
+pub fn logins_in_error(error: &RpcError) -> Vec<AuthMethod> {
+    let methods =
+        error.data.as_ref().filter(|_| error.code == rpc::AUTH_REQUIRED).map(|data| &data["authMethods"]);
+    methods.map(|methods| each(methods, auth_method)).unwrap_or_default()
+}
+
+/// The session that a notification or request is about.
+pub fn session_of(params: &Value) -> Option<String> {
+    id(&params["sessionId"])
+}
+
+/// The paths in an update or a question for permission: those of a call's places and diffs, as the agent
+/// wrote them.
+pub fn paths_named(params: &Value) -> impl Iterator<Item = &str> {
+    let each = |list: &'static str| {
+        [&params["update"][list], &params["toolCall"][list]].into_iter().filter_map(Value::as_array).flatten()
+    };
+    each("locations").chain(each("content")).filter_map(|item| item["path"].as_str())
+}
+
+/// The request that `$/cancel_request` takes back.
+pub fn cancelled_request(params: &Value) -> Option<rpc::RequestId> {
+    params.get("requestId").and_then(rpc::RequestId::of)
+}
+
+/// The elicitation that `elicitation/complete` is about.
+pub fn completed_elicitation(params: &Value) -> Option<String> {
+    id(&params["elicitationId"])
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// Ids are text; agents that number them are understood, too.
+fn id(value: &Value) -> Option<String> {
+    match value {
+        Value::String(id) => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        _ => None,
+    }
+}
+
+/// A number of things. JavaScript has only floating point numbers, and some writers show it.
+fn count(value: &Value) -> Option<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, which is what is wanted"
+    )]
+    value.as_u64().or_else(|| value.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
+}
+
+/// Reads a list item by item; those that cannot be read are left out.
+fn each<T>(list: &Value, read: impl Fn(&Value) -> Option<T>) -> Vec<T> {
+    list.as_array().into_iter().flatten().filter_map(read).collect()
+}
+
+fn shortened(value: &Value) -> String {
+    let mut text = value.to_string();
+    if let Some((end, _)) = text.char_indices().nth(2000) {
+        text.truncate(end);
+        text.push_str(" …");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn version(version: &Value) -> Result<(), FailureKind> {
+        connected(&json!({ "protocolVersion": version })).map(drop).map_err(|failure| failure.kind)
+    }
+
+    #[test]
+    fn only_version_one_will_do() {
+        assert_eq!(version(&json!(1)), Ok(()));
+        for other in [
+            json!(0),
+            json!(2),
+            json!(65535),
+            json!(70000),
+            json!("1"),
+            json!("2025-01-01"),
+            json!(null),
+            json!(1.5),
+        ] {
+            assert_eq!(version(&other), Err(FailureKind::Version), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_capability_is_an_object_or_true() {
+        let info = connected(&json!({
+            "protocolVersion": 1,
+            "agentCapabilities": {
+                "loadSession": true,
+                "sessionCapabilities": {"list": true, "close": {}, "resume": null, "delete": false, "zzz": {}},
+                "promptCapabilities": {"image": "yes", "embeddedContext": true},
+            },
+            "_meta": {"steering": {"supported": true}},
+        }))
+        .unwrap();
+        let can = Capabilities {
+            load: true,
+            list: true,
+            close: true,
+            embedded_context: true,
+            steering: true,
+            ..Default::default()
+        };
+        assert_eq!(info.can, can);
+    }
+
+    #[test]
+    fn an_agent_that_says_only_its_version_can_nothing_more() {
+        assert_eq!(connected(&json!({"protocolVersion": 1})).unwrap(), AgentInfo::default());
+    }
+
+    #[test]
+    fn a_command_that_logs_in_is_one_by_its_meta_alone() {
+        let kind = |method: Value| auth_method(&method).map(|method| method.kind);
+        let meta = |login: Value| json!({"id": "a", "_meta": {"terminal-auth": login}});
+        let command = |command: &str, args: &[&str], env: &[(&str, &str)]| {
+            let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            Some(AuthKind::Command {
+                command: command.into(),
+                args: args.iter().map(|&arg| arg.to_owned()).collect(),
+                env,
+            })
+        };
+        // As Copilot and Kimi write it.
+        assert_eq!(
+            kind(meta(json!({"command": "/opt/copilot", "args": ["login"], "label": "Copilot Login"}))),
+            command("/opt/copilot", &["login"], &[])
+        );
+        let kimi = json!({"command": "/opt/kimi", "args": ["login"], "env": {"A": "1"}, "type": "terminal"});
+        assert_eq!(kind(meta(kimi)), command("/opt/kimi", &["login"], &[("A", "1")]));
+        // The protocol's own way comes first, if it is right.
+        let mut both = meta(json!({"command": "node", "args": null}));
+        both["type"] = "terminal".into();
+        both["name"] = "A".into();
+        both["args"] = json!(["--cli"]);
+        assert_eq!(kind(both.clone()), Some(AuthKind::Terminal { args: vec!["--cli".into()], env: vec![] }));
+        both["args"] = "--cli".into();
+        assert_eq!(kind(both), command("node", &[], &[]));
+        // What is not well-formed is not run.
+        for login in [
+            json!({"args": ["login"]}),
+            json!({"command": ""}),
+            json!({"command": ["a"]}),
+            json!({"command": "a", "args": "login"}),
+            json!({"command": "a", "env": [1]}),
+            json!({"command": "a\nb"}),
+            json!({"command": "a", "args": ["b\u{1b}[2J"]}),
+            json!("a"),
+        ] {
+            assert_eq!(kind(meta(login.clone())), Some(AuthKind::Agent), "{login}");
+        }
+        let named = auth_method(&meta(json!({"command": "a", "label": "A Login"})));
+        assert_eq!(named.map(|method| method.name).as_deref(), Some("A Login"));
+    }
+
+    #[test]
+    fn an_auth_method_of_an_unknown_type_is_shown_as_such() {
+        let info = connected(&json!({"protocolVersion": 1, "authMethods": [
+            {"id": "a", "name": "A"},
+            {"id": "b", "name": "B", "type": "terminal", "args": ["login"], "env": {"X": "1"}, "command": "/bin/evil"},
+            {"id": "c", "name": "C", "type": "terminal", "env": [{"name": "Y", "value": "2"}]},
+            {"id": "d", "type": "terminal", "args": "login"},
+            {"id": "e", "name": "E", "type": "env_var", "command": "/bin/evil"},
+            {"name": "no id"},
+        ]}))
+        .unwrap();
+        let kinds: Vec<_> = info.auth_methods.into_iter().map(|method| method.kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                AuthKind::Agent,
+                AuthKind::Terminal { args: vec!["login".into()], env: vec![("X".into(), "1".into())] },
+                AuthKind::Terminal { args: vec![], env: vec![("Y".into(), "2".into())] },
+                AuthKind::Unsupported("terminal".into()),
+                AuthKind::Unsupported("env_var".into()),
+            ]
+        );
+    }
+
+    #[test]
+    fn options_are_read_flat_and_in_groups_and_unknown_types_are_left_out() {
+        let options = options(&json!([
+            {"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "a",
+             "options": [{"value": "a", "name": "A"}, {"group": "g", "name": "G", "options": [{"value": "b"}]}]},
+            {"id": "fast", "name": "Fast", "type": "boolean", "currentValue": true},
+            {"id": "loud", "name": "Loud", "type": "slider", "currentValue": 3},
+        ]));
+        let named = |id: &str, name: &str| Named { id: id.into(), name: name.into(), description: None };
+        assert_eq!(
+            options[0].kind,
+            OptionKind::Select {
+                current: "a".into(),
+                groups: vec![
+                    OptionGroup { name: String::new(), values: vec![named("a", "A")] },
+                    OptionGroup { name: "G".into(), values: vec![named("b", "b")] },
+                ]
+            }
+        );
+        assert_eq!(options[1].kind, OptionKind::Toggle { current: true });
+        assert_eq!(options.len(), 2);
+    }
+
+    #[test]
+    fn an_unknown_or_missing_stop_reason_still_ends_the_turn() {
+        let reason = |result: &Value| match turn_end(result) {
+            TurnEnd::Stopped { reason, .. } => reason,
+            TurnEnd::Failed(failure) => panic!("failed: {failure:?}"),
+        };
+        assert_eq!(reason(&json!({"stopReason": "refusal"})), StopReason::Refusal);
+        assert_eq!(reason(&json!({"stopReason": "error"})), StopReason::Other("error".into()));
+        assert_eq!(reason(&json!({})), StopReason::Other(String::new()));
+        assert_eq!(reason(&Value::Null), StopReason::Other(String::new()));
+    }
+
+    #[test]
+    fn an_error_code_becomes_what_a_user_can_do_something_about() {
+        for (code, data, kind, message) in [
+            (-32000, json!(null), FailureKind::AuthRequired, "m"),
+            (-32002, json!({"sessionId": "x"}), FailureKind::NotFound, "m"),
+            (-32800, json!(null), FailureKind::Cancelled, "m"),
+            (
+                -32005,
+                json!({"reason": "rate_limited", "retryAfter": 2}),
+                FailureKind::Busy,
+                "m: rate_limited; try again in 2 s",
+            ),
+            (-32042, json!({"a": {"b": 1}}), FailureKind::Agent, "m"),
+            (-32603, json!({"details": "Invalid Mode"}), FailureKind::Agent, "m: Invalid Mode"),
+            (400, json!("no such model"), FailureKind::Agent, "m: no such model"),
+        ] {
+            let failure = failure(RpcError::new(code, "m.").with_data(data));
+            assert_eq!((failure.kind, failure.message.as_str()), (kind, message));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_an_agent_says_is_too_odd_to_be_read(method in 0usize..11, odd in odd(), key in "[a-zA-Z_]{1,20}") {
+            let mut value = odd;
+            if let Value::Object(fields) = &mut value {
+                fields.insert(key, Value::Null);
+            }
+            // No answer is wrong here; a panic is.
+            for fact in update(&value) {
+                drop(fact);
+            }
+            drop(connected(&value));
+            drop(created(&value));
+            drop(opened("s".into(), &value));
+            drop(listed(&value));
+            drop(turn_end(&value));
+            drop(steered(&value));
+            drop(failure(RpcError::new(-32603, "m").with_data(value.clone())));
+            drop(request(METHODS[method], &value));
+        }
+    }
+
+    const METHODS: [&str; 11] = [
+        "session/request_permission",
+        "fs/read_text_file",
+        "fs/write_text_file",
+        "terminal/create",
+        "terminal/output",
+        "terminal/wait_for_exit",
+        "terminal/kill",
+        "terminal/release",
+        "elicitation/create",
+        "_vendor/x",
+        "",
+    ];
+
+    /// JSON of the protocol's own words, put together in any way.
+    fn odd() -> impl Strategy<Value = Value> {
+        const WORDS: [&str; 48] = [
+            "sessionUpdate",
+            "content",
+            "type",
+            "text",
+            "toolCallId",
+            "toolCall",
+            "options",
+            "optionId",
+            "kind",
+            "status",
+            "locations",
+            "path",
+            "line",
+            "rawInput",
+            "_meta",
+            "terminal_info",
+            "terminal_output",
+            "terminal_id",
+            "data",
+            "entries",
+            "availableCommands",
+            "input",
+            "configOptions",
+            "currentValue",
+            "select",
+            "boolean",
+            "tool_call",
+            "agent_message_chunk",
+            "plan",
+            "usage_update",
+            "used",
+            "cost",
+            "resource",
+            "uri",
+            "blob",
+            "sessionId",
+            "cwd",
+            "mode",
+            "form",
+            "url",
+            "requestedSchema",
+            "message",
+            "env",
+            "args",
+            "protocolVersion",
+            "agentCapabilities",
+            "sessionCapabilities",
+            "authMethods",
+        ];
+        let word = prop::sample::select(WORDS.as_slice());
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            word.clone().prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(6, 64, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((word.clone(), inner), 0..6).prop_map(|fields| {
+                    Value::Object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+                }),
+            ]
+        })
+    }
+
+    #[test]
+    fn a_list_of_sessions_leaves_out_what_cannot_be_opened() {
+        let (sessions, cursor) = listed(&json!({"sessions": [
+            {"sessionId": "a/ \u{1F600}", "cwd": "/p", "title": "T"},
+            {"cwd": "/p"},
+        ], "nextCursor": "==\"x"}));
+        assert_eq!(sessions.len(), 1);
+        assert_eq!((sessions[0].acp_id.as_str(), sessions[0].title.as_deref()), ("a/ \u{1F600}", Some("T")));
+        assert_eq!(cursor.as_deref(), Some("==\"x"));
+        assert_eq!(listed(&json!({"sessions": [], "nextCursor": null})).1, None);
+    }
+}

@@ -1,0 +1,306 @@
+//! What this client says, written with the protocol crate's own builders, so that it is well-formed
+//! by construction. Reading is `from_acp`; when to say what is left to `connection` and `serve`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agent_client_protocol_schema::{ProtocolVersion, v1};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::acp::Settings;
+use crate::core::message::{Capabilities, Content, Exit, McpServer, OptionValue, Place, ResourceBody};
+use crate::core::text::uri;
+
+pub const INITIALIZE: &str = v1::AGENT_METHOD_NAMES.initialize;
+pub const AUTHENTICATE: &str = v1::AGENT_METHOD_NAMES.authenticate;
+pub const LOGOUT: &str = v1::AGENT_METHOD_NAMES.logout;
+pub const SESSION_NEW: &str = v1::AGENT_METHOD_NAMES.session_new;
+pub const SESSION_LOAD: &str = v1::AGENT_METHOD_NAMES.session_load;
+pub const SESSION_RESUME: &str = v1::AGENT_METHOD_NAMES.session_resume;
+pub const SESSION_LIST: &str = v1::AGENT_METHOD_NAMES.session_list;
+pub const SESSION_DELETE: &str = v1::AGENT_METHOD_NAMES.session_delete;
+pub const SESSION_CLOSE: &str = v1::AGENT_METHOD_NAMES.session_close;
+pub const SESSION_PROMPT: &str = v1::AGENT_METHOD_NAMES.session_prompt;
+pub const SESSION_CANCEL: &str = v1::AGENT_METHOD_NAMES.session_cancel;
+pub const SESSION_SET_MODE: &str = v1::AGENT_METHOD_NAMES.session_set_mode;
+pub const SESSION_SET_OPTION: &str = v1::AGENT_METHOD_NAMES.session_set_config_option;
+pub const CANCEL_REQUEST: &str = v1::PROTOCOL_LEVEL_METHOD_NAMES.cancel_request;
+/// Gone from the protocol, yet the only way to choose a model with many agents.
+pub const SESSION_SET_MODEL: &str = "session/set_model";
+/// An extension; only sent to agents that declare it.
+pub const STEER: &str = "_session/steering";
+
+pub fn initialize(settings: &Settings) -> impl Serialize + use<> {
+    let session = v1::ClientSessionCapabilities::new()
+        .compaction(v1::CompactionCapabilities::new())
+        .config_options(
+            v1::SessionConfigOptionsCapabilities::new().boolean(v1::BooleanConfigOptionCapabilities::new()),
+        )
+        .notices(v1::NoticeCapabilities::new());
+    let files = v1::FileSystemCapabilities::new()
+        .read_text_file(settings.can_read)
+        .write_text_file(settings.can_write);
+    let elicitation = v1::ElicitationCapabilities::new()
+        .form(v1::ElicitationFormCapabilities::new())
+        .url(v1::ElicitationUrlCapabilities::new());
+    // Agents that run commands themselves show their output only to clients that say so here, and those that
+    // name a command to log in by do it only for these.
+    let meta = ["terminal_output"].into_iter().chain(settings.can_log_in.then_some("terminal-auth"));
+    let meta = v1::Meta::from_iter(meta.map(|name| (name.to_owned(), Value::Bool(true))));
+    let capabilities = v1::ClientCapabilities::new()
+        .fs(files)
+        .terminal(settings.can_run)
+        .session(session)
+        .auth(v1::AuthCapabilities::new().terminal(settings.can_log_in))
+        .elicitation(elicitation)
+        .meta(meta);
+    v1::InitializeRequest::new(ProtocolVersion::LATEST)
+        .client_capabilities(capabilities)
+        .client_info(v1::Implementation::new("acp.nvim", settings.client_version.clone()).title("acp.nvim"))
+}
+
+pub fn authenticate(method: &str) -> impl Serialize + use<> {
+    v1::AuthenticateRequest::new(method.to_owned())
+}
+
+pub fn logout() -> impl Serialize {
+    v1::LogoutRequest::new()
+}
+
+pub fn new_session(place: &Place, can: Capabilities) -> impl Serialize + use<> {
+    v1::NewSessionRequest::new(place.cwd.clone())
+        .additional_directories(additional(place, can))
+        .mcp_servers(servers(place, can))
+}
+
+pub fn load_session(acp_id: &str, place: &Place, can: Capabilities) -> impl Serialize + use<> {
+    v1::LoadSessionRequest::new(acp_id.to_owned(), place.cwd.clone())
+        .additional_directories(additional(place, can))
+        .mcp_servers(servers(place, can))
+}
+
+pub fn resume_session(acp_id: &str, place: &Place, can: Capabilities) -> impl Serialize + use<> {
+    v1::ResumeSessionRequest::new(acp_id.to_owned(), place.cwd.clone())
+        .additional_directories(additional(place, can))
+        .mcp_servers(servers(place, can))
+}
+
+pub fn list_sessions(cwd: Option<PathBuf>, cursor: Option<String>) -> impl Serialize {
+    v1::ListSessionsRequest::new().cwd(cwd).cursor(cursor)
+}
+
+pub fn delete_session(acp_id: &str) -> impl Serialize + use<> {
+    v1::DeleteSessionRequest::new(acp_id.to_owned())
+}
+
+pub fn close_session(acp_id: &str) -> impl Serialize + use<> {
+    v1::CloseSessionRequest::new(acp_id.to_owned())
+}
+
+pub fn prompt(acp_id: &str, content: Vec<Content>, can: Capabilities) -> impl Serialize + use<> {
+    v1::PromptRequest::new(acp_id.to_owned(), blocks(content, can))
+}
+
+pub fn cancel(acp_id: &str) -> impl Serialize + use<> {
+    v1::CancelNotification::new(acp_id.to_owned())
+}
+
+pub fn cancel_request(id: i64) -> impl Serialize {
+    v1::CancelRequestNotification::new(id)
+}
+
+pub fn set_mode(acp_id: &str, mode: &str) -> impl Serialize + use<> {
+    v1::SetSessionModeRequest::new(acp_id.to_owned(), mode.to_owned())
+}
+
+pub fn set_model(acp_id: &str, model: &str) -> impl Serialize + use<> {
+    json!({ "sessionId": acp_id, "modelId": model })
+}
+
+pub fn set_option(acp_id: &str, option: &str, value: &OptionValue) -> impl Serialize + use<> {
+    let value = match value {
+        OptionValue::Value(value) => v1::SessionConfigOptionValue::value_id(value.clone()),
+        OptionValue::Toggle(on) => v1::SessionConfigOptionValue::boolean(*on),
+    };
+    v1::SetSessionConfigOptionRequest::new(acp_id.to_owned(), option.to_owned(), value)
+}
+
+/// Asks that an agent whose turn is over leaves the text to us rather than begins a turn that nobody
+/// waits for.
+pub fn steer(acp_id: &str, content: Vec<Content>, can: Capabilities) -> impl Serialize + use<> {
+    json!({
+        "sessionId": acp_id,
+        "prompt": blocks(content, can),
+        "_meta": { "steering": { "idleBehavior": "promptRequired" } },
+    })
+}
+
+pub fn selected(option: &str) -> impl Serialize + use<> {
+    let outcome = v1::SelectedPermissionOutcome::new(option.to_owned());
+    v1::RequestPermissionResponse::new(v1::RequestPermissionOutcome::Selected(outcome))
+}
+
+pub fn permission_cancelled() -> impl Serialize {
+    v1::RequestPermissionResponse::new(v1::RequestPermissionOutcome::Cancelled)
+}
+
+pub fn read(content: String) -> impl Serialize {
+    v1::ReadTextFileResponse::new(content)
+}
+
+pub fn written() -> impl Serialize {
+    v1::WriteTextFileResponse::new()
+}
+
+pub fn terminal_created(terminal: &str) -> impl Serialize + use<> {
+    v1::CreateTerminalResponse::new(terminal.to_owned())
+}
+
+pub fn terminal_output(text: String, truncated: bool, exit: Option<Exit>) -> impl Serialize {
+    v1::TerminalOutputResponse::new(text, truncated).exit_status(exit.map(exit_status))
+}
+
+pub fn terminal_exited(exit: Exit) -> impl Serialize {
+    v1::WaitForTerminalExitResponse::new(exit_status(exit))
+}
+
+pub fn terminal_killed() -> impl Serialize {
+    v1::KillTerminalResponse::new()
+}
+
+pub fn terminal_released() -> impl Serialize {
+    v1::ReleaseTerminalResponse::new()
+}
+
+/// The values of a form, if they are what a form may hold: texts, numbers, yes or no, lists of texts.
+pub fn accepted(values: Value) -> Result<impl Serialize, serde_json::Error> {
+    let content: BTreeMap<String, Option<v1::ElicitationContentValue>> = match values {
+        Value::Null => BTreeMap::new(),
+        values => serde_json::from_value(values)?,
+    };
+    let content: BTreeMap<_, _> =
+        content.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+    let accept = v1::ElicitationAcceptAction::new().content((!content.is_empty()).then_some(content));
+    Ok(v1::CreateElicitationResponse::new(v1::ElicitationAction::Accept(accept)))
+}
+
+pub fn declined() -> impl Serialize {
+    v1::CreateElicitationResponse::new(v1::ElicitationAction::Decline)
+}
+
+pub fn elicitation_cancelled() -> impl Serialize {
+    v1::CreateElicitationResponse::new(v1::ElicitationAction::Cancel)
+}
+
+fn exit_status(exit: Exit) -> v1::TerminalExitStatus {
+    v1::TerminalExitStatus::new().exit_code(exit.code).signal(exit.signal)
+}
+
+/// Further roots, where the agent takes them: each once, and not the session's own.
+fn additional(place: &Place, can: Capabilities) -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for root in place.additional.iter().filter(|_| can.additional_directories) {
+        if *root != place.cwd && !roots.contains(root) && root.is_absolute() {
+            roots.push(root.clone());
+        }
+    }
+    roots
+}
+
+/// Whether the agent can reach a server of this kind.
+pub fn takes(can: Capabilities, server: &McpServer) -> bool {
+    match server {
+        McpServer::Stdio { .. } => true,
+        McpServer::Http { .. } => can.mcp_http,
+        McpServer::Sse { .. } => can.mcp_sse,
+    }
+}
+
+pub fn name(server: &McpServer) -> &str {
+    match server {
+        McpServer::Stdio { name, .. } | McpServer::Http { name, .. } | McpServer::Sse { name, .. } => name,
+    }
+}
+
+fn servers(place: &Place, can: Capabilities) -> Vec<v1::McpServer> {
+    let header = |(name, value): &(String, String)| v1::HttpHeader::new(name, value);
+    let variable = |(name, value): &(String, String)| v1::EnvVariable::new(name, value);
+    let server = |server: &McpServer| match server {
+        McpServer::Stdio { name, command, args, env } => v1::McpServer::Stdio(
+            v1::McpServerStdio::new(name, command.clone())
+                .args(args.clone())
+                .env(env.iter().map(variable).collect()),
+        ),
+        McpServer::Http { name, url, headers } => v1::McpServer::Http(
+            v1::McpServerHttp::new(name, url).headers(headers.iter().map(header).collect()),
+        ),
+        McpServer::Sse { name, url, headers } => {
+            v1::McpServer::Sse(v1::McpServerSse::new(name, url).headers(headers.iter().map(header).collect()))
+        }
+    };
+    place.mcp_servers.iter().filter(|server| takes(can, server)).map(server).collect()
+}
+
+/// Only text and links are sent to every agent; the rest becomes one of them where it must.
+fn blocks(content: Vec<Content>, can: Capabilities) -> Vec<v1::ContentBlock> {
+    content.into_iter().filter_map(|content| block(content, can)).collect()
+}
+
+fn block(content: Content, can: Capabilities) -> Option<v1::ContentBlock> {
+    Some(match with_uri(content) {
+        Content::Text(text) => text.into(),
+        Content::Image { data, mime, uri } if can.image => {
+            v1::ContentBlock::Image(v1::ImageContent::new(data, mime).uri(uri))
+        }
+        Content::Image { mime, uri: Some(uri), .. } => link(uri, Some(mime)),
+        Content::Image { mime, .. } => format!("[an image ({mime}) that you can't take]").into(),
+        Content::Audio { data, mime } if can.audio => {
+            v1::ContentBlock::Audio(v1::AudioContent::new(data, mime))
+        }
+        Content::Audio { mime, .. } => format!("[a recording ({mime}) that you can't take]").into(),
+        Content::Link { uri, name, title, mime, size } => v1::ContentBlock::ResourceLink(
+            v1::ResourceLink::new(name, uri)
+                .title(title)
+                .mime_type(mime)
+                .size(size.and_then(|size| i64::try_from(size).ok())),
+        ),
+        Content::Resource { uri, mime, body } if can.embedded_context => {
+            let resource = match body {
+                ResourceBody::Text(text) => v1::EmbeddedResourceResource::TextResourceContents(
+                    v1::TextResourceContents::new(text, uri).mime_type(mime),
+                ),
+                ResourceBody::Blob(blob) => v1::EmbeddedResourceResource::BlobResourceContents(
+                    v1::BlobResourceContents::new(blob, uri).mime_type(mime),
+                ),
+            };
+            v1::ContentBlock::Resource(v1::EmbeddedResource::new(resource))
+        }
+        // A file can be read by the agent; what is no file would be lost.
+        Content::Resource { uri, body: ResourceBody::Text(text), .. } if !uri.starts_with("file:") => {
+            format!("{uri}\n\n{text}").into()
+        }
+        Content::Resource { uri, mime, .. } => link(uri, mime),
+        // Only agents send these.
+        Content::Picture(_) | Content::Unknown { .. } => return None,
+    })
+}
+
+/// The same with the path of a file written as the URI that the protocol wants.
+fn with_uri(mut content: Content) -> Content {
+    let uri = match &mut content {
+        Content::Link { uri, .. } | Content::Resource { uri, .. } | Content::Image { uri: Some(uri), .. } => {
+            uri
+        }
+        _ => return content,
+    };
+    if uri::is_path(uri) {
+        *uri = uri::from_path(uri);
+    }
+    content
+}
+
+fn link(uri: String, mime: Option<String>) -> v1::ContentBlock {
+    let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    v1::ContentBlock::ResourceLink(v1::ResourceLink::new(name, uri).mime_type(mime))
+}
