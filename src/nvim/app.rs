@@ -444,6 +444,10 @@ impl Features for App {
         self.cx.effects.pop_front()
     }
 
+    fn key(&mut self, name: &str) -> Result<()> {
+        App::key(self, name)
+    }
+
     fn interrupted(&mut self) -> Result<()> {
         App::interrupted(self)
     }
