@@ -111,8 +111,6 @@ pub struct Numbers {
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
 
-pub type AfterReach = Box<dyn FnOnce(&mut App, BTreeSet<PathBuf>) -> Result<()>>;
-
 /// What a computation in the background is for.
 pub enum Job {
     File(Box<FileJob>),
@@ -169,8 +167,6 @@ pub enum Job {
     },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
-    /// What to do once it is known which folders are on disks that answer.
-    ReachFirst(AfterReach),
     /// The places that a command names.
     Places {
         title: String,
@@ -438,6 +434,10 @@ impl Features for App {
 
     fn next_effect(&mut self) -> Option<Effect> {
         self.cx.effects.pop_front()
+    }
+
+    fn key(&mut self, name: &str) -> Result<()> {
+        App::key(self, name)
     }
 
     fn interrupted(&mut self) -> Result<()> {

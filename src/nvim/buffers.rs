@@ -1,9 +1,11 @@
 //! Buffers as every feature may know them: which files they hold, what is known of those, and their
 //! texts, read in slices. What is done to files is left to `files`.
 
+pub mod applying;
 pub mod path_cache;
 pub mod reading;
 pub mod texts;
+pub mod writing;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -4,9 +4,7 @@
 
 pub mod actions;
 pub mod marks;
-pub mod open;
 pub mod visits;
-pub mod window;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,12 +15,14 @@ use mlua::{Function, Result, Value};
 use crate::core::ids::{EntryId, Moment, SessionKey};
 use crate::core::locations::throttle::Pace;
 use crate::core::locations::{History, Lines, Visit};
+use crate::nvim::editor::code_windows as window;
+pub use crate::nvim::editor::code_windows::code_window;
+use crate::nvim::editor::open;
+pub use crate::nvim::editor::open::{list, load};
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::follow::marks::Marks;
 pub use crate::nvim::follow::marks::Tag;
-pub use crate::nvim::follow::open::{entered, list, load};
-pub use crate::nvim::follow::window::{code_window, is_code};
 
 #[derive(Default)]
 pub struct Follow {

@@ -30,6 +30,8 @@ pub trait Features: Any {
     /// Has the drain run again.
     fn ring(&mut self);
     fn next_effect(&mut self) -> Option<Effect>;
+    /// Runs a key's action.
+    fn key(&mut self, name: &str) -> Result<()>;
     /// `<C-c>` was pressed while a function of Neovim's ran.
     fn interrupted(&mut self) -> Result<()>;
 }

@@ -1,6 +1,7 @@
 //! The chat's keys: each is a name of `config::KEYS` that calls the action of that name. Keys that
 //! a user switched off are not there. Sees to it, too, that `<C-c>` works while Neovim is busy.
 
+pub mod bind;
 pub mod page;
 
 use std::cell::Cell;
@@ -14,9 +15,8 @@ use crate::core::ids::{AskId, SessionKey};
 use crate::core::session::Session;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor};
-
-/// The keys of this name answer by their place in the list.
-const ANSWER: &str = "answer";
+pub use crate::nvim::keys::bind::bind_pane;
+use crate::nvim::keys::bind::{ANSWER, key_action};
 
 /// `<C-c>` as Neovim reads it.
 const INTERRUPT: &[u8] = b"\x03";
@@ -33,7 +33,7 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
     for (pane, buf) in [(Pane::Transcript, transcript), (Pane::Prompt, prompt)] {
         // For whoever would rather map what the keys do than name keys in the options.
         for key in KEYS.iter().filter(|key| key.panes.contains(&pane) && key.name != ANSWER) {
-            let action = crate::nvim::key_action(&editor.lua, key.name)?;
+            let action = key_action(&editor.lua, key.name)?;
             let options = editor.table([("buffer", mlua::Value::Integer(buf.0))])?;
             let plug = format!("<Plug>(acp-{})", key.name.replace('_', "-"));
             set.call::<()>((key.modes.to_vec(), plug, action, options))?;
@@ -41,22 +41,6 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
         bind_pane(editor, keys, pane, buf)?;
     }
     bind_answers(editor, &set, keys, transcript)
-}
-
-/// The keys of one kind of buffer, but those that answer.
-pub fn bind_pane(editor: &Editor, keys: &Keys, pane: Pane, buf: Buf) -> Result<()> {
-    let keymap: Table = editor.module("keymap")?;
-    let set: Function = keymap.get("set")?;
-    for (key, lhs) in keys.of(pane).filter(|(key, _)| key.name != ANSWER) {
-        let action = crate::nvim::key_action(&editor.lua, key.name)?;
-        let options = editor.table([
-            ("buffer", mlua::Value::Integer(buf.0)),
-            ("nowait", mlua::Value::Boolean(true)),
-            ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),
-        ])?;
-        set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
-    }
-    Ok(())
 }
 
 /// The keys that answer what waits under the cursor. Where nothing does, a digit stays a count: so they

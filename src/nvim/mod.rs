@@ -5,6 +5,7 @@
 pub mod actions;
 pub mod agents;
 pub mod app;
+pub mod arguments;
 pub mod autocommands;
 pub mod buffers;
 pub mod chat;
@@ -219,15 +220,6 @@ fn status() -> serde_json::Value {
         true => serde_json::json!({ "sessions": [], "agents": [], "following": false }),
         false => status,
     }
-}
-
-/// A function for Lua that runs a key's action.
-fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
-    lua.create_function(move |lua, ()| {
-        // A mapping's error would be shown without its words (E5108).
-        guarded(|| actions::key(lua, name));
-        Ok(())
-    })
 }
 
 /// A function for `nvim_open_term()` that hands on what the user types.

@@ -83,10 +83,14 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         ".metadata()",
         "of a file that Neovim saves right before or right after, or that the background has examined just now",
     ),
-    ("src/nvim/files.rs", "\"filewritable\"", "Neovim writes the file next; the background has examined it"),
-    ("src/nvim/files.rs", "\"filereadable\"", "the same"),
-    ("src/nvim/files.rs", ".exists()", "the same"),
-    ("src/nvim/files.rs", "std::fs", "the same: the folder that it is written into"),
+    (
+        "src/nvim/buffers/writing.rs",
+        "\"filewritable\"",
+        "Neovim writes the file next; the background has examined it",
+    ),
+    ("src/nvim/buffers/writing.rs", "\"filereadable\"", "the same"),
+    ("src/nvim/buffers/writing.rs", ".exists()", "the same"),
+    ("src/nvim/buffers/writing.rs", "std::fs", "the same: the folder that it is written into"),
     ("src/nvim/editor.rs", "\"exepath\"", "an agent's program in the PATH, when the user starts it"),
     (
         "src/nvim/context.rs",
@@ -97,11 +101,11 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("src/nvim/chat/export.rs", "\"getftype\"", "the same"),
     ("src/nvim/chat/export.rs", "\"isdirectory\"", "the same"),
     (
-        "src/nvim/follow/open.lua",
+        "src/nvim/editor/open.lua",
         "fn.bufadd",
         "Neovim opens the file; the background has looked at it before",
     ),
-    ("src/nvim/follow/open.lua", "fn.bufload", "the same"),
+    ("src/nvim/editor/open.lua", "fn.bufload", "the same"),
     (
         "src/nvim/files/times.lua",
         "checktime",

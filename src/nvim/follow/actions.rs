@@ -9,11 +9,12 @@ use crate::core::ids::SessionKey;
 use crate::core::locations::Visit;
 use crate::core::message::{Outcome, Work};
 use crate::core::text::visible::{visible, visible_line};
-use crate::nvim::actions::{NO_SESSION, fail};
+use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::Context;
-use crate::nvim::editor::{Level, Win};
+use crate::nvim::editor::code_windows::code_window;
+use crate::nvim::editor::{Level, Win, open};
 use crate::nvim::events::EditorEvent;
-use crate::nvim::follow::{self, Follow};
+use crate::nvim::follow::Follow;
 use crate::platform::files::bytes_of_path;
 
 /// Where a list of places goes.
@@ -194,7 +195,7 @@ fn fill_list(cx: &Context, listed: &Listed, answering: &BTreeSet<PathBuf>) -> Re
 /// The window for a location list: one that shows code, as the list belongs to it.
 fn code_window_here(cx: &Context) -> Result<Option<Win>> {
     cx.editor.command("stopinsert")?;
-    follow::code_window(&cx.editor)
+    code_window(&cx.editor)
 }
 
 /// When it was, and what the call is called.
@@ -213,8 +214,8 @@ fn go_to_location(cx: &mut Context, path: &Path, line: Option<u32>) -> Result<()
 }
 
 fn show_file(cx: &Context, path: &Path, line: Option<u32>) -> Result<()> {
-    let Some(win) = follow::code_window(&cx.editor)? else { return Ok(()) };
-    let buf = follow::load(&cx.editor, path)?;
+    let Some(win) = code_window(&cx.editor)? else { return Ok(()) };
+    let buf = open::load(&cx.editor, path)?;
     cx.editor.set_current_win(win)?;
     cx.editor.command("normal! m'")?;
     cx.editor.set_win_buf(win, buf)?;

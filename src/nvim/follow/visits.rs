@@ -12,9 +12,8 @@ use crate::core::message::{Outcome, Severity, Work};
 use crate::core::session::{Phase, Session};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::timer::Timer;
-use crate::nvim::editor::{Buf, Editor, Level, Win, first_line};
+use crate::nvim::editor::{Buf, Editor, Level, Win, first_line, open};
 use crate::nvim::events::EditorEvent;
-use crate::nvim::follow;
 use crate::nvim::follow::{Follow, Pause, Tag, Target};
 use crate::nvim::lua_data::to_lua;
 
@@ -315,7 +314,7 @@ impl Follow {
     /// A buffer was entered by the user.
     pub fn buffer_visited(cx: &Context, buf: Buf) -> Result<()> {
         // By now it may have been us who showed it in another window.
-        if cx.editor.current_buf()? == buf { follow::entered(&cx.editor, buf) } else { Ok(()) }
+        if cx.editor.current_buf()? == buf { open::entered(&cx.editor, buf) } else { Ok(()) }
     }
 }
 
