@@ -6,6 +6,7 @@
 pub mod changes;
 pub mod computed;
 pub mod events;
+pub mod follow;
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,7 +25,7 @@ use serde_json::{Value as Json, json};
 
 use crate::core::changes::file_review::FileReview;
 use crate::core::ids::{AgentId, EntryId, JobId, OriginId, SessionKey};
-use crate::core::locations::{History, Look, Visit};
+use crate::core::locations::Look;
 use crate::core::message::{Command, FileDiff, Launch, StoredSession};
 use crate::core::session::entry::{Body, Greeting};
 use crate::core::session::lifecycle;
@@ -51,15 +52,13 @@ use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::stored::Gathering;
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{Background, Start, later};
+use crate::nvim::{Background, Start, autocommands, later};
 
 pub struct App {
     pub cx: Context,
     pub chats: BTreeMap<SessionKey, Chat>,
     pub windows: Windows,
     pub follow: Follow,
-    /// Where the agents have been.
-    pub places: History,
     pub terminals: Terminals,
     pub asking: Asking,
     pub plan: Option<Pinned>,
@@ -111,8 +110,6 @@ pub struct Numbers {
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
-
-pub type AfterReach = Box<dyn FnOnce(&mut App, BTreeSet<PathBuf>) -> Result<()>>;
 
 /// What a computation in the background is for.
 pub enum Job {
@@ -168,15 +165,8 @@ pub enum Job {
     Paste {
         session: SessionKey,
     },
-    /// What is to be known of a place before it is gone to.
-    Look {
-        visit: Visit,
-        number: u64,
-    },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
-    /// What to do once it is known which folders are on disks that answer.
-    ReachFirst(AfterReach),
     /// The places that a command names.
     Places {
         title: String,
@@ -202,7 +192,6 @@ impl App {
             chats: BTreeMap::new(),
             windows: Windows::default(),
             follow: Follow::default(),
-            places: History::default(),
             terminals: Terminals::default(),
             asking: Asking::default(),
             plan: None,
@@ -252,6 +241,9 @@ impl App {
             }
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
+                Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
+                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
+                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
                 None => return Ok(()),
             }
@@ -422,7 +414,7 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 1] = [&mut self.checkpoints];
+        let features: [&mut dyn Any; 2] = [&mut self.checkpoints, &mut self.follow];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }

@@ -183,6 +183,26 @@ impl Context {
         });
     }
 
+    /// The same for what the user wants to see: not once they have gone elsewhere, and not where there is no
+    /// file.
+    pub fn visit_file<F: Any>(
+        &mut self,
+        path: &Path,
+        go_on: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static,
+    ) -> Result<()> {
+        let (win, named) = (self.editor.current_win()?, path.to_owned());
+        self.look_first(path, move |feature: &mut F, cx, look| match look {
+            look if look.finds_file() && cx.editor.current_win()? == win => go_on(feature, cx),
+            look if look.finds_file() => Ok(()),
+            Look::Silent => {
+                let text = format!("couldn't open {}: its disk does not answer", named.display());
+                Err(mlua::Error::runtime(text))
+            }
+            _ => Err(mlua::Error::runtime(format!("{} is no file that can be opened", named.display()))),
+        });
+        Ok(())
+    }
+
     /// A picker whose choice is acted on; without a choice nothing happens. The choice counts from 0.
     pub fn offer<F: Any>(
         &mut self,

@@ -36,6 +36,12 @@ pub struct Change {
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
+    /// What the chat's bar says of where an agent is may be another.
+    LocationShown(SessionKey),
+    /// The window that follows has to know from now on what the user does.
+    FollowBegan,
+    /// A file was loaded into a buffer, but not by the user.
+    BufferLoaded(Buf),
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

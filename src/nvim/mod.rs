@@ -139,15 +139,6 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     autocommands::watch(&editor)
 }
 
-/// A timer for when there is more to show of where the agents are.
-fn follow_timer(lua: &Lua) -> Result<Timer> {
-    let due = lua.create_function(|_, ()| {
-        run(App::follow_due);
-        Ok(())
-    })?;
-    Timer::new(lua, due)
-}
-
 /// Takes what the background posted, for a few milliseconds, then has it drawn.
 fn drain() -> Result<()> {
     let Some(mailbox) = MAILBOX.get() else { return Ok(()) };

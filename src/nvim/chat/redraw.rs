@@ -183,7 +183,7 @@ impl App {
             .filter_map(|win| self.cx.editor.win_size(*win).ok())
             .map(|(columns, _)| columns)
             .min();
-        let place = self.place_elsewhere(key);
+        let place = self.location_elsewhere(key);
         let bar = winbar::transcript(session, now, width.map_or(80, usize::from), place.as_deref());
         let hints = winbar::prompt(session, &self.cx.config.keys);
         let both = format!("{bar}\n{hints}");

@@ -7,8 +7,10 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::core::ids::SessionKey;
+use crate::core::message::Severity;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Editor, Level};
+use crate::nvim::events::EditorEvent;
 use crate::nvim::{listeners, lua_data};
 
 impl Context {
@@ -16,6 +18,16 @@ impl Context {
     pub fn advise(&mut self, text: impl Into<String>, level: Level) {
         let text = text.into();
         self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
+    }
+
+    /// A line in the chat of a session, or of the one used last.
+    pub fn note(&mut self, key: Option<SessionKey>, severity: Severity, text: String) {
+        let now = self.now();
+        let Some(key) = key.or(self.current) else { return };
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.notice(severity, text, now);
+        }
+        self.raise(EditorEvent::SessionChanged(key));
     }
 
     /// Does something that may fail. The user is told then, after what has failed.

@@ -268,7 +268,6 @@ impl App {
         self.review.clear_session(&self.cx.editor, key)?;
         let editor = self.cx.editor.clone();
         self.follow.forget(&editor, key)?;
-        self.places.forget(key);
         self.terminals.forget(&self.cx.editor, key)?;
         self.cx.chats.remove(&key);
         if let Some(chat) = self.chats.remove(&key) {
