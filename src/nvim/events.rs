@@ -36,6 +36,12 @@ pub struct Change {
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
+    /// Windows have other sizes, or were opened or closed.
+    WindowsResized,
+    /// The user wants to see a location in a file.
+    LocationChosen { path: PathBuf, line: Option<u32>, column: Option<u32> },
+    /// A command has ended.
+    TerminalEnded,
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }
