@@ -7,6 +7,8 @@ pub mod changes;
 pub mod computed;
 pub mod events;
 pub mod follow;
+pub mod terminals;
+pub mod windows;
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -38,6 +40,7 @@ use crate::nvim::chat::Chat;
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::chat::plan::Pinned;
+use crate::nvim::chat::transcript::Place;
 use crate::nvim::chat::windows::Windows;
 use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::editor::timer::Timer;
@@ -167,10 +170,6 @@ pub enum Job {
     },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
-    /// The places that a command names.
-    Places {
-        title: String,
-    },
 }
 
 impl App {
@@ -233,19 +232,26 @@ impl App {
         })
     }
 
-    /// Serves what features have left: events for each other, commands for the background.
+    /// Serves what features have left: commands for the background, events for each other, and answers that
+    /// others wait for.
     pub fn route(&mut self) -> Result<()> {
         loop {
-            while let Some(command) = self.cx.take_command() {
-                self.send_next(command)?;
-            }
+            self.serve_commands()?;
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
                 Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
                 Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
                 Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
+                Some(EditorEvent::WindowsResized) => self.resized()?,
+                Some(EditorEvent::LocationChosen { path, line, column }) => {
+                    self.visit_place(Place { path, line, column, text: None })?;
+                }
+                Some(EditorEvent::TerminalEnded) => self.keep_time()?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
-                None => return Ok(()),
+                None => match self.cx.take_task() {
+                    Some(task) => task(self)?,
+                    None => return Ok(()),
+                },
             }
         }
     }
@@ -254,10 +260,19 @@ impl App {
 
     pub fn send(&mut self, command: Command) -> Result<()> {
         // What a feature has sent comes first.
-        while let Some(earlier) = self.cx.take_command() {
-            self.send_next(earlier)?;
+        self.cx.send(command);
+        self.serve_commands()
+    }
+
+    fn serve_commands(&mut self) -> Result<()> {
+        while let Some(command) = self.cx.take_command() {
+            // What sending one leads to comes before those that wait: the start of the background above all.
+            let waiting = self.cx.take_outbox();
+            let sent = self.send_next(command).and_then(|()| self.serve_commands());
+            self.cx.return_outbox(waiting);
+            sent?;
         }
-        self.send_next(command)
+        Ok(())
     }
 
     fn send_next(&mut self, command: Command) -> Result<()> {
@@ -414,7 +429,7 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 2] = [&mut self.checkpoints, &mut self.follow];
+        let features: [&mut dyn Any; 3] = [&mut self.checkpoints, &mut self.follow, &mut self.terminals];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }

@@ -23,7 +23,7 @@ use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::editor::{Buf, Editor, Win, picker};
 use crate::nvim::events::EditorEvent;
-use crate::nvim::guard::{self, Effect, Features};
+use crate::nvim::guard::{self, Effect, Features, Task};
 
 /// Between two slices of a buffer that is being read.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -36,10 +36,7 @@ pub fn then<F: Any, T: 'static>(
     work: impl FnOnce(&mut F, &mut Context, T) -> Result<()> + 'static,
 ) -> Then<T> {
     Box::new(move |features, answer| {
-        let (feature, cx) = features
-            .find(TypeId::of::<F>())
-            .and_then(|(feature, cx)| Some((feature.downcast_mut::<F>()?, cx.downcast_mut::<Context>()?)))
-            .ok_or_else(|| mlua::Error::runtime("this feature has no line in the router"))?;
+        let (feature, cx) = feature_of::<F>(features)?;
         work(feature, cx, answer)
     })
 }
@@ -48,6 +45,21 @@ pub fn then<F: Any, T: 'static>(
 pub fn run<F: Any>(work: impl FnOnce(&mut F, &mut Context) -> Result<()> + 'static) {
     let then = then(|feature: &mut F, cx, ()| work(feature, cx));
     guard::run(move |features| then(features, ()));
+}
+
+/// Does something with the feature `F`, for Lua functions that answer at once.
+pub fn enter<F: Any, R>(work: impl FnOnce(&mut F, &mut Context) -> Result<R>) -> Result<R> {
+    guard::enter(|features| {
+        let (feature, cx) = feature_of::<F>(features)?;
+        work(feature, cx)
+    })
+}
+
+fn feature_of<F: Any>(features: &mut dyn Features) -> Result<(&mut F, &mut Context)> {
+    features
+        .find(TypeId::of::<F>())
+        .and_then(|(feature, cx)| Some((feature.downcast_mut::<F>()?, cx.downcast_mut::<Context>()?)))
+        .ok_or_else(|| mlua::Error::runtime("this feature has no line in the router"))
 }
 
 pub struct Context {
@@ -66,6 +78,7 @@ pub struct Context {
     pub has_background: bool,
     outbox: VecDeque<Command>,
     events: VecDeque<EditorEvent>,
+    tasks: VecDeque<Task>,
     jobs: HashMap<JobId, Then<Outcome>>,
     last_job: u64,
     log_path: PathBuf,
@@ -108,6 +121,7 @@ impl Context {
             has_background: false,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
+            tasks: VecDeque::new(),
             jobs: HashMap::new(),
             last_job: 0,
             log_path,
@@ -145,6 +159,24 @@ impl Context {
 
     pub fn take_command(&mut self) -> Option<Command> {
         self.outbox.pop_front()
+    }
+
+    pub fn take_outbox(&mut self) -> VecDeque<Command> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Puts commands behind those that are in the outbox.
+    pub fn return_outbox(&mut self, mut commands: VecDeque<Command>) {
+        self.outbox.append(&mut commands);
+    }
+
+    /// Goes on where somebody else waits for an answer, once the feature that runs is done.
+    pub fn resume<T: 'static>(&mut self, then: Then<T>, answer: T) {
+        self.tasks.push_back(Box::new(move |features| then(features, answer)));
+    }
+
+    pub fn take_task(&mut self) -> Option<Task> {
+        self.tasks.pop_front()
     }
 
     // What is answered later.

@@ -42,6 +42,12 @@ pub enum EditorEvent {
     FollowBegan,
     /// A file was loaded into a buffer, but not by the user.
     BufferLoaded(Buf),
+    /// Windows have other sizes, or were opened or closed.
+    WindowsResized,
+    /// The user wants to see a location in a file.
+    LocationChosen { path: PathBuf, line: Option<u32>, column: Option<u32> },
+    /// A command has ended.
+    TerminalEnded,
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

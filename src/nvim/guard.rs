@@ -36,7 +36,8 @@ pub trait Features: Any {
     fn interrupted(&mut self) -> Result<()>;
 }
 
-type Task = Box<dyn FnOnce(&mut dyn Features) -> Result<()>>;
+/// Something to be done with the features.
+pub type Task = Box<dyn FnOnce(&mut dyn Features) -> Result<()>>;
 
 thread_local! {
     // Lua functions are never dropped: a thread's locals go at the very end, when Lua may be closed already

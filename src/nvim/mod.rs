@@ -34,7 +34,7 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use mlua::{Function, Lua, Result, Table};
+use mlua::{Lua, Result, Table};
 
 use crate::config::Config;
 use crate::core::message::Command;
@@ -47,7 +47,6 @@ use crate::nvim::guard::Features;
 use crate::nvim::guard::guarded;
 use crate::nvim::guard::is_busy;
 use crate::nvim::listeners::forget_listeners;
-use crate::nvim::terminals::Key;
 use crate::nvim::waker::Waker;
 pub use crate::nvim::waker::init;
 
@@ -220,15 +219,4 @@ fn status() -> serde_json::Value {
         true => serde_json::json!({ "sessions": [], "agents": [], "following": false }),
         false => status,
     }
-}
-
-/// A function for `nvim_open_term()` that hands on what the user types.
-fn typed(lua: &Lua, key: Key) -> Result<Function> {
-    lua.create_function(
-        move |_, (_, _, _, data): (mlua::Value, mlua::Value, mlua::Value, mlua::LuaString)| {
-            let (key, bytes) = (key.clone(), data.as_bytes().to_vec());
-            run(move |app| app.typed(key, bytes));
-            Ok(())
-        },
-    )
 }

@@ -77,7 +77,6 @@ impl App {
             }
             (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
             (Some(Job::LookFirst(then)), Outcome::Looked(look)) => then(self, look),
-            (Some(Job::Places { title }), Outcome::Places(places)) => self.list_places(&title, &places),
             _ => Ok(()),
         }
     }

@@ -225,7 +225,7 @@ impl App {
             self.after_change(key)?;
             self.update_bar(key)
         })?;
-        self.update_terminal_bars()?;
+        self.terminals.update_bars(&self.cx)?;
         self.keep_time()?;
         self.frame_due()
     }
