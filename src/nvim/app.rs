@@ -7,6 +7,7 @@ pub mod changes;
 pub mod computed;
 pub mod events;
 pub mod follow;
+pub mod questions;
 pub mod terminals;
 pub mod windows;
 
@@ -50,7 +51,7 @@ use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::queue_list::QueueList;
-use crate::nvim::questions::queue::Asking;
+use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::stored::Gathering;
@@ -63,7 +64,7 @@ pub struct App {
     pub windows: Windows,
     pub follow: Follow,
     pub terminals: Terminals,
-    pub asking: Asking,
+    pub asking: Questions,
     pub plan: Option<Pinned>,
     pub agents: crate::nvim::agents::launch::Agents,
     pub queue_list: Option<QueueList>,
@@ -192,7 +193,7 @@ impl App {
             windows: Windows::default(),
             follow: Follow::default(),
             terminals: Terminals::default(),
-            asking: Asking::default(),
+            asking: Questions::default(),
             plan: None,
             agents,
             queue_list: None,
@@ -247,6 +248,21 @@ impl App {
                     self.visit_place(Place { path, line, column, text: None })?;
                 }
                 Some(EditorEvent::TerminalEnded) => self.keep_time()?,
+                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask),
+                Some(EditorEvent::QuestionAsked(choosing)) => {
+                    self.asking.ask_to_choose(&mut self.cx, *choosing);
+                }
+                Some(EditorEvent::QuestionShown) => {
+                    let done = self.draw_now();
+                    self.cx.editor.complain(done);
+                }
+                Some(EditorEvent::QuestionHeldBack) => {
+                    self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
+                }
+                Some(EditorEvent::AnsweredInVain(ask)) => {
+                    Questions::answered_in_vain(&self.cx, ask, self.conflicts.is_open(ask));
+                }
+                Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
                 None => match self.cx.take_task() {
                     Some(task) => task(self)?,
@@ -353,10 +369,6 @@ impl App {
         Ok(())
     }
 
-    pub fn has_background(&self) -> bool {
-        self.background.is_some()
-    }
-
     /// Tells the background, if there is one, which methods the user serves.
     pub fn tell_extensions(&mut self) -> Result<()> {
         if self.background.is_some() { self.send(self.extensions.command()) } else { Ok(()) }
@@ -429,7 +441,8 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 3] = [&mut self.checkpoints, &mut self.follow, &mut self.terminals];
+        let features: [&mut dyn Any; 4] =
+            [&mut self.checkpoints, &mut self.follow, &mut self.terminals, &mut self.asking];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }

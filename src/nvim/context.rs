@@ -2,6 +2,7 @@
 //! the background, and ways to go on later. A feature that wants something of another one raises an
 //! event. Which features there are is left to the router.
 
+pub mod chat_buffers;
 pub mod effects;
 
 use std::any::{Any, TypeId};
@@ -21,15 +22,14 @@ use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
-use crate::nvim::editor::{Buf, Editor, Win, picker};
+pub use crate::nvim::context::chat_buffers::{ChatBuffers, LONG_PROMPT};
+use crate::nvim::editor::{Buf, Editor, picker};
 use crate::nvim::events::EditorEvent;
+pub use crate::nvim::guard::Then;
 use crate::nvim::guard::{self, Effect, Features, Task};
 
 /// Between two slices of a buffer that is being read.
 const PAUSE: Duration = Duration::from_millis(1);
-
-/// How something goes on once its answer is there.
-pub type Then<T> = Box<dyn FnOnce(&mut dyn Features, T) -> Result<()>>;
 
 /// Goes on in the feature `F`.
 pub fn then<F: Any, T: 'static>(
@@ -74,6 +74,8 @@ pub struct Context {
     /// The buffers of each session's chat.
     pub chats: BTreeMap<SessionKey, ChatBuffers>,
     pub effects: VecDeque<Effect>,
+    /// The user looks at another program.
+    pub is_away: bool,
     /// The background runs.
     pub has_background: bool,
     outbox: VecDeque<Command>,
@@ -82,29 +84,6 @@ pub struct Context {
     jobs: HashMap<JobId, Then<Outcome>>,
     last_job: u64,
     log_path: PathBuf,
-}
-
-/// The buffers of a chat, by which others find its windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChatBuffers {
-    pub transcript: Buf,
-    pub prompt: Buf,
-}
-
-impl ChatBuffers {
-    /// The transcript's window in the current tab page.
-    pub fn window(&self, editor: &Editor) -> Option<Win> {
-        in_tab(editor, self.transcript)
-    }
-
-    pub fn prompt_window(&self, editor: &Editor) -> Option<Win> {
-        in_tab(editor, self.prompt)
-    }
-}
-
-fn in_tab(editor: &Editor, buf: Buf) -> Option<Win> {
-    let wins = editor.tab_wins().ok()?;
-    wins.into_iter().find(|win| editor.win_buf(*win).is_ok_and(|shown| shown == buf))
 }
 
 impl Context {
@@ -118,6 +97,7 @@ impl Context {
             meant: None,
             chats: BTreeMap::new(),
             effects: VecDeque::new(),
+            is_away: false,
             has_background: false,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
@@ -155,6 +135,10 @@ impl Context {
 
     pub fn send(&mut self, command: Command) {
         self.outbox.push_back(command);
+    }
+
+    pub fn send_all(&mut self, commands: Vec<Command>) {
+        self.outbox.extend(commands);
     }
 
     pub fn take_command(&mut self) -> Option<Command> {

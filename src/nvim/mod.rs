@@ -160,7 +160,7 @@ fn drain() -> Result<()> {
 
 // The same as in `guard`, with the whole app.
 
-fn app_of(features: &mut dyn Features) -> &mut App {
+pub fn app_of(features: &mut dyn Features) -> &mut App {
     (features as &mut dyn Any).downcast_mut().expect("the app is what was installed")
 }
 
