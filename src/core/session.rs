@@ -13,6 +13,7 @@ pub mod lifecycle;
 mod opening;
 mod outside;
 pub mod prompt_history;
+pub mod question_queue;
 pub mod references;
 pub mod tool_call;
 mod turn;

@@ -4,7 +4,12 @@
 //! is being changed, but kept as an effect and run right after.
 
 pub mod changes;
+pub mod computed;
 pub mod events;
+pub mod follow;
+pub mod questions;
+pub mod terminals;
+pub mod windows;
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,7 +28,7 @@ use serde_json::{Value as Json, json};
 
 use crate::core::changes::file_review::FileReview;
 use crate::core::ids::{AgentId, EntryId, JobId, OriginId, SessionKey};
-use crate::core::locations::{History, Look, Visit};
+use crate::core::locations::Look;
 use crate::core::message::{Command, FileDiff, Launch, StoredSession};
 use crate::core::session::entry::{Body, Greeting};
 use crate::core::session::lifecycle;
@@ -36,6 +41,7 @@ use crate::nvim::chat::Chat;
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::chat::plan::Pinned;
+use crate::nvim::chat::transcript::Place;
 use crate::nvim::chat::windows::Windows;
 use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::editor::timer::Timer;
@@ -45,22 +51,20 @@ use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::queue_list::QueueList;
-use crate::nvim::questions::queue::Asking;
+use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::stored::Gathering;
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{Background, Start, later};
+use crate::nvim::{Background, Start, autocommands, later};
 
 pub struct App {
     pub cx: Context,
     pub chats: BTreeMap<SessionKey, Chat>,
     pub windows: Windows,
     pub follow: Follow,
-    /// Where the agents have been.
-    pub places: History,
     pub terminals: Terminals,
-    pub asking: Asking,
+    pub asking: Questions,
     pub plan: Option<Pinned>,
     pub agents: crate::nvim::agents::launch::Agents,
     pub queue_list: Option<QueueList>,
@@ -110,8 +114,6 @@ pub struct Numbers {
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
-
-pub type AfterReach = Box<dyn FnOnce(&mut App, BTreeSet<PathBuf>) -> Result<()>>;
 
 /// What a computation in the background is for.
 pub enum Job {
@@ -167,19 +169,8 @@ pub enum Job {
     Paste {
         session: SessionKey,
     },
-    /// What is to be known of a place before it is gone to.
-    Look {
-        visit: Visit,
-        number: u64,
-    },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
-    /// What to do once it is known which folders are on disks that answer.
-    ReachFirst(AfterReach),
-    /// The places that a command names.
-    Places {
-        title: String,
-    },
 }
 
 impl App {
@@ -201,9 +192,8 @@ impl App {
             chats: BTreeMap::new(),
             windows: Windows::default(),
             follow: Follow::default(),
-            places: History::default(),
             terminals: Terminals::default(),
-            asking: Asking::default(),
+            asking: Questions::default(),
             plan: None,
             agents,
             queue_list: None,
@@ -243,16 +233,41 @@ impl App {
         })
     }
 
-    /// Serves what features have left: events for each other, commands for the background.
+    /// Serves what features have left: commands for the background, events for each other, and answers that
+    /// others wait for.
     pub fn route(&mut self) -> Result<()> {
         loop {
-            while let Some(command) = self.cx.take_command() {
-                self.send_next(command)?;
-            }
+            self.serve_commands()?;
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
+                Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
+                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
+                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
+                Some(EditorEvent::WindowsResized) => self.resized()?,
+                Some(EditorEvent::LocationChosen { path, line, column }) => {
+                    self.visit_place(Place { path, line, column, text: None })?;
+                }
+                Some(EditorEvent::TerminalEnded) => self.keep_time()?,
+                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask),
+                Some(EditorEvent::QuestionAsked(choosing)) => {
+                    self.asking.ask_to_choose(&mut self.cx, *choosing);
+                }
+                Some(EditorEvent::QuestionShown) => {
+                    let done = self.draw_now();
+                    self.cx.editor.complain(done);
+                }
+                Some(EditorEvent::QuestionHeldBack) => {
+                    self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
+                }
+                Some(EditorEvent::AnsweredInVain(ask)) => {
+                    Questions::answered_in_vain(&self.cx, ask, self.conflicts.is_open(ask));
+                }
+                Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
-                None => return Ok(()),
+                None => match self.cx.take_task() {
+                    Some(task) => task(self)?,
+                    None => return Ok(()),
+                },
             }
         }
     }
@@ -261,10 +276,19 @@ impl App {
 
     pub fn send(&mut self, command: Command) -> Result<()> {
         // What a feature has sent comes first.
-        while let Some(earlier) = self.cx.take_command() {
-            self.send_next(earlier)?;
+        self.cx.send(command);
+        self.serve_commands()
+    }
+
+    fn serve_commands(&mut self) -> Result<()> {
+        while let Some(command) = self.cx.take_command() {
+            // What sending one leads to comes before those that wait: the start of the background above all.
+            let waiting = self.cx.take_outbox();
+            let sent = self.send_next(command).and_then(|()| self.serve_commands());
+            self.cx.return_outbox(waiting);
+            sent?;
         }
-        self.send_next(command)
+        Ok(())
     }
 
     fn send_next(&mut self, command: Command) -> Result<()> {
@@ -345,10 +369,6 @@ impl App {
         Ok(())
     }
 
-    pub fn has_background(&self) -> bool {
-        self.background.is_some()
-    }
-
     /// Tells the background, if there is one, which methods the user serves.
     pub fn tell_extensions(&mut self) -> Result<()> {
         if self.background.is_some() { self.send(self.extensions.command()) } else { Ok(()) }
@@ -421,7 +441,8 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 1] = [&mut self.checkpoints];
+        let features: [&mut dyn Any; 4] =
+            [&mut self.checkpoints, &mut self.follow, &mut self.terminals, &mut self.asking];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }
@@ -441,6 +462,10 @@ impl Features for App {
 
     fn next_effect(&mut self) -> Option<Effect> {
         self.cx.effects.pop_front()
+    }
+
+    fn key(&mut self, name: &str) -> Result<()> {
+        App::key(self, name)
     }
 
     fn interrupted(&mut self) -> Result<()> {

@@ -1,8 +1,11 @@
 //! Buffers as every feature may know them: which files they hold, what is known of those, and their
 //! texts, read in slices. What is done to files is left to `files`.
 
+pub mod applying;
+pub mod open;
 pub mod path_cache;
 pub mod reading;
+pub mod saving;
 pub mod texts;
 
 use std::collections::HashMap;

@@ -23,10 +23,10 @@ use crate::core::store::checkpoint::{
 use crate::core::text::Text;
 use crate::nvim::app::App;
 use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::buffers::{self, saving};
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::Change;
 use crate::nvim::review::Input;
-use crate::nvim::{buffers, files};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
@@ -456,8 +456,8 @@ impl App {
                 ""
             }
         };
-        let content = files::Content { ends_with_newline: text.ends_with('\n') || text.is_empty() };
-        let done = self.files.write(&editor, buf, &file.edits, &content);
+        let content = saving::Content { ends_with_newline: text.ends_with('\n') || text.is_empty() };
+        let done = saving::write(&editor, buf, &file.edits, &content);
         if file.target == Held::Absent {
             editor.set_buf_option(buf, "modified", was_modified)?;
             return Ok(done.err().map(Err));

@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use crate::core::ids::{EntryId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
+use crate::nvim::guard::Then;
 
 /// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
 /// `\n`, without a last line break.
@@ -32,10 +33,45 @@ pub struct Change {
     pub saved: bool,
 }
 
+/// A question that waits for the user, to be shown as a list.
+pub struct Choosing {
+    pub ask: AskId,
+    /// As `vim.ui.select()` is told.
+    pub kind: &'static str,
+    pub prompt: String,
+    pub items: Vec<String>,
+    /// Gets what was chosen, counted from 0, or nothing where the list was closed.
+    pub then: Then<Option<usize>>,
+}
+
 /// What one feature tells the others. The router says who hears of it.
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
+    /// What the chat's bar says of where an agent is may be another.
+    LocationShown(SessionKey),
+    /// The window that follows has to know from now on what the user does.
+    FollowBegan,
+    /// A file was loaded into a buffer, but not by the user.
+    BufferLoaded(Buf),
+    /// Windows have other sizes, or were opened or closed.
+    WindowsResized,
+    /// The user wants to see a location in a file.
+    LocationChosen { path: PathBuf, line: Option<u32>, column: Option<u32> },
+    /// A command has ended.
+    TerminalEnded,
+    /// A question of another feature's is next.
+    QuestionReached(AskId),
+    /// It is to be shown as a list.
+    QuestionAsked(Box<Choosing>),
+    /// A question is about to be shown: what it is about has to be on the screen.
+    QuestionShown,
+    /// A question waits until the user does something else.
+    QuestionHeldBack,
+    /// Somebody has answered what is not the question on the screen any more.
+    AnsweredInVain(AskId),
+    /// A question came or went.
+    QuestionsChanged,
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

@@ -3,7 +3,6 @@
 //! `files::engine` and its neighbours. Files without a buffer are the background's.
 
 pub mod after_apply;
-pub mod applying;
 pub mod conflicts;
 pub mod engine;
 pub mod missing;
@@ -14,19 +13,13 @@ pub mod watching;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use mlua::{Result, Value};
-
 use crate::core::changes::reconcile::Pick;
-use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{OnDisk, Stamp};
 use crate::core::text::Text;
 use crate::nvim::buffers::Buffers;
-use crate::nvim::buffers::is_modified;
-use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::reading::Snapshot;
-use crate::nvim::editor::first_line;
-use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::buffers::texts::Snapshot;
+use crate::nvim::editor::Buf;
 
 #[derive(Default)]
 pub struct Files {
@@ -187,30 +180,6 @@ impl Files {
         Some(buf)
     }
 
-    /// Applies edits of the user's own making at once, and saves where nothing was unsaved before.
-    pub fn write(
-        &self,
-        editor: &Editor,
-        buf: Buf,
-        edits: &[TextEdit],
-        content: &Content,
-    ) -> std::result::Result<(), String> {
-        let was_modified = is_modified(editor, buf);
-        let apply = || -> Result<()> {
-            edits.iter().try_for_each(|edit| applying::apply(editor, buf, edit))?;
-            if editor.buf_option::<bool>(buf, "endofline")? != content.ends_with_newline {
-                editor.set_buf_option(buf, "endofline", content.ends_with_newline)?;
-            }
-            if !content.ends_with_newline && editor.buf_option::<bool>(buf, "fixendofline")? {
-                // Saving would add the line break that the text does not have.
-                editor.set_buf_option(buf, "fixendofline", false)?;
-            }
-            Ok(())
-        };
-        apply().map_err(|error| first_line(&error))?;
-        if was_modified { Ok(()) } else { save(editor, buf, false) }
-    }
-
     // What is to be done.
 
     /// Puts a task behind those that wait. Says whether it can begin now.
@@ -307,67 +276,6 @@ impl Files {
     }
 }
 
-/// A text that is to be in a buffer, as to its end.
-pub struct Content {
-    pub ends_with_newline: bool,
-}
-
 fn same_kind(a: &Task, b: &Task) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
-}
-
-/// Saves a buffer whose text is the agent's; `with_autocmds` lets formatters change it first.
-pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Result<(), String> {
-    let name = editor.buf_name(buf);
-    // The ! below is for the time of the file, not for what its permissions forbid: Neovim would change
-    // them for it. It looks at them itself whenever it saves.
-    let is_protected = editor.func::<i64>("filewritable", name.as_str()).is_ok_and(|can| can == 0);
-    if is_protected && editor.func::<i64>("filereadable", name.as_str()).is_ok_and(|can| can == 1) {
-        return Err("permission denied; make the file writable".to_owned());
-    }
-    if let Some(folder) = Path::new(&name).parent()
-        // On this thread, as the write is that follows.
-        && !folder.exists()
-    {
-        // When this fails the write below says why.
-        let _ = std::fs::create_dir_all(folder);
-    }
-    // Neovim would empty the file first, or go on without a backup for the ! below.
-    check_room(editor, buf, Path::new(&name))?;
-    // The time of the file was compared by us; for Neovim to do it, it would ask.
-    let command = if with_autocmds { "silent keepalt write!" } else { "silent keepalt noautocmd write!" };
-    editor.command_in(buf, command).map_err(|error| first_line(&error))?;
-    if !with_autocmds {
-        let announce = || -> Result<()> {
-            let options =
-                editor.table([("buffer", Value::Integer(buf.0)), ("modeline", Value::Boolean(false))])?;
-            editor.api("nvim_exec_autocmds", ("BufWritePost", options))
-        };
-        // A failing autocommand of somebody else's does not undo the save.
-        let _ = announce();
-    }
-    Ok(())
-}
-
-/// Whether the disk has room for a buffer's text beside the one that it has.
-fn check_room(editor: &Editor, buf: Buf, name: &Path) -> std::result::Result<(), String> {
-    let look = || -> Result<(String, u64)> {
-        let kind: String = editor.buf_option(buf, "buftype")?;
-        let lines = editor.line_count(buf)?;
-        let bytes = editor.byte_count(buf, lines) + lines + 4;
-        let encoding: String = editor.buf_option(buf, "fileencoding")?;
-        let width = match &*encoding {
-            wide if wide.starts_with("ucs-4") || wide.starts_with("utf-32") => 4,
-            wide if wide.starts_with("ucs-2") || wide.starts_with("utf-16") => 2,
-            _ => 1,
-        };
-        Ok((kind, bytes as u64 * width))
-    };
-    let (kind, bytes) = look().map_err(|error| first_line(&error))?;
-    let path = canonical(name);
-    match path.parent() {
-        Some(folder) if kind.is_empty() => crate::platform::files::check_room(folder, bytes)
-            .map_err(|why| format!("{why}, so nothing was written; make room")),
-        _ => Ok(()),
-    }
 }

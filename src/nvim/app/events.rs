@@ -11,12 +11,12 @@ use crate::core::message::{
 use crate::core::session::LoggedIn;
 use crate::core::session::lifecycle::Admitted;
 use crate::core::store::checkpoint::Held;
+use crate::core::terminal::shown::Program;
 use crate::core::transcript::readable;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::events::Change;
 use crate::nvim::files::Task;
-use crate::nvim::terminals::Program;
 
 impl App {
     #[expect(clippy::too_many_lines, reason = "a flat match")]
@@ -142,13 +142,13 @@ impl App {
             }
             Event::TerminalStarted { session, terminal, command, cwd, typing } => {
                 let program = Program { command, cwd, typing, started: now };
-                self.terminal_started((session, terminal), program)?;
+                self.terminals.started(&mut self.cx, (session, terminal), program)?;
             }
             Event::TerminalGrew { session, terminal, bytes, skipped, cut } => {
-                self.terminal_grew((session, terminal), &bytes, (skipped, cut))?;
+                self.terminals.grew(&mut self.cx, (session, terminal), &bytes, (skipped, cut))?;
             }
             Event::TerminalEnded { session, terminal, exit } => {
-                self.terminal_ended((session, terminal), exit)?;
+                self.terminals.ended(&mut self.cx, (session, terminal), exit)?;
             }
             Event::Resolved { names } => self.resolved(names)?,
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,

@@ -9,7 +9,7 @@ use mlua::{Function, Result, Table};
 use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
-use crate::nvim::app::{App, Job};
+use crate::nvim::app::App;
 use crate::nvim::chat::Chat;
 use crate::nvim::chat::{winbar, windows};
 
@@ -110,11 +110,6 @@ impl App {
         self.cx.editor.command("redraw")
     }
 
-    /// Whether diffs of the session are being worked out, and not drawn yet.
-    pub fn has_diffs_under_way(&self, key: SessionKey) -> bool {
-        self.jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
-    }
-
     /// How the user wants things drawn.
     pub fn style(&self) -> Style {
         let ahead = || -> Result<i64> {
@@ -183,7 +178,7 @@ impl App {
             .filter_map(|win| self.cx.editor.win_size(*win).ok())
             .map(|(columns, _)| columns)
             .min();
-        let place = self.place_elsewhere(key);
+        let place = self.location_elsewhere(key);
         let bar = winbar::transcript(session, now, width.map_or(80, usize::from), place.as_deref());
         let hints = winbar::prompt(session, &self.cx.config.keys);
         let both = format!("{bar}\n{hints}");
@@ -225,7 +220,7 @@ impl App {
             self.after_change(key)?;
             self.update_bar(key)
         })?;
-        self.update_terminal_bars()?;
+        self.terminals.update_bars(&self.cx)?;
         self.keep_time()?;
         self.frame_due()
     }

@@ -11,22 +11,20 @@ use mlua::Result;
 use crate::config::Save;
 use crate::core::changes::reconcile::{Base, Reconciled, Sides, body};
 use crate::core::changes::text_edits::TextEdit;
-use crate::core::ids::{JobId, SessionKey};
-use crate::core::message::{
-    Answer, Command, FileChange, HalfWritten, OnDisk, Outcome, Severity, Stamp, Work,
-};
+use crate::core::ids::SessionKey;
+use crate::core::message::{Answer, Command, FileChange, HalfWritten, OnDisk, Severity, Work};
 use crate::core::text::Text;
 use crate::core::text::encoding::foreign;
 use crate::core::text::line_range;
 use crate::nvim::app::{App, Job};
+use crate::nvim::buffers::applying::{Applying, Progress};
 use crate::nvim::buffers::is_modified;
-use crate::nvim::buffers::reading::{Reading, Snapshot, as_file, as_lines};
+use crate::nvim::buffers::reading::{Reading, as_file, as_lines};
+use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::editor::Buf;
 use crate::nvim::editor::first_line;
-use crate::nvim::files::applying::{Applying, Progress};
 use crate::nvim::files::{FileJob, Landing, Task};
 use crate::nvim::later;
-use crate::platform::files::stamp;
 
 /// How often a text is merged again because the user typed meanwhile, before it is done while the user
 /// waits.
@@ -227,83 +225,6 @@ impl App {
         self.send(Command::Answer { ask, answer: Answer::Refused(text) })
     }
 
-    pub fn next_job(&mut self, job: Job) -> JobId {
-        let id = self.cx.next_job();
-        self.jobs.insert(id, job);
-        id
-    }
-
-    pub fn computed(&mut self, job: JobId, outcome: Outcome) -> Result<()> {
-        if let Some(then) = self.cx.take_job(job) {
-            return then(self, outcome);
-        }
-        match (self.jobs.remove(&job), outcome) {
-            (Some(Job::File(job)), Outcome::Examined(disk)) => {
-                self.stage(job, |app, job| app.examined(job, disk))
-            }
-            (Some(Job::File(mut job)), Outcome::Reconciled(outcome, now)) => {
-                job.now = now;
-                self.stage(job, |app, job| app.reconciled(job, *outcome))
-            }
-            (Some(Job::Mention(mention)), Outcome::Mention(text)) => self.mentioned(mention, text),
-            (Some(Job::Stamp { path, buf, tick }), Outcome::Stamped { is_there, stamp }) => {
-                self.file_stamped(&path, buf, tick, stamp)?;
-                if is_there { Ok(()) } else { self.without_file(buf, &path) }
-            }
-            (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
-                self.asking.retry = true;
-                let waits = self
-                    .cx
-                    .sessions
-                    .get(&session)
-                    .and_then(|session| session.entry(call))
-                    .and_then(|entry| entry.tool())
-                    .is_some_and(|call| !call.status.is_over());
-                if !waits || !self.cx.editor.buf_is_loaded(buf) {
-                    return Ok(());
-                }
-                if self.cx.editor.changedtick(buf)? != tick {
-                    return self.place_diffs(session, call, buf, diffs);
-                }
-                if self.split_proposal(session, call, buf, &placed)? {
-                    return self.review.clear(&self.cx.editor, (session, call));
-                }
-                let made_shown = self.reviews.path_of(buf).is_some();
-                self.review.begin(&self.cx.editor, (session, call), (buf, tick), placed, made_shown)?;
-                self.draw_proposals()
-            }
-            (Some(Job::Review { path }), Outcome::Reviewed(file)) => self.reviewed(&path, file),
-            (Some(Job::Recall { path, buf, origin, text }), Outcome::Before(before)) => {
-                self.reconstructed(&path, buf, origin, text, before)?;
-                self.all_known()
-            }
-            (Some(Job::RecallUnopened { path, told }), Outcome::Recalled(found)) => {
-                self.recalled_unopened(&path, told, found)?;
-                self.all_known()
-            }
-            (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
-            (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {
-                self.gathered(session, job, gathered)
-            }
-            (Some(Job::Prompt { session }), Outcome::References(found)) => self.referred(session, job, found),
-            (Some(Job::Exists { session, paths }), Outcome::Exists(there)) => {
-                self.told_which_exist(session, paths, &there)
-            }
-            (Some(Job::Fingerprint { then }), Outcome::Fingerprint(found)) => {
-                self.cx.attempt("couldn't compare the library with its sources", move |_| {
-                    then.call::<()>(found)
-                });
-                Ok(())
-            }
-            (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
-            (Some(Job::Look { visit, number }), Outcome::Looked(look)) => self.looked(visit, number, look),
-            (Some(Job::LookFirst(then)), Outcome::Looked(look)) => then(self, look),
-            (Some(Job::ReachFirst(then)), Outcome::Reached(folders)) => then(self, folders),
-            (Some(Job::Places { title }), Outcome::Places(places)) => self.list_places(&title, &places),
-            _ => Ok(()),
-        }
-    }
-
     // The stages.
 
     /// First, what is on the disk?
@@ -335,7 +256,7 @@ impl App {
         self.send(Command::Compute { job, work })
     }
 
-    fn examined(&mut self, mut job: Box<FileJob>, disk: OnDisk) -> Result<()> {
+    pub fn examined(&mut self, mut job: Box<FileJob>, disk: OnDisk) -> Result<()> {
         job.disk = disk;
         let modified = is_modified(&self.cx.editor, job.buf);
         let buf = job.buf;
@@ -595,7 +516,7 @@ impl App {
         Ok(Some(Sides { base, ours, theirs, dos, picks, rest, names }))
     }
 
-    fn reconciled(&mut self, mut job: Box<FileJob>, outcome: Reconciled) -> Result<()> {
+    pub fn reconciled(&mut self, mut job: Box<FileJob>, outcome: Reconciled) -> Result<()> {
         if job.waits < WAITS && self.cx.editor.helper("is_occupied", job.buf)? {
             // An open menu has no end that could be waited for in all versions.
             job.waits += 1;
@@ -689,11 +610,6 @@ impl App {
             }
         }
     }
-}
-
-/// The state of a file; one look at the disk that Neovim takes itself whenever it saves.
-pub fn stamp_of(path: &Path) -> Option<Stamp> {
-    path.metadata().ok().map(|metadata| stamp(&metadata))
 }
 
 /// An empty file and one empty line look the same in a buffer.

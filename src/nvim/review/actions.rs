@@ -15,9 +15,10 @@ use crate::core::locations::Look;
 use crate::core::message::{Command, Content};
 use crate::nvim::actions::{Args, fail};
 use crate::nvim::app::{App, Job};
+use crate::nvim::buffers::saving;
 use crate::nvim::editor::{Buf, Level, Win};
+use crate::nvim::follow;
 use crate::nvim::review::Reviews;
-use crate::nvim::{files, follow};
 
 /// At most this many undone changes are told one by one.
 const TOLD: usize = 20;
@@ -257,8 +258,8 @@ impl App {
         // A step of its own for `u`: what came before must not be undone along with it.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let ends_with_newline = editor.buf_option(buf, "endofline")?;
-        let content = files::Content { ends_with_newline };
-        let done = self.files.write(&editor, buf, &edits, &content);
+        let content = saving::Content { ends_with_newline };
+        let done = saving::write(&editor, buf, &edits, &content);
         self.set_reviewed_tick(path, buf)?;
         if let Err(why) = done {
             self.review_again(path, buf)?;
@@ -396,7 +397,7 @@ impl App {
             if taken.iter().any(|other| other == lhs) {
                 continue;
             }
-            let action = crate::nvim::key_action(&editor.lua, key.name)?;
+            let action = crate::nvim::keys::bind::key_action(&editor.lua, key.name)?;
             let options = editor.table([
                 ("buffer", Value::Integer(buf.0)),
                 ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),

@@ -8,9 +8,9 @@ use mlua::Result;
 use crate::core::store::checkpoint::Author;
 use crate::core::store::checkpoint::{Reply, Wish};
 use crate::nvim::actions::fail;
-use crate::nvim::actions::views::float;
 use crate::nvim::app::App;
 use crate::nvim::buffers::Buffers;
+use crate::nvim::editor::float::float;
 use crate::nvim::editor::{Buf, Level};
 
 /// At most so many characters of a title or a prompt are shown.

@@ -22,7 +22,7 @@ use crate::core::text::{Text, one_line};
 use crate::nvim::actions::Scope;
 use crate::nvim::app::{App, Job};
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::reading::Snapshot;
+use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::Change;
 use crate::nvim::review::{Input, Origin};

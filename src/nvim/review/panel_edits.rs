@@ -13,9 +13,10 @@ use crate::core::changes::review_edits;
 use crate::core::changes::text_edits::TextEdit;
 use crate::nvim::actions::fail;
 use crate::nvim::app::App;
+use crate::nvim::buffers::saving;
 use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::{files, follow, later, run};
+use crate::nvim::{follow, later, run};
 
 /// A hunk as it was shown, and what its added lines are to be.
 type Edits = Vec<(Hunk, Vec<String>)>;
@@ -131,8 +132,8 @@ impl App {
         let texts: Vec<TextEdit> = splices.iter().cloned().map(TextEdit::from).collect();
         // A step of its own for `u`.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
-        let content = files::Content { ends_with_newline: editor.buf_option(buf, "endofline")? };
-        let done = self.files.write(&editor, buf, &texts, &content);
+        let content = saving::Content { ends_with_newline: editor.buf_option(buf, "endofline")? };
+        let done = saving::write(&editor, buf, &texts, &content);
         if let Some(reviewed) = self.reviews.files.get_mut(path)
             && let Some(file) = &mut reviewed.file
         {
