@@ -12,8 +12,8 @@ use crate::nvim::actions::fail;
 use crate::nvim::app::App;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::checkpoints::Restore;
+use crate::nvim::diff_view::page::{About, Page, nothing_left, plural, visible};
 use crate::nvim::editor::Buf;
-use crate::nvim::review::page::{About, Page, nothing_left, plural, visible};
 
 /// The buffer of a restore that is looked at.
 pub struct Preview {

@@ -12,10 +12,10 @@ use crate::core::message::Content;
 use crate::core::text::visible::visible_line;
 use crate::nvim::actions::{Args, fail};
 use crate::nvim::app::App;
+use crate::nvim::diff_view::page::{About, visible};
 use crate::nvim::editor::picker;
 use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::review::actions::{Scope, Verdict};
-use crate::nvim::review::page::{About, visible};
 use crate::nvim::review::panel::{Comment, Panel};
 use crate::nvim::{keys, run};
 
