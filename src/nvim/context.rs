@@ -18,6 +18,7 @@ use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::Session;
 use crate::nvim::buffers::Buffers;
+use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
@@ -66,6 +67,7 @@ pub struct Context {
     pub has_background: bool,
     outbox: VecDeque<Command>,
     events: VecDeque<EditorEvent>,
+    after_events: VecDeque<Then<()>>,
     jobs: HashMap<JobId, Then<Outcome>>,
     last_job: u64,
     log_path: PathBuf,
@@ -108,6 +110,7 @@ impl Context {
             has_background: false,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
+            after_events: VecDeque::new(),
             jobs: HashMap::new(),
             last_job: 0,
             log_path,
@@ -137,6 +140,15 @@ impl Context {
 
     pub fn take_event(&mut self) -> Option<EditorEvent> {
         self.events.pop_front()
+    }
+
+    /// Goes on in the feature `F` when the others have heard of what was raised so far.
+    pub fn after_events<F: Any>(&mut self, work: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static) {
+        self.after_events.push_back(then(|feature: &mut F, cx, ()| work(feature, cx)));
+    }
+
+    pub fn take_after_events(&mut self) -> Option<Then<()>> {
+        self.after_events.pop_front()
     }
 
     pub fn send(&mut self, command: Command) {
@@ -199,6 +211,28 @@ impl Context {
                 Err(mlua::Error::runtime(text))
             }
             _ => Err(mlua::Error::runtime(format!("{} is no file that can be opened", named.display()))),
+        });
+        Ok(())
+    }
+
+    /// Goes on with the buffer of a file that is to be changed. It is loaded if need be, once the background
+    /// has seen that it is a text or not there yet, and not at all where it is anything else.
+    pub fn load_first<F: Any>(
+        &mut self,
+        feature: &mut F,
+        path: &Path,
+        go_on: impl FnOnce(&mut F, &mut Self, Buf) -> Result<()> + 'static,
+    ) -> Result<()> {
+        if let Some(buf) = self.buf_of(path) {
+            return go_on(feature, self, buf);
+        }
+        let named = path.to_owned();
+        self.look_first(path, move |feature: &mut F, cx, look| match look {
+            Look::File(_) | Look::Missing => {
+                let buf = open::load(&cx.editor, &canonical(&named))?;
+                go_on(feature, cx, buf)
+            }
+            _ => Ok(()),
         });
         Ok(())
     }

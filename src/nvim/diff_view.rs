@@ -4,3 +4,4 @@
 pub mod appearance;
 pub mod marks;
 pub mod page;
+pub mod page_window;
