@@ -4,6 +4,7 @@
 //! is being changed, but kept as an effect and run right after.
 
 pub mod changes;
+pub mod checkpoints;
 pub mod computed;
 pub mod events;
 pub mod follow;
@@ -43,7 +44,6 @@ use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::chat::plan::Pinned;
 use crate::nvim::chat::transcript::Place;
 use crate::nvim::chat::windows::Windows;
-use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
@@ -95,8 +95,6 @@ pub struct App {
     pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
     pub review: Proposals,
     pub reviews: Reviews,
-    /// What a restore would change.
-    pub preview: Option<Preview>,
     pub watching: Watching,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub highlight: Highlight,
@@ -223,7 +221,6 @@ impl App {
             ),
             review: Proposals::default(),
             reviews: Reviews::default(),
-            preview: None,
             jobs: HashMap::new(),
             frames,
             tick,
@@ -263,6 +260,14 @@ impl App {
                     Questions::answered_in_vain(&self.cx, ask, self.conflicts.is_open(ask));
                 }
                 Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
+                Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
+                Some(EditorEvent::RestoreEnded) => self.draw_reviews()?,
+                Some(EditorEvent::ChangeUndone { session, text }) => self.note_undone_text(session, text),
+                Some(EditorEvent::LineUnattributed { buf, path, row }) => {
+                    self.checkpoints.blame(&mut self.cx, buf, path, row)?;
+                }
+                Some(EditorEvent::LineChosen { path, row }) => self.go_to_row(&path, row)?,
+                Some(EditorEvent::KeysAsked) => self.show_keys()?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
                 None => match self.cx.take_task() {
                     Some(task) => task(self)?,

@@ -19,6 +19,7 @@ use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::Session;
 use crate::nvim::buffers::Buffers;
+use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
@@ -133,6 +134,12 @@ impl Context {
         self.events.pop_front()
     }
 
+    /// Goes on in the feature `F` when the others have heard of what was raised so far.
+    pub fn after_events<F: Any>(&mut self, work: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static) {
+        let then = then(|feature: &mut F, cx, ()| work(feature, cx));
+        self.tasks.push_back(Box::new(move |features| then(features, ())));
+    }
+
     pub fn send(&mut self, command: Command) {
         self.outbox.push_back(command);
     }
@@ -215,6 +222,28 @@ impl Context {
                 Err(mlua::Error::runtime(text))
             }
             _ => Err(mlua::Error::runtime(format!("{} is no file that can be opened", named.display()))),
+        });
+        Ok(())
+    }
+
+    /// Goes on with the buffer of a file that is to be changed. It is loaded if need be, once the background
+    /// has seen that it is a text or not there yet, and not at all where it is anything else.
+    pub fn load_first<F: Any>(
+        &mut self,
+        feature: &mut F,
+        path: &Path,
+        go_on: impl FnOnce(&mut F, &mut Self, Buf) -> Result<()> + 'static,
+    ) -> Result<()> {
+        if let Some(buf) = self.buf_of(path) {
+            return go_on(feature, self, buf);
+        }
+        let named = path.to_owned();
+        self.look_first(path, move |feature: &mut F, cx, look| match look {
+            Look::File(_) | Look::Missing => {
+                let buf = open::load(&cx.editor, &canonical(&named))?;
+                go_on(feature, cx, buf)
+            }
+            _ => Ok(()),
         });
         Ok(())
     }

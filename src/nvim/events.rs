@@ -72,6 +72,18 @@ pub enum EditorEvent {
     AnsweredInVain(AskId),
     /// A question came or went.
     QuestionsChanged,
+    /// The user has put a file back to what it was; what is on the disk now.
+    FileRestored { path: PathBuf, held: Held },
+    /// All files of a restore are put back, as far as they can be.
+    RestoreEnded,
+    /// The user has undone what an agent did; how that is told to it.
+    ChangeUndone { session: SessionKey, text: String },
+    /// The user asks who wrote a row, counted from 0, and it was no agent of this Neovim.
+    LineUnattributed { buf: Buf, path: PathBuf, row: usize },
+    /// The user wants to see a row of a file, counted from 0.
+    LineChosen { path: PathBuf, row: usize },
+    /// The user wants to see the keys.
+    KeysAsked,
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

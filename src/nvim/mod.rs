@@ -11,6 +11,7 @@ pub mod buffers;
 pub mod chat;
 pub mod checkpoints;
 pub mod context;
+pub mod diff_view;
 pub mod editor;
 pub mod events;
 pub mod extensions;
