@@ -11,13 +11,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::acp::dispatcher::Shared;
-use crate::acp::files::disks::PATIENCE;
-use crate::acp::files::watch::Watch;
-use crate::acp::files::{buffer_state, probe};
-use crate::core::changes::diff;
+use super::files::disks::PATIENCE;
+use super::files::watch::Watch;
+use super::files::{buffer_state, probe};
+use super::shared::Shared;
 use crate::core::changes::file_review::without;
-use crate::core::changes::text_edits;
+use crate::core::changes::{diff, text_edits};
 use crate::core::locations::Look;
 use crate::core::message::{HalfWritten, OnDisk, Outcome, Stamp, Work};
 use crate::core::session::references::references;

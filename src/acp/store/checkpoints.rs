@@ -54,16 +54,17 @@ impl Checkpoints {
                 return;
             }
             let (orders, queue) = mpsc::channel::<Order>();
-            let mut keeper = Keeper::new(mailbox.clone(), disks.clone());
+            let mut writer = CheckpointWriter::new(mailbox.clone(), disks.clone());
             let work = move || {
                 for (folder, limits, wish) in queue {
-                    keeper.grant(&folder, limits, wish);
+                    writer.grant(&folder, limits, wish);
                 }
             };
             match thread::Builder::new().name("acp-checkpoints".into()).spawn(work) {
                 Ok(thread) => self.thread = Some((orders, thread)),
                 Err(error) => {
-                    return Keeper::new(mailbox.clone(), disks.clone()).failed(&folder, &wish, &error);
+                    return CheckpointWriter::new(mailbox.clone(), disks.clone())
+                        .failed(&folder, &wish, &error);
                 }
             }
         }
@@ -83,11 +84,11 @@ impl Checkpoints {
     }
 }
 
-struct Keeper {
+struct CheckpointWriter {
     mailbox: Arc<Mailbox>,
     disks: Disks,
     /// What the turns of this Neovim that are not over did to files.
-    turns: HashMap<(TurnKey, PathBuf), Begun>,
+    turns: HashMap<(TurnKey, PathBuf), TurnBaseline>,
     /// What files held when calls that are about them began.
     looked: HashMap<(TurnKey, PathBuf), Looked>,
     /// Bytes of texts since the last look at the size; nobody looked yet.
@@ -96,7 +97,7 @@ struct Keeper {
 }
 
 /// What a file held when a turn began, and what the turn last made of it.
-struct Begun {
+struct TurnBaseline {
     stored: Stored,
     before: Held,
     after: Stored,
@@ -119,7 +120,7 @@ struct Adding<'a> {
     after: &'a Held,
 }
 
-impl Keeper {
+impl CheckpointWriter {
     fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
         Self { mailbox, disks, turns: HashMap::new(), looked: HashMap::new(), written: None, told: false }
     }
@@ -238,21 +239,21 @@ impl Keeper {
         let file = project.join(name);
         // One that was taken away to make room begins anew.
         let new = !file.exists();
-        let again = self.turns.get(&key).filter(|_| new).map(|begun| begun.before.clone());
+        let again = self.turns.get(&key).filter(|_| new).map(|baseline| baseline.before.clone());
         let again = again.map(|before| self.keep_text(&project, &before)).transpose()?;
         let found = self.keep_text(&project, before)?;
         let stored_after = self.keep_text(&project, after)?;
-        let begun = self.turns.entry(key).or_insert_with(|| Begun {
+        let baseline = self.turns.entry(key).or_insert_with(|| TurnBaseline {
             stored: found.clone(),
             before: before.clone(),
             after: found.clone(),
         });
-        begun.stored = again.unwrap_or_else(|| begun.stored.clone());
-        let (added, removed) = counts(&begun.before, after);
-        let found = (found != begun.after).then_some(found);
+        baseline.stored = again.unwrap_or_else(|| baseline.stored.clone());
+        let (added, removed) = counts(&baseline.before, after);
+        let found = (found != baseline.after).then_some(found);
         let change = Touched {
             path: path.to_owned(),
-            before: begun.stored.clone(),
+            before: baseline.stored.clone(),
             after: stored_after.clone(),
             added,
             removed,
@@ -265,7 +266,7 @@ impl Keeper {
         write_line(&mut text, &Line { at, fact: Fact::Change(change) })?;
         let mut file = private().create(true).append(true).read(true).open(&file)?;
         disk::append_lines(&mut file, &text)?;
-        begun.after = stored_after;
+        baseline.after = stored_after;
         Ok(())
     }
 

@@ -26,17 +26,17 @@ const MOST: u64 = 4 << 20;
 
 /// Hands what is to be kept to the thread that does it.
 #[derive(Default)]
-pub struct Shelf {
+pub struct DraftStore {
     thread: Option<(mpsc::Sender<Keep>, JoinHandle<()>)>,
 }
 
-impl Shelf {
+impl DraftStore {
     pub fn put(&mut self, mailbox: &Arc<Mailbox>, keep: Keep) {
         if self.thread.is_none() {
             let (send, queue) = mpsc::channel();
             let own_mailbox = mailbox.clone();
             let work =
-                move || Keeper { mailbox: own_mailbox, own: HashMap::new(), failed: false }.run(&queue);
+                move || DraftWriter { mailbox: own_mailbox, own: HashMap::new(), failed: false }.run(&queue);
             match thread::Builder::new().name("acp-shelf".into()).spawn(work) {
                 Ok(thread) => self.thread = Some((send, thread)),
                 Err(error) => return not_kept(mailbox, &error),
@@ -79,14 +79,14 @@ struct Own {
     file: PathBuf,
 }
 
-struct Keeper {
+struct DraftWriter {
     mailbox: Arc<Mailbox>,
     own: HashMap<PathBuf, Own>,
     /// It was said already that nothing can be kept.
     failed: bool,
 }
 
-impl Keeper {
+impl DraftWriter {
     fn run(mut self, queue: &mpsc::Receiver<Keep>) {
         let mut waiting = VecDeque::new();
         while let Some(keep) = waiting.pop_front().or_else(|| queue.recv().ok()) {

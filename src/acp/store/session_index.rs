@@ -23,14 +23,14 @@ const LARGE: u64 = 1 << 20;
 
 /// The thread, once there is something to do for it.
 #[derive(Default)]
-pub struct Records {
+pub struct SessionIndex {
     thread: Option<(Wishes, JoinHandle<()>)>,
 }
 
 /// Each with the folder that it is about.
 type Wishes = mpsc::Sender<(PathBuf, Wish)>;
 
-impl Records {
+impl SessionIndex {
     pub fn wish(&mut self, mailbox: &Arc<Mailbox>, folder: PathBuf, wish: Wish) {
         if self.thread.is_none() {
             let (wishes, queue) = mpsc::channel::<(PathBuf, Wish)>();
