@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::{self, JoinSet, spawn_blocking};
+use tokio::task::{self, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use super::files::find::Finder;
@@ -19,11 +19,11 @@ use super::shared::Shared;
 use super::store::checkpoints::Checkpoints;
 use super::store::drafts::DraftStore;
 use super::store::images::Images;
-use super::store::registry;
+use super::store::registry::AgentRegistry;
 use super::store::session_index::SessionIndex;
 use super::{compute, connection};
-use crate::core::ids::{AgentId, JobId, SessionKey};
-use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, Severity, Work};
+use crate::core::ids::{AgentId, SessionKey};
+use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, Severity};
 use crate::mailbox::Mailbox;
 
 /// How long everything may take to end when nobody says a limit, and no guard takes care of the rest.
@@ -53,22 +53,25 @@ pub struct Dispatcher {
     names: HashMap<task::Id, AgentId>,
     finder: Finder,
     drafts: DraftStore,
+    registry: AgentRegistry,
     /// Says to all that Neovim is leaving, and until when it waits.
     leaving: watch::Sender<Option<Instant>>,
 }
 
 impl Dispatcher {
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
+        let shared = Shared::new(mailbox.clone(), settings);
         Self {
-            shared: Arc::new(Shared::new(mailbox, settings)),
+            session_index: SessionIndex::new(mailbox.clone()),
+            checkpoints: Checkpoints::new(mailbox.clone(), shared.disks.clone()),
+            drafts: DraftStore::new(mailbox.clone()),
+            registry: AgentRegistry::new(mailbox, shared.log.clone()),
+            shared: Arc::new(shared),
             agents: HashMap::new(),
             sessions: HashMap::new(),
-            session_index: SessionIndex::default(),
-            checkpoints: Checkpoints::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
             finder: Finder::default(),
-            drafts: DraftStore::default(),
             leaving: watch::Sender::new(None),
         }
     }
@@ -99,21 +102,27 @@ impl Dispatcher {
             }
             shared.images.end();
         });
-        let records = std::mem::take(&mut self.session_index);
-        let records = spawn_blocking(move || records.end());
-        let checkpoints = std::mem::take(&mut self.checkpoints);
-        let checkpoints = spawn_blocking(move || checkpoints.end());
-        let shelf = std::mem::take(&mut self.drafts);
-        let kept = spawn_blocking(move || shelf.finish());
+        let stores = self.finish_stores();
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
-        let _ = records.await;
-        let _ = checkpoints.await;
-        // The same.
-        let _ = kept.await;
+        for store in stores {
+            // The same.
+            let _ = store.await;
+        }
+    }
+
+    /// Has all that was sent to the stores written, each by itself: one disk may be slower than another.
+    fn finish_stores(&self) -> [JoinHandle<()>; 3] {
+        let (sessions, checkpoints) = (self.session_index.clone(), self.checkpoints.clone());
+        let drafts = self.drafts.clone();
+        [
+            spawn_blocking(move || sessions.finish()),
+            spawn_blocking(move || checkpoints.finish()),
+            spawn_blocking(move || drafts.finish()),
+        ]
     }
 
     fn command(&mut self, command: Command) {
@@ -170,19 +179,12 @@ impl Dispatcher {
                     }
                 });
             }
-            Command::Compute { job, work } => self.compute(job, work),
-            Command::Record { folder, wish } => self.session_index.wish(&self.shared.mailbox, folder, wish),
+            Command::Compute { job, work } => compute::start(&self.shared, job, work),
+            Command::Record { folder, wish } => self.session_index.request(folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
-                let to = (&self.shared.mailbox, &self.shared.disks);
-                self.checkpoints.wish(to, folder, limits, *wish);
+                self.checkpoints.request(folder, limits, *wish);
             }
-            Command::ReadAgents { job, files, change } => {
-                let shared = self.shared.clone();
-                spawn_blocking(move || {
-                    let (stored, failure) = registry::read(&files, *change, &shared.log);
-                    shared.mailbox.post(Event::AgentsRead { job, stored: Box::new(stored), failure });
-                });
-            }
+            Command::ReadAgents { job, files, change } => self.registry.request(job, *files, *change),
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);
                 let mailbox = self.shared.mailbox.clone();
@@ -192,33 +194,11 @@ impl Dispatcher {
                 self.shared.images.set(&folder);
                 spawn_blocking(move || Images::sweep(&folder));
             }
-            Command::Keep(keep) => self.drafts.put(&self.shared.mailbox, keep),
+            Command::Keep(keep) => self.drafts.request(keep),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),
         }
-    }
-
-    fn compute(&self, job: JobId, work: Work) {
-        let shared = self.shared.clone();
-        if let Work::Reach { paths } = work {
-            tokio::spawn(async move {
-                let outcome = Outcome::Reached(shared.disks.answering(&paths).await);
-                shared.mailbox.post(Event::Computed { job, outcome });
-            });
-            return;
-        }
-        let Some(path) = compute::on_disk(&work) else {
-            spawn_blocking(move || {
-                shared.mailbox.post(Event::Computed { job, outcome: compute::run(work, &shared.watch) });
-            });
-            return;
-        };
-        tokio::spawn(async move {
-            if let Some(outcome) = compute::run_on_disk(shared.clone(), path, work).await {
-                shared.mailbox.post(Event::Computed { job, outcome });
-            }
-        });
     }
 
     fn list_allowed(&self) {

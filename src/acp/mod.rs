@@ -16,6 +16,7 @@ mod shared;
 mod store;
 pub mod terminals;
 pub mod wire;
+mod worker;
 
 pub use background::{Background, start};
 pub use settings::Settings;

@@ -10,9 +10,9 @@ mod seen;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -24,6 +24,7 @@ use self::seen::Seen;
 use super::disks::{Disks, PATIENCE};
 use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
+use crate::acp::worker::Worker;
 use crate::core::changes::half_written::Input;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Event, FileChange, Stamp};
@@ -48,7 +49,9 @@ pub struct Watch {
     log: WireLog,
     seen: Arc<Seen>,
     disks: Disks,
-    tell: OnceLock<Option<Sender<Message>>>,
+    worker: Worker<Message>,
+    /// The log says once that there is no thread.
+    said: AtomicBool,
 }
 
 enum Message {
@@ -84,7 +87,14 @@ enum Message {
 
 impl Watch {
     pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks) -> Self {
-        Self { mailbox, log, disks, seen: Arc::default(), tell: OnceLock::new() }
+        Self {
+            mailbox,
+            log,
+            disks,
+            seen: Arc::default(),
+            worker: Worker::new("acp-watch"),
+            said: AtomicBool::new(false),
+        }
     }
 
     /// As [`Self::touched`], of a file whose links are still to be resolved.
@@ -167,27 +177,24 @@ impl Watch {
     }
 
     fn begin(&self) {
-        self.tell.get_or_init(|| {
-            let (tell, told) = mpsc::channel();
+        let started = self.worker.start(|sender| {
             let (mailbox, log, disks) = (self.mailbox.clone(), self.log.clone(), self.disks.clone());
-            let watcher = Watcher::new(mailbox, log, disks, self.seen.clone(), tell.clone());
-            let started = thread::Builder::new().name("acp-watch".into()).spawn(move || watcher.run(&told));
-            if let Err(error) = &started {
-                self.log.note(&format!("changes of files by others are not noticed: no thread: {error}"));
-            }
-            started.is_ok().then_some(tell)
+            let watcher = Watcher::new(mailbox, log, disks, self.seen.clone(), sender.clone());
+            move |queue| watcher.run(&queue)
         });
+        if let Err(error) = &started
+            && !self.said.swap(true, Ordering::Relaxed)
+        {
+            self.log.note(&format!("changes of files by others are not noticed: no thread: {error}"));
+        }
     }
 
     fn is_alive(&self) -> bool {
-        matches!(self.tell.get(), Some(Some(_)))
+        self.worker.is_running()
     }
 
     fn tell(&self, message: Message) {
-        if let Some(Some(tell)) = self.tell.get() {
-            // A thread that is gone watches nothing; why is in the log of the panic hook.
-            let _ = tell.send(message);
-        }
+        self.worker.send(message);
     }
 }
 

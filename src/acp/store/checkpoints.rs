@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::acp::files::disk::{self, DiskErrorKind};
 use crate::acp::files::disks::{Disks, PATIENCE};
+use crate::acp::worker::Worker;
 use crate::core::changes::blame::{self, Step};
 use crate::core::ids::JobId;
 use crate::core::message::{Event, Severity};
@@ -32,55 +32,43 @@ const PRUNE_AFTER: u64 = 16 << 20;
 const TEXTS: &str = "texts";
 const JOURNAL: &str = "jsonl";
 
-/// The thread, once there is something to do for it.
-#[derive(Default)]
+/// The handle to the checkpoints. Cheap to clone.
+#[derive(Clone)]
 pub struct Checkpoints {
-    thread: Option<(mpsc::Sender<Order>, JoinHandle<()>)>,
+    mailbox: Arc<Mailbox>,
+    disks: Disks,
+    worker: Worker<(PathBuf, Limits, Wish)>,
 }
 
-type Order = (PathBuf, Limits, Wish);
-
 impl Checkpoints {
-    pub fn wish(
-        &mut self,
-        (mailbox, disks): (&Arc<Mailbox>, &Disks),
-        folder: PathBuf,
-        limits: Limits,
-        wish: Wish,
-    ) {
-        if self.thread.is_none() {
-            if matches!(wish, Wish::Unlook { .. } | Wish::Finish { .. }) {
-                // Nothing is kept yet.
-                return;
-            }
-            let (orders, queue) = mpsc::channel::<Order>();
-            let mut writer = CheckpointWriter::new(mailbox.clone(), disks.clone());
-            let work = move || {
+    pub fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
+        Self { mailbox, disks, worker: Worker::new("acp-checkpoints") }
+    }
+
+    /// Changes or reads the checkpoints in this folder.
+    pub fn request(&self, folder: PathBuf, limits: Limits, wish: Wish) {
+        if !self.worker.is_running() && matches!(wish, Wish::Unlook { .. } | Wish::Finish { .. }) {
+            // Nothing is kept yet.
+            return;
+        }
+        let writer = || CheckpointWriter::new(self.mailbox.clone(), self.disks.clone());
+        let started = self.worker.start(|_| {
+            let mut writer = writer();
+            move |queue| {
                 for (folder, limits, wish) in queue {
                     writer.grant(&folder, limits, wish);
                 }
-            };
-            match thread::Builder::new().name("acp-checkpoints".into()).spawn(work) {
-                Ok(thread) => self.thread = Some((orders, thread)),
-                Err(error) => {
-                    return CheckpointWriter::new(mailbox.clone(), disks.clone())
-                        .failed(&folder, &wish, &error);
-                }
             }
-        }
-        if let Some((orders, _)) = &self.thread {
-            // The thread ends only when this end is dropped, or by a panic, which is in the panic log.
-            let _ = orders.send((folder, limits, wish));
+        });
+        match started {
+            Ok(()) => self.worker.send((folder, limits, wish)),
+            Err(error) => writer().failed(&folder, &wish, &error),
         }
     }
 
     /// Waits until all is on the disk.
-    pub fn end(self) {
-        if let Some((orders, thread)) = self.thread {
-            drop(orders);
-            // It can only fail by a panic, which the panic hook has logged.
-            let _ = thread.join();
-        }
+    pub fn finish(&self) {
+        self.worker.finish();
     }
 }
 

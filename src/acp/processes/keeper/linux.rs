@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use super::{Kept, Unkept};
+use super::kept::{Kept, Unkept};
 use crate::acp::processes::escaped::{self, Mark};
 use crate::platform::group::Group;
 
@@ -41,7 +41,7 @@ impl Keeper {
 }
 
 /// Starts a command by this program as its keeper. The command's own pipes are the keeper's to give on.
-pub fn spawn(program: Option<&Path>, command: &Command, mark: &Mark) -> Result<Kept, Unkept> {
+pub fn spawn(program: Option<&Path>, command: &Command, mark: &Mark) -> Result<Kept<Keeper>, Unkept> {
     let Some(program) = program else { return Err(Unkept::NoKeeper) };
     let Ok((ours, theirs)) = UnixStream::pair() else { return Err(Unkept::NoKeeper) };
     let mut keeper = keeper(program, command, theirs.as_raw_fd());

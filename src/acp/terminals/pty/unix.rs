@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::task::Wake;
 use std::time::Duration;
 
-use super::Ready;
+use super::ready::Ready;
 use crate::core::message::Exit;
 use crate::platform::Signal;
 use crate::platform::group::Group;

@@ -19,8 +19,8 @@ use windows_sys::Win32::System::LibraryLoader::{
 };
 use windows_sys::{s, w};
 
-use super::Ready;
 use super::conpty_handshake::Greeting;
+use super::ready::Ready;
 use crate::core::message::Exit;
 use crate::platform::Signal;
 use crate::platform::group::Group;
