@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Mark, Noted, Origin, Span};
+use super::mark::{Mark, Noted, Origin, Span};
 use crate::core::message::LeftCommand;
 use crate::core::text::one_line;
 use crate::platform::Signal;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Mark, Noted, Origin, Span};
+use super::mark::{Mark, Noted, Origin, Span};
 use crate::core::message::LeftCommand;
 use crate::platform::Signal;
 use crate::platform::group::Group;
