@@ -18,7 +18,7 @@ use crate::core::message::{OptionKind, PermissionKind};
 use crate::core::session::{Phase, Session};
 use crate::core::text::visible::visible_line;
 use crate::nvim::app::App;
-pub use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
+pub use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::chat::images;
 use crate::nvim::editor::picker;
 use crate::nvim::{enter, run};

@@ -8,6 +8,7 @@ pub mod checkpoints;
 pub mod computed;
 pub mod events;
 pub mod follow;
+pub mod prompt;
 pub mod questions;
 pub mod terminals;
 pub mod windows;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::nvim::context::Context;
-use crate::nvim::events::EditorEvent;
+use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::files::watching::Watching;
 use crate::nvim::guard::Effect;
 use crate::nvim::guard::Features;
@@ -31,9 +32,9 @@ use crate::core::changes::file_review::FileReview;
 use crate::core::ids::{AgentId, EntryId, JobId, OriginId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, FileDiff, Launch, StoredSession};
+use crate::core::session::Session;
 use crate::core::session::entry::{Body, Greeting};
 use crate::core::session::lifecycle;
-use crate::core::session::{Phase, Session};
 use crate::core::store::record::Kept;
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
@@ -50,7 +51,6 @@ use crate::nvim::extensions::Extensions;
 use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
-use crate::nvim::prompt::queue_list::QueueList;
 use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
@@ -67,7 +67,6 @@ pub struct App {
     pub asking: Questions,
     pub plan: Option<Pinned>,
     pub agents: crate::nvim::agents::launch::Agents,
-    pub queue_list: Option<QueueList>,
     pub signals: crate::nvim::sessions::user_events::Signals,
     pub extensions: Extensions,
     pub prompts: Prompts,
@@ -92,7 +91,6 @@ pub struct App {
     pub files: Files,
     pub conflicts: crate::nvim::files::conflicts::Conflicts,
     pub tally: crate::nvim::review::change_stats::Tally,
-    pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
     pub review: Proposals,
     pub reviews: Reviews,
     pub watching: Watching,
@@ -116,7 +114,6 @@ pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
 /// What a computation in the background is for.
 pub enum Job {
     File(Box<FileJob>),
-    Mention(crate::nvim::prompt::unsaved_note::Mention),
     Stamp {
         path: PathBuf,
         buf: Buf,
@@ -150,22 +147,9 @@ pub enum Job {
         path: PathBuf,
         was: Box<FileReview>,
     },
-    /// What a prompt that was sent refers to.
-    Prompt {
-        session: SessionKey,
-    },
     /// Who wants to know which sources lie in the plugin's folder.
     Fingerprint {
         then: Function,
-    },
-    /// Which files that a prompt refers to are there.
-    Exists {
-        session: SessionKey,
-        paths: Vec<PathBuf>,
-    },
-    /// The clipboard's image for a prompt.
-    Paste {
-        session: SessionKey,
     },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
@@ -194,7 +178,6 @@ impl App {
             asking: Questions::default(),
             plan: None,
             agents,
-            queue_list: None,
             signals: crate::nvim::sessions::user_events::Signals::default(),
             extensions: Extensions::default(),
             prompts,
@@ -214,7 +197,6 @@ impl App {
             files: Files::default(),
             conflicts: crate::nvim::files::conflicts::Conflicts::default(),
             tally: crate::nvim::review::change_stats::Tally::default(),
-            mentions: crate::nvim::prompt::unsaved_note::Mentions::default(),
             watching: Watching::default(),
             checkpoints: crate::nvim::checkpoints::Checkpoints::new(
                 Path::new(&records).join("acp/checkpoints"),
@@ -245,6 +227,25 @@ impl App {
                     self.visit_place(Place { path, line, column, text: None })?;
                 }
                 Some(EditorEvent::TerminalEnded) => self.keep_time()?,
+                Some(EditorEvent::PromptTyped { session, text, mode }) => {
+                    self.submit(session, &text, mode)?
+                }
+                Some(EditorEvent::ReferencesFound { session, number, found }) => {
+                    self.referred((session, number), found)?;
+                }
+                Some(EditorEvent::PromptReady { session, content, mode }) => match mode {
+                    SendMode::InLine => self.prompt(session, content)?,
+                    SendMode::Steer => self.steer(session, content)?,
+                    SendMode::Now => self.prompt_now(session, content)?,
+                },
+                Some(EditorEvent::PromptCompleted { session, content }) => {
+                    self.dispatch(Command::Prompt { session, content })?;
+                }
+                Some(EditorEvent::ChatRequested(key)) => self.show(key)?,
+                Some(EditorEvent::ChatNeeded(then)) => {
+                    self.begin_with(None, move |app, key| then(app, key))?;
+                }
+                Some(EditorEvent::FrameDue) => self.frame_due()?,
                 Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask),
                 Some(EditorEvent::QuestionAsked(choosing)) => {
                     self.asking.ask_to_choose(&mut self.cx, *choosing);
@@ -298,12 +299,11 @@ impl App {
 
     fn send_next(&mut self, command: Command) -> Result<()> {
         match command {
-            Command::Prompt { session, content } => match self.with_mention(session, content)? {
-                Some(command) => self.dispatch(command),
-                None => Ok(()),
-            },
+            Command::Prompt { session, content } => self.send_with_note(session, content),
             Command::Cancel { session } => {
-                self.send_held(session)?;
+                if let Some(content) = self.prompts.take_held(session) {
+                    self.dispatch(Command::Prompt { session, content })?;
+                }
                 self.dispatch(Command::Cancel { session })
             }
             command => self.dispatch(command),
@@ -421,9 +421,8 @@ impl App {
         json!({ "sessions": sessions, "agents": agents, "log": self.cx.log(), "following": self.is_following() })
     }
 
-    /// What to do about a session that cannot take prompts.
     pub fn is_dead(&self, key: SessionKey) -> bool {
-        self.cx.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
+        self.cx.is_dead(key)
     }
 
     /// Whether the agent failed before it had said anything, so that a new chat may take its place.
@@ -446,8 +445,13 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 4] =
-            [&mut self.checkpoints, &mut self.follow, &mut self.terminals, &mut self.asking];
+        let features: [&mut dyn Any; 5] = [
+            &mut self.checkpoints,
+            &mut self.follow,
+            &mut self.terminals,
+            &mut self.asking,
+            &mut self.prompts,
+        ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }

@@ -17,7 +17,7 @@ use crate::config::{Config, Log};
 use crate::core::ids::{JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
-use crate::core::session::Session;
+use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
@@ -326,6 +326,11 @@ impl Context {
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.iter().find(|(_, chat)| chat.transcript == buf || chat.prompt == buf);
         here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    /// Whether a session cannot take prompts.
+    pub fn is_dead(&self, key: SessionKey) -> bool {
+        self.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
     }
 
     /// The buffer that holds a file.

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 
 use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::message::Content;
+use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
@@ -33,6 +35,17 @@ pub struct Change {
     pub saved: bool,
 }
 
+/// What to do with a prompt while the agent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendMode {
+    /// It waits for the turn to end.
+    InLine,
+    /// It goes into the turn, where the agent can be steered; else it waits.
+    Steer,
+    /// As `Steer`, but where that cannot be the turn is stopped for it.
+    Now,
+}
+
 /// A question that waits for the user, to be shown as a list.
 pub struct Choosing {
     pub ask: AskId,
@@ -60,6 +73,20 @@ pub enum EditorEvent {
     LocationChosen { path: PathBuf, line: Option<u32>, column: Option<u32> },
     /// A command has ended.
     TerminalEnded,
+    /// The user has sent a text.
+    PromptTyped { session: SessionKey, text: Text, mode: SendMode },
+    /// It is known what a long prompt that was sent refers to.
+    ReferencesFound { session: SessionKey, number: u64, found: Vec<Reference> },
+    /// What a prompt refers to was read: it may go out.
+    PromptReady { session: SessionKey, content: Vec<Content>, mode: SendMode },
+    /// A prompt that goes out has got its note of unsaved edits.
+    PromptCompleted { session: SessionKey, content: Vec<Content> },
+    /// The user wants to see a chat, and to type into it.
+    ChatRequested(SessionKey),
+    /// Something needs a chat, and there is none yet.
+    ChatNeeded(Then<SessionKey>),
+    /// What has changed is to be drawn as soon as a frame is due.
+    FrameDue,
     /// A question of another feature's is next.
     QuestionReached(AskId),
     /// It is to be shown as a list.

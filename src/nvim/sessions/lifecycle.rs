@@ -281,7 +281,7 @@ impl App {
             self.discard(chat.into_lines());
         }
         self.drop_conflicts(key)?;
-        self.forget_mention(key);
+        self.prompts.forget_notes(key);
         self.reviews.undone.remove(&key);
         self.forget_checkpoints(key)?;
         self.files.forget(key);
