@@ -257,7 +257,7 @@ impl App {
     fn words(&self, kind: &str, before: &[String]) -> Vec<String> {
         let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         match kind {
-            "agents" => self.cx.config.names(&self.agents.catalog).into_iter().map(str::to_owned).collect(),
+            "agents" => self.cx.config.names(self.agents.catalog()).into_iter().map(str::to_owned).collect(),
             "mode" => self.modes().into_iter().map(|(id, _)| id).collect(),
             "model" => self.models().into_iter().map(|(id, _)| id).collect(),
             "config" if !before.is_empty() => session

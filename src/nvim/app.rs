@@ -3,6 +3,7 @@
 //! thread. What may call back into here (autocommands, pickers, users' handlers) is not run while it
 //! is being changed, but kept as an effect and run right after.
 
+pub mod agents;
 pub mod changes;
 pub mod computed;
 pub mod events;
@@ -16,6 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::nvim::agents::Agents;
 use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::files::watching::Watching;
@@ -66,12 +68,11 @@ pub struct App {
     pub terminals: Terminals,
     pub asking: Asking,
     pub plan: Option<Pinned>,
-    pub agents: crate::nvim::agents::launch::Agents,
+    pub agents: Agents,
     pub queue_list: Option<QueueList>,
     pub signals: crate::nvim::sessions::user_events::Signals,
     pub extensions: Extensions,
     pub prompts: Prompts,
-    pub bundled: Option<PathBuf>,
     pub record_folder: PathBuf,
     /// What waits for the record to be read.
     pub recalls: HashMap<JobId, crate::nvim::sessions::record::WithRecord>,
@@ -194,7 +195,7 @@ impl App {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
         let prompts = Prompts::new(&editor)?;
-        let agents = crate::nvim::agents::launch::Agents::new(&editor)?;
+        let agents = Agents::new(&editor, bundled)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             cx: Context::new(editor, Path::new(&state).join("acp.log")),
@@ -210,7 +211,6 @@ impl App {
             signals: crate::nvim::sessions::user_events::Signals::default(),
             extensions: Extensions::default(),
             prompts,
-            bundled,
             record_folder: Path::new(&records).join("acp/sessions"),
             recalls: HashMap::new(),
             recorded: BTreeSet::new(),
@@ -254,6 +254,7 @@ impl App {
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;
                 }
+                Some(EditorEvent::AgentChosen(name)) => self.begin(&name, |_, _| Ok(()))?,
                 Some(EditorEvent::TerminalEnded) => self.keep_time()?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
                 None => match self.cx.take_task() {
@@ -345,11 +346,11 @@ impl App {
     }
 
     fn start_background(&mut self) -> Result<()> {
-        let background =
-            (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), self.bundled.clone());
+        let bundled = self.agents.bundled().map(Path::to_owned);
+        let background = (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), bundled);
         self.background = Some(background);
         self.cx.has_background = true;
-        self.tell_extensions()?;
+        self.extensions.tell(&mut self.cx);
         self.tell_outside_rules()?;
         let cache: String = self.cx.editor.func("stdpath", "cache")?;
         self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
@@ -363,11 +364,6 @@ impl App {
 
     pub fn has_background(&self) -> bool {
         self.background.is_some()
-    }
-
-    /// Tells the background, if there is one, which methods the user serves.
-    pub fn tell_extensions(&mut self) -> Result<()> {
-        if self.background.is_some() { self.send(self.extensions.command()) } else { Ok(()) }
     }
 
     /// Ends every process, or leaves that to the guard; waits for a short while at the most.
@@ -437,7 +433,8 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 2] = [&mut self.checkpoints, &mut self.terminals];
+        let features: [&mut dyn Any; 4] =
+            [&mut self.checkpoints, &mut self.terminals, &mut self.agents, &mut self.extensions];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }

@@ -40,6 +40,8 @@ pub enum EditorEvent {
     WindowsResized,
     /// The user wants to see a location in a file.
     LocationChosen { path: PathBuf, line: Option<u32>, column: Option<u32> },
+    /// The user wants to work with the agent of this name.
+    AgentChosen(String),
     /// A command has ended.
     TerminalEnded,
     /// An agent changed a file.

@@ -16,6 +16,7 @@ use crate::core::transcript::readable;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::events::Change;
+use crate::nvim::extensions::Call;
 use crate::nvim::files::Task;
 
 impl App {
@@ -61,9 +62,11 @@ impl App {
             Event::Updated { session: key, update } => self.updated(key, update, now)?,
             Event::Asked { session: key, ask, question } => self.asked(key, ask, question, now)?,
             Event::Called { agent: _, session, ask, method, params } => {
-                self.called(session, ask, method, params)
+                self.extensions.called(&mut self.cx, session, Call { ask, method, params })
             }
-            Event::Told { agent: _, session, method, params } => self.told(session, method, params),
+            Event::Told { agent: _, session, method, params } => {
+                self.extensions.told(&mut self.cx, session, method, params);
+            }
             Event::Withdrawn { session: key, ask } => {
                 if let Some(session) = self.cx.sessions.get_mut(&key) {
                     session.withdrawn(ask, now);
@@ -119,7 +122,9 @@ impl App {
             Event::LoggedOut { agent } => {
                 self.tell(agent, None, Severity::Info, "Logged out; :Acp login logs in again".into(), now)?;
             }
-            Event::AgentsRead { job, stored, failure } => self.agents_read(job, *stored, failure)?,
+            Event::AgentsRead { job, stored, failure } => {
+                self.agents.was_read(&mut self.cx, job, *stored, failure)?
+            }
             Event::Allowed { allowed, trouble } => self.offer_allowed(allowed, trouble)?,
             Event::Advised { severity, text } => {
                 let level = match severity {
