@@ -4,9 +4,12 @@
 //! is being changed, but kept as an effect and run right after.
 
 pub mod agents;
+pub mod calls;
 pub mod changes;
+pub mod chats;
 pub mod computed;
 pub mod events;
+pub mod sessions;
 pub mod terminals;
 pub mod windows;
 
@@ -24,19 +27,14 @@ use crate::nvim::files::watching::Watching;
 use crate::nvim::guard::Effect;
 use crate::nvim::guard::Features;
 use mlua::{Function, Result};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::core::changes::file_review::FileReview;
-use crate::core::ids::{AgentId, EntryId, JobId, OriginId, SessionKey};
+use crate::core::ids::{EntryId, JobId, OriginId, SessionKey};
 use crate::core::locations::{History, Look, Visit};
-use crate::core::message::{Command, FileDiff, Launch, StoredSession};
-use crate::core::session::entry::{Body, Greeting};
-use crate::core::session::lifecycle;
-use crate::core::session::{Phase, Session};
-use crate::core::store::record::Kept;
+use crate::core::message::{Command, FileDiff};
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
-use crate::nvim::actions::session_status;
 use crate::nvim::chat::Chat;
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::highlight::Highlight;
@@ -54,7 +52,7 @@ use crate::nvim::prompt::queue_list::QueueList;
 use crate::nvim::questions::queue::Asking;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
-use crate::nvim::sessions::stored::Gathering;
+use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
 use crate::nvim::{Background, Start, later};
 
@@ -70,23 +68,9 @@ pub struct App {
     pub plan: Option<Pinned>,
     pub agents: Agents,
     pub queue_list: Option<QueueList>,
-    pub signals: crate::nvim::sessions::user_events::Signals,
     pub extensions: Extensions,
     pub prompts: Prompts,
-    pub record_folder: PathBuf,
-    /// What waits for the record to be read.
-    pub recalls: HashMap<JobId, crate::nvim::sessions::record::WithRecord>,
-    /// The sessions that the record knows of.
-    pub recorded: BTreeSet<SessionKey>,
-    /// The sessions being taken up, as the record knows them.
-    pub taken_up: HashMap<SessionKey, Kept>,
-    pub processes: lifecycle::Agents,
-    pub openings: lifecycle::Openings,
-    /// Stored sessions as they are being listed, page by page.
-    pub listing: HashMap<AgentId, Vec<StoredSession>>,
-    /// The listing under way is for deleting one.
-    pub deleting: bool,
-    pub gathering: Gathering,
+    pub sessions: Sessions,
     pub start: Start,
     pub background: Option<Box<dyn Background>>,
     pub mailbox: Arc<Mailbox>,
@@ -106,12 +90,6 @@ pub struct App {
     pub tick: Timer,
     pub ticking: bool,
     pub bars: HashMap<SessionKey, String>,
-    pub numbers: Numbers,
-}
-
-#[derive(Default)]
-pub struct Numbers {
-    pub session: u32,
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
@@ -208,18 +186,9 @@ impl App {
             plan: None,
             agents,
             queue_list: None,
-            signals: crate::nvim::sessions::user_events::Signals::default(),
             extensions: Extensions::default(),
             prompts,
-            record_folder: Path::new(&records).join("acp/sessions"),
-            recalls: HashMap::new(),
-            recorded: BTreeSet::new(),
-            taken_up: HashMap::new(),
-            processes: lifecycle::Agents::default(),
-            openings: lifecycle::Openings::default(),
-            listing: HashMap::new(),
-            deleting: false,
-            gathering: Gathering::default(),
+            sessions: Sessions::new(Path::new(&records).join("acp/sessions")),
             start,
             background: None,
             mailbox,
@@ -239,7 +208,6 @@ impl App {
             tick,
             ticking: false,
             bars: HashMap::new(),
-            numbers: Numbers::default(),
         })
     }
 
@@ -250,6 +218,12 @@ impl App {
             self.serve_commands()?;
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
+                Some(EditorEvent::SessionBegan(key)) => self.session_began(key)?,
+                Some(EditorEvent::SessionChosen(key)) => self.show(key)?,
+                Some(EditorEvent::StoredSessionChosen(kept)) => self.open_recorded(*kept)?,
+                Some(EditorEvent::LoginEnded(key)) => self.restart(key)?,
+                Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
+                Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
                 Some(EditorEvent::WindowsResized) => self.resized()?,
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;
@@ -310,7 +284,7 @@ impl App {
             _ => None,
         };
         if let Some(background) = &self.background {
-            background.send(self.openings.outgoing(command));
+            background.send(self.sessions.outgoing(command));
         }
         match sent {
             Some((key, content)) => self.turn_started(key, &content),
@@ -373,68 +347,17 @@ impl App {
             background.leave(Duration::from_millis(400));
         }
     }
-
-    pub fn of_agent(&self, agent: AgentId) -> Vec<SessionKey> {
-        self.cx
-            .sessions
-            .values()
-            .filter(|session| session.agent == agent)
-            .map(|session| session.key)
-            .collect()
-    }
-
-    pub fn agent_name(&self, agent: AgentId) -> String {
-        self.of_agent(agent)
-            .first()
-            .and_then(|key| self.cx.sessions.get(key))
-            .map_or_else(|| "the agent".to_owned(), Session::name)
-    }
-
-    /// What `require("acp").status()` gives: the session used last comes first.
-    pub fn status(&self, only: Option<SessionKey>) -> Json {
-        let mut keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
-        let here = self.cx.session_here();
-        keys.sort_by_key(|key| (Some(*key) != here, std::cmp::Reverse(*key)));
-        keys.retain(|key| only.is_none_or(|only| only == *key));
-        let sessions: Vec<Json> = keys.into_iter().filter_map(|key| session_status(self, key)).collect();
-        let agents: Vec<Json> = self
-            .processes
-            .all()
-            .map(|(launch, pid)| {
-                let state = if pid.is_some() { "running" } else { "ended" };
-                json!({ "agent": launch.name, "pid": pid, "state": state })
-            })
-            .collect();
-        json!({ "sessions": sessions, "agents": agents, "log": self.cx.log(), "following": self.is_following() })
-    }
-
-    /// What to do about a session that cannot take prompts.
-    pub fn is_dead(&self, key: SessionKey) -> bool {
-        self.cx.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
-    }
-
-    /// Whether the agent failed before it had said anything, so that a new chat may take its place.
-    pub fn never_lived(&self, key: SessionKey) -> bool {
-        self.cx.sessions.get(&key).is_some_and(|session| {
-            session.entries().len() == 1
-                && matches!(
-                    session.entries()[0].body,
-                    Body::Greeting(Greeting::Failed { .. } | Greeting::Stopped { .. })
-                )
-        })
-    }
-}
-
-pub fn command_line(launch: &Launch) -> String {
-    let mut words = vec![launch.command.clone()];
-    words.extend(launch.args.iter().cloned());
-    words.join(" ")
 }
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 4] =
-            [&mut self.checkpoints, &mut self.terminals, &mut self.agents, &mut self.extensions];
+        let features: [&mut dyn Any; 5] = [
+            &mut self.checkpoints,
+            &mut self.terminals,
+            &mut self.agents,
+            &mut self.extensions,
+            &mut self.sessions,
+        ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use mlua::{Result, Table, Value};
 
 use crate::config::{Config, Log};
-use crate::core::ids::{JobId, Moment, SessionKey};
+use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::Session;
@@ -73,6 +73,8 @@ pub struct Context {
     /// The buffers of each session's chat.
     pub chats: BTreeMap<SessionKey, ChatBuffers>,
     pub effects: VecDeque<Effect>,
+    /// The user looks at another program.
+    pub away: bool,
     /// The background runs.
     pub has_background: bool,
     outbox: VecDeque<Command>,
@@ -117,6 +119,7 @@ impl Context {
             meant: None,
             chats: BTreeMap::new(),
             effects: VecDeque::new(),
+            away: false,
             has_background: false,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
@@ -292,6 +295,17 @@ impl Context {
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.iter().find(|(_, chat)| chat.transcript == buf || chat.prompt == buf);
         here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    /// The sessions of an agent.
+    pub fn sessions_of(&self, agent: AgentId) -> Vec<SessionKey> {
+        let its = self.sessions.values().filter(|session| session.agent == agent);
+        its.map(|session| session.key).collect()
+    }
+
+    pub fn agent_name(&self, agent: AgentId) -> String {
+        let session = self.sessions.values().find(|session| session.agent == agent);
+        session.map_or_else(|| "the agent".to_owned(), Session::name)
     }
 
     /// The buffer that holds a file.

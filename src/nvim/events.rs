@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::store::checkpoint::Held;
+use crate::core::store::record::Kept;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
 
@@ -36,6 +37,18 @@ pub struct Change {
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
+    /// A session was made, which has no chat yet.
+    SessionBegan(SessionKey),
+    /// The user wants to see a session.
+    SessionChosen(SessionKey),
+    /// The user wants to go on with a session that the record knows.
+    StoredSessionChosen(Box<Kept>),
+    /// The user has logged in with the program of a session's agent.
+    LoginEnded(SessionKey),
+    /// A prompt has gone to the agent, or waits for it.
+    PromptSent(SessionKey),
+    /// The session's agent is not at work any more, however that came.
+    TurnLeft(SessionKey),
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.

@@ -74,8 +74,8 @@ impl App {
         let done = match name {
             "agents_help" => self.show_keys(),
             "agents_remove" => {
-                let programs = self.processes.living().map(|launch| PathBuf::from(&launch.command));
-                self.agents.remove_listed(&mut self.cx, &programs.collect::<Vec<_>>())
+                let programs = self.sessions.programs();
+                self.agents.remove_listed(&mut self.cx, &programs)
             }
             _ => self.agents.key(&mut self.cx, name)?,
         };

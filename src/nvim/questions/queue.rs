@@ -182,8 +182,7 @@ impl App {
         let here = self.cx.editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript);
         let hidden = chat.window(&self.cx.editor).is_none();
         // A message would stand over the command line that is being typed.
-        if here || hidden || self.signals.away || blocking || mode.starts_with('c') || !self.cx.config.notify
-        {
+        if here || hidden || self.cx.away || blocking || mode.starts_with('c') || !self.cx.config.notify {
             return;
         }
         let Some(prompt) = self.permission_prompt(key, ask) else { return };
