@@ -72,7 +72,10 @@ mod tests {
                 session.ending(Moment(1));
                 assert_eq!(state(&session), "stopping");
             }
-            session.exited(Ending { expected: wished, ..Ending::default() }, Moment(2));
+            session.exited(
+                Ending { failure: None, exit: None, stderr: Vec::new(), expected: wished },
+                Moment(2),
+            );
             state(&session)
         };
         assert_eq!((ended(true), ended(false)), ("ended", "failed"));
@@ -81,7 +84,8 @@ mod tests {
     #[test]
     fn a_login_waits_for_the_user() {
         let mut session = starting();
-        session.open_failed(Failure { kind: FailureKind::AuthRequired, message: "log in".into() });
+        let message = "log in".to_owned();
+        session.open_failed(Failure { kind: FailureKind::AuthRequired, message, details: None });
         assert_eq!(state(&session), "waiting");
     }
 }
