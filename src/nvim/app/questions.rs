@@ -8,7 +8,6 @@ use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Access, PermissionKind, Question};
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::{App, Job};
-use crate::nvim::editor::Level;
 use crate::nvim::events::Choosing;
 use crate::nvim::guard::Features;
 use crate::nvim::questions::queue::Known;
@@ -28,10 +27,6 @@ impl App {
 
     pub fn put_up(&mut self, key: SessionKey, ask: AskId) {
         self.asking.show(&mut self.cx, key, ask);
-    }
-
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        self.cx.announce(key, text, level);
     }
 
     /// Lets the user choose an answer to a question that is open; `then` gets the index, or nothing.
