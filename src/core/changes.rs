@@ -3,6 +3,7 @@
 
 pub mod authors;
 pub mod blame;
+pub mod conflict;
 pub mod diff;
 pub mod file_review;
 pub mod half_written;

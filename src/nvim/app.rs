@@ -6,6 +6,9 @@
 pub mod changes;
 pub mod computed;
 pub mod events;
+pub mod files;
+pub mod looks;
+pub mod reading;
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,7 +19,6 @@ use std::time::{Duration, Instant};
 
 use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
-use crate::nvim::files::watching::Watching;
 use crate::nvim::guard::Effect;
 use crate::nvim::guard::Features;
 use mlua::{Function, Result};
@@ -40,9 +42,9 @@ use crate::nvim::chat::plan::Pinned;
 use crate::nvim::chat::windows::Windows;
 use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::editor::timer::Timer;
-use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::extensions::Extensions;
-use crate::nvim::files::{FileJob, Files};
+use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::queue_list::QueueList;
@@ -87,14 +89,12 @@ pub struct App {
     pub background: Option<Box<dyn Background>>,
     pub mailbox: Arc<Mailbox>,
     pub files: Files,
-    pub conflicts: crate::nvim::files::conflicts::Conflicts,
     pub tally: crate::nvim::review::change_stats::Tally,
     pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
     pub review: Proposals,
     pub reviews: Reviews,
     /// What a restore would change.
     pub preview: Option<Preview>,
-    pub watching: Watching,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub highlight: Highlight,
     pub jobs: HashMap<JobId, Job>,
@@ -116,13 +116,7 @@ pub type AfterReach = Box<dyn FnOnce(&mut App, BTreeSet<PathBuf>) -> Result<()>>
 
 /// What a computation in the background is for.
 pub enum Job {
-    File(Box<FileJob>),
     Mention(crate::nvim::prompt::unsaved_note::Mention),
-    Stamp {
-        path: PathBuf,
-        buf: Buf,
-        tick: u64,
-    },
     Diff {
         session: SessionKey,
         call: EntryId,
@@ -225,10 +219,8 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            conflicts: crate::nvim::files::conflicts::Conflicts::default(),
             tally: crate::nvim::review::change_stats::Tally::default(),
             mentions: crate::nvim::prompt::unsaved_note::Mentions::default(),
-            watching: Watching::default(),
             checkpoints: crate::nvim::checkpoints::Checkpoints::new(
                 Path::new(&records).join("acp/checkpoints"),
             ),
@@ -253,6 +245,23 @@ impl App {
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
+                Some(EditorEvent::FileTaskEnded(path)) => self.files.finish_task(&mut self.cx, &path)?,
+                Some(EditorEvent::FileVisited { session, path, lines, verb }) => {
+                    self.file_visited(session, &path, lines, verb)?;
+                }
+                Some(EditorEvent::BufferLoaded { buf, path }) => self.review_loaded(buf, &path)?,
+                Some(EditorEvent::BufferUnloaded(buf)) => self.reviews.release(buf),
+                Some(EditorEvent::EditsFailed(buf)) => self.review_stale(buf)?,
+                Some(EditorEvent::ConflictFound { session, text }) => {
+                    self.announce(session, &text, Level::Warn);
+                    self.asking.retry = true;
+                }
+                Some(EditorEvent::ConflictClosed) => self.asking.retry = true,
+                Some(EditorEvent::ConflictContinued(ask)) => self.ask_about_conflict(ask, false),
+                Some(EditorEvent::ConflictPutOff(ask)) => {
+                    self.asking.put_off(ask);
+                    self.cx.advise("left open; :Acp answer asks again", Level::Info);
+                }
                 None => return Ok(()),
             }
         }
@@ -334,6 +343,8 @@ impl App {
             (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), self.bundled.clone());
         self.background = Some(background);
         self.cx.has_background = true;
+        // What a feature has sent after the command that starts it comes after that.
+        let waiting = self.cx.take_outbox();
         self.tell_extensions()?;
         self.tell_outside_rules()?;
         let cache: String = self.cx.editor.func("stdpath", "cache")?;
@@ -343,6 +354,7 @@ impl App {
                 self.buffer_loaded(buf)?;
             }
         }
+        waiting.into_iter().for_each(|command| self.cx.send(command));
         Ok(())
     }
 
@@ -422,9 +434,13 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 1] = [&mut self.checkpoints];
+        let features: [&mut dyn Any; 2] = [&mut self.checkpoints, &mut self.files];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
+    }
+
+    fn serve(&mut self) -> Result<()> {
+        self.route()
     }
 
     fn settle(&mut self) -> Result<()> {
@@ -432,7 +448,7 @@ impl Features for App {
         if self.asking.retry {
             self.ask_next();
         }
-        self.ask_names()?;
+        self.files.ask_names(&mut self.cx);
         self.route()
     }
 

@@ -2,6 +2,7 @@
 //! the background, and ways to go on later. A feature that wants something of another one raises an
 //! event. Which features there are is left to the router.
 
+pub mod conflicts;
 pub mod effects;
 
 use std::any::{Any, TypeId};
@@ -15,12 +16,13 @@ use mlua::{Result, Table, Value};
 use crate::config::{Config, Log};
 use crate::core::ids::{JobId, Moment, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, Outcome, Work};
+use crate::core::message::{Command, Outcome, Severity, Work};
 use crate::core::session::Session;
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
+use crate::nvim::context::conflicts::OpenConflicts;
 use crate::nvim::editor::{Buf, Editor, Win, picker};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::guard::{self, Effect, Features};
@@ -40,7 +42,9 @@ pub fn then<F: Any, T: 'static>(
             .find(TypeId::of::<F>())
             .and_then(|(feature, cx)| Some((feature.downcast_mut::<F>()?, cx.downcast_mut::<Context>()?)))
             .ok_or_else(|| mlua::Error::runtime("this feature has no line in the router"))?;
-        work(feature, cx, answer)
+        let done = work(feature, cx, answer);
+        features.serve()?;
+        done
     })
 }
 
@@ -55,6 +59,8 @@ pub struct Context {
     pub config: Config,
     pub sessions: BTreeMap<SessionKey, Session>,
     pub buffers: Buffers,
+    /// The conflicts that wait for the user, oldest first.
+    pub conflicts: OpenConflicts,
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     /// The session that the call under way is about, where it says so.
@@ -101,6 +107,7 @@ impl Context {
             config: Config::default(),
             sessions: BTreeMap::new(),
             buffers: Buffers::default(),
+            conflicts: OpenConflicts::default(),
             current: None,
             meant: None,
             chats: BTreeMap::new(),
@@ -145,6 +152,10 @@ impl Context {
 
     pub fn take_command(&mut self) -> Option<Command> {
         self.outbox.pop_front()
+    }
+
+    pub fn take_outbox(&mut self) -> VecDeque<Command> {
+        std::mem::take(&mut self.outbox)
     }
 
     // What is answered later.
@@ -249,6 +260,26 @@ impl Context {
             }
             Err(_) => go_on(feature, self, None),
         }
+    }
+
+    /// Reads a buffer while the user waits.
+    pub fn read_now(&mut self, buf: Buf) -> Result<Snapshot> {
+        let mut reading = Reading::of(buf);
+        loop {
+            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.buffers.texts)? {
+                return Ok(snapshot);
+            }
+        }
+    }
+
+    /// A line in the chat of a session, or of the one used last.
+    pub fn note(&mut self, key: Option<SessionKey>, severity: Severity, text: String) {
+        let now = self.now();
+        let Some(key) = key.or(self.current) else { return };
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.notice(severity, text, now);
+        }
+        self.raise(EditorEvent::SessionChanged(key));
     }
 
     // What several features ask.

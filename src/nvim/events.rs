@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use crate::core::ids::{EntryId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::locations::{Lines, Verb};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
@@ -36,6 +37,34 @@ pub struct Change {
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
+    /// A loaded buffer holds a file, under this name from now on.
+    BufferLoaded {
+        buf: Buf,
+        path: PathBuf,
+    },
+    BufferUnloaded(Buf),
+    /// An agent read or wrote a file, at these lines.
+    FileVisited {
+        session: SessionKey,
+        path: PathBuf,
+        lines: Option<Lines>,
+        verb: Verb,
+    },
+    /// What was to be done with a file is done; what waits for that begins once all before this was told.
+    FileTaskEnded(PathBuf),
+    /// Edits of a buffer ended with an error; some of them may be in.
+    EditsFailed(Buf),
+    /// Lines of a file wait for the user's decision; what to say of it.
+    ConflictFound {
+        session: SessionKey,
+        text: String,
+    },
+    /// A conflict is not asked about any more: it was settled, or its turn is over.
+    ConflictClosed,
+    /// The next question about a conflict is to be asked right away.
+    ConflictContinued(AskId),
+    /// The user has closed the question about a conflict without an answer.
+    ConflictPutOff(AskId),
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

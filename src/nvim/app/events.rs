@@ -182,7 +182,7 @@ impl App {
             Event::Exited { agent, why } => {
                 self.processes.exited(agent);
                 for key in self.of_agent(agent) {
-                    self.watching.ended(key);
+                    self.files.watching.ended(key);
                     self.tell_turn_lost(key, "the agent has ended");
                     if let Some(session) = self.cx.sessions.get_mut(&key) {
                         session.exited(why.clone(), now);

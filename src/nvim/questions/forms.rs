@@ -95,7 +95,7 @@ impl App {
         let conclude = match word {
             None => {
                 let oldest = |session: &Session| Some((session.key, session.asks().first()?.ask));
-                let conflict = self.conflicts.waiting().next();
+                let conflict = self.cx.conflicts.waiting().next();
                 let Some((key, ask)) = sessions.find_map(oldest).or(conflict) else {
                     return fail("nothing waits for you");
                 };

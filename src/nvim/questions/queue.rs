@@ -108,7 +108,7 @@ impl App {
             .sessions
             .values()
             .flat_map(|session| session.asks().iter().map(|open| (session.key, open.ask)))
-            .chain(self.conflicts.waiting())
+            .chain(self.cx.conflicts.waiting())
             .collect();
         let waits = |ask: AskId| waiting.iter().any(|(_, other)| *other == ask);
         // One that is over without its picker; whatever that says later is about nothing.
@@ -289,7 +289,7 @@ impl App {
                         return then(app, answer);
                     }
                     if answer.is_some()
-                        && !app.conflicts.is_open(ask)
+                        && !app.cx.conflicts.is_open(ask)
                         && !app.cx.sessions.values().any(|session| session.open_ask(ask).is_some())
                     {
                         app.cx.editor.notify("the agent no longer waits for this answer", Level::Info);

@@ -207,7 +207,7 @@ impl App {
         };
         // The session's files are watched anew once they are named in the next one.
         self.edits_over(key)?;
-        self.watching.ended(key);
+        self.files.watching.ended(key);
         // The agent stays for other sessions.
         match self.of_agent(old).len() > 1 {
             true => self.send(Command::Close { session: key })?,
@@ -295,7 +295,7 @@ impl App {
         self.taken_up.remove(&key);
         self.recorded.remove(&key);
         self.forget_signals(key);
-        self.watching.ended(key);
+        self.files.watching.ended(key);
         if self.cx.current == Some(key) {
             self.cx.current = self.cx.sessions.keys().next_back().copied();
         }
