@@ -14,13 +14,12 @@ use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::Config;
-use crate::core::ids::SessionKey;
 use crate::core::message::{OptionKind, PermissionKind};
 use crate::core::session::{Phase, Session};
 use crate::core::text::visible::visible_line;
 use crate::nvim::app::App;
+pub use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
 use crate::nvim::chat::images;
-use crate::nvim::editor::Buf;
 use crate::nvim::editor::picker;
 use crate::nvim::{enter, run};
 
@@ -33,7 +32,7 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
         mlua::Error::runtime(lines.join("\n"))
     })?;
     enter(|app| {
-        (app.follow.choose, app.follow.told) = (choose, false);
+        app.follow.configure(choose);
         app.cx.config = config;
         images::configure(&app.cx.editor, app.cx.config.chat.images)?;
         app.tell_outside_rules()
@@ -53,57 +52,6 @@ fn without_function(lua: &Lua, options: Value) -> Result<(Value, Option<Function
     follow.set("window", Value::Nil)?;
     all.set("follow", follow)?;
     Ok((Value::Table(all), Some(choose)))
-}
-
-/// What a command was given.
-#[derive(Default)]
-pub struct Args {
-    pub words: Vec<String>,
-    pub text: String,
-    pub bang: bool,
-    pub range: Option<Range>,
-    /// The session that is meant, whichever the user is in.
-    pub session: Option<SessionKey>,
-    /// Who gets what is not known at once.
-    pub then: Option<mlua::Function>,
-}
-
-/// 1-based lines, the last one included.
-#[derive(Clone, Copy)]
-pub struct Range {
-    pub buf: Buf,
-    pub first: usize,
-    pub last: usize,
-}
-
-impl Args {
-    fn read(table: Option<Table>) -> Result<Self> {
-        let Some(table) = table else { return Ok(Self::default()) };
-        let words: Option<Vec<String>> = table.get("args")?;
-        let text: Option<String> = table.get("text")?;
-        let range: Option<Table> = table.get("range")?;
-        let range = match range {
-            Some(range) => Some(Range {
-                buf: range.get("buffer")?,
-                first: range.get("first")?,
-                last: range.get("last")?,
-            }),
-            None => None,
-        };
-        let words = words.unwrap_or_default();
-        Ok(Self {
-            text: text.unwrap_or_else(|| words.join(" ")),
-            words,
-            bang: table.get::<Option<bool>>("bang")?.unwrap_or(false),
-            range,
-            session: table.get::<Option<u32>>("session")?.map(SessionKey),
-            then: table.get("then")?,
-        })
-    }
-
-    pub fn first(&self) -> Option<&str> {
-        self.words.first().map(String::as_str).filter(|word| !word.is_empty())
-    }
 }
 
 pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
@@ -138,11 +86,6 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if result.is_null() { Ok(Value::Nil) } else { to_lua(lua, &result) }
 }
 
-/// A key of the chat's was pressed.
-pub fn key(_: &Lua, name: &str) -> Result<()> {
-    enter(|app| app.key(name))
-}
-
 pub fn status(lua: &Lua, session: Option<u32>) -> Result<Value> {
     let mut status = crate::nvim::status();
     if let (Some(session), Some(all)) = (session, status["sessions"].as_array_mut()) {
@@ -155,12 +98,6 @@ pub fn status(lua: &Lua, session: Option<u32>) -> Result<Value> {
 pub fn complete(_: &Lua, (kind, lead, before): (String, String, Option<Vec<String>>)) -> Result<Vec<String>> {
     let words = enter(|app| Ok(app.words(&kind, &before.unwrap_or_default())))?;
     Ok(words.into_iter().filter(|word| word.starts_with(&lead)).collect())
-}
-
-pub const NO_SESSION: &str = "there is no session yet; :AcpChat begins one";
-
-pub fn fail<T>(text: impl std::fmt::Display) -> Result<T> {
-    Err(mlua::Error::runtime(text.to_string()))
 }
 
 impl App {
@@ -379,8 +316,7 @@ impl App {
     fn settle_file(&mut self) -> Result<()> {
         let buf = self.cx.editor.current_buf()?;
         if let Some(ask) = self.cx.conflicts.of(buf) {
-            self.put_up_conflict(ask);
-            return Ok(());
+            return self.put_up_conflict(ask);
         }
         match self.offer_gone(buf)? {
             true => Ok(()),

@@ -4,11 +4,16 @@
 //! is being changed, but kept as an effect and run right after.
 
 pub mod changes;
+pub mod checkpoints;
 pub mod computed;
 pub mod events;
 pub mod files;
+pub mod follow;
 pub mod looks;
+pub mod questions;
 pub mod reading;
+pub mod terminals;
+pub mod windows;
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -26,7 +31,7 @@ use serde_json::{Value as Json, json};
 
 use crate::core::changes::file_review::FileReview;
 use crate::core::ids::{AgentId, EntryId, JobId, OriginId, SessionKey};
-use crate::core::locations::{History, Look, Visit};
+use crate::core::locations::Look;
 use crate::core::message::{Command, FileDiff, Launch, StoredSession};
 use crate::core::session::entry::{Body, Greeting};
 use crate::core::session::lifecycle;
@@ -39,31 +44,29 @@ use crate::nvim::chat::Chat;
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::chat::plan::Pinned;
+use crate::nvim::chat::transcript::Place;
 use crate::nvim::chat::windows::Windows;
-use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::editor::timer::Timer;
-use crate::nvim::editor::{Buf, Editor, Level};
+use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
 use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::queue_list::QueueList;
-use crate::nvim::questions::queue::Asking;
+use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::stored::Gathering;
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{Background, Start, later};
+use crate::nvim::{Background, Start, autocommands, later};
 
 pub struct App {
     pub cx: Context,
     pub chats: BTreeMap<SessionKey, Chat>,
     pub windows: Windows,
     pub follow: Follow,
-    /// Where the agents have been.
-    pub places: History,
     pub terminals: Terminals,
-    pub asking: Asking,
+    pub asking: Questions,
     pub plan: Option<Pinned>,
     pub agents: crate::nvim::agents::launch::Agents,
     pub queue_list: Option<QueueList>,
@@ -93,8 +96,6 @@ pub struct App {
     pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
     pub review: Proposals,
     pub reviews: Reviews,
-    /// What a restore would change.
-    pub preview: Option<Preview>,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub highlight: Highlight,
     pub jobs: HashMap<JobId, Job>,
@@ -111,8 +112,6 @@ pub struct Numbers {
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
-
-pub type AfterReach = Box<dyn FnOnce(&mut App, BTreeSet<PathBuf>) -> Result<()>>;
 
 /// What a computation in the background is for.
 pub enum Job {
@@ -162,19 +161,8 @@ pub enum Job {
     Paste {
         session: SessionKey,
     },
-    /// What is to be known of a place before it is gone to.
-    Look {
-        visit: Visit,
-        number: u64,
-    },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
-    /// What to do once it is known which folders are on disks that answer.
-    ReachFirst(AfterReach),
-    /// The places that a command names.
-    Places {
-        title: String,
-    },
 }
 
 impl App {
@@ -196,9 +184,8 @@ impl App {
             chats: BTreeMap::new(),
             windows: Windows::default(),
             follow: Follow::default(),
-            places: History::default(),
             terminals: Terminals::default(),
-            asking: Asking::default(),
+            asking: Questions::default(),
             plan: None,
             agents,
             queue_list: None,
@@ -226,7 +213,6 @@ impl App {
             ),
             review: Proposals::default(),
             reviews: Reviews::default(),
-            preview: None,
             jobs: HashMap::new(),
             frames,
             tick,
@@ -236,33 +222,57 @@ impl App {
         })
     }
 
-    /// Serves what features have left: events for each other, commands for the background.
+    /// Serves what features have left: commands for the background, events for each other, and answers that
+    /// others wait for.
     pub fn route(&mut self) -> Result<()> {
         loop {
-            while let Some(command) = self.cx.take_command() {
-                self.send_next(command)?;
-            }
+            self.serve_commands()?;
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
+                Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
+                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
+                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
+                Some(EditorEvent::WindowsResized) => self.resized()?,
+                Some(EditorEvent::LocationChosen { path, line, column }) => {
+                    self.visit_place(Place { path, line, column, text: None })?;
+                }
+                Some(EditorEvent::TerminalEnded) => self.keep_time()?,
+                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask)?,
+                Some(EditorEvent::QuestionAsked(choosing)) => {
+                    self.asking.ask_to_choose(&mut self.cx, *choosing);
+                }
+                Some(EditorEvent::QuestionShown) => {
+                    let done = self.draw_now();
+                    self.cx.editor.complain(done);
+                }
+                Some(EditorEvent::QuestionHeldBack) => {
+                    self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
+                }
+                Some(EditorEvent::AnsweredInVain(ask)) => {
+                    Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
+                }
+                Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
+                Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
+                Some(EditorEvent::RestoreEnded) => self.draw_reviews()?,
+                Some(EditorEvent::ChangeUndone { session, text }) => self.note_undone_text(session, text),
+                Some(EditorEvent::LineUnattributed { buf, path, row }) => {
+                    self.checkpoints.blame(&mut self.cx, buf, path, row)?;
+                }
+                Some(EditorEvent::LineChosen { path, row }) => self.go_to_row(&path, row)?,
+                Some(EditorEvent::KeysAsked) => self.show_keys()?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
                 Some(EditorEvent::FileTaskEnded(path)) => self.files.finish_task(&mut self.cx, &path)?,
                 Some(EditorEvent::FileVisited { session, path, lines, verb }) => {
                     self.file_visited(session, &path, lines, verb)?;
                 }
-                Some(EditorEvent::BufferLoaded { buf, path }) => self.review_loaded(buf, &path)?,
+                Some(EditorEvent::FileLoaded { buf, path }) => self.review_loaded(buf, &path)?,
                 Some(EditorEvent::BufferUnloaded(buf)) => self.reviews.release(buf),
                 Some(EditorEvent::EditsFailed(buf)) => self.review_stale(buf)?,
-                Some(EditorEvent::ConflictFound { session, text }) => {
-                    self.announce(session, &text, Level::Warn);
-                    self.asking.retry = true;
-                }
-                Some(EditorEvent::ConflictClosed) => self.asking.retry = true,
-                Some(EditorEvent::ConflictContinued(ask)) => self.ask_about_conflict(ask, false),
-                Some(EditorEvent::ConflictPutOff(ask)) => {
-                    self.asking.put_off(ask);
-                    self.cx.advise("left open; :Acp answer asks again", Level::Info);
-                }
-                None => return Ok(()),
+                Some(EditorEvent::QuestionClosed(ask)) => self.asking.put_off(ask),
+                None => match self.cx.take_task() {
+                    Some(task) => task(self)?,
+                    None => return Ok(()),
+                },
             }
         }
     }
@@ -271,10 +281,19 @@ impl App {
 
     pub fn send(&mut self, command: Command) -> Result<()> {
         // What a feature has sent comes first.
-        while let Some(earlier) = self.cx.take_command() {
-            self.send_next(earlier)?;
+        self.cx.send(command);
+        self.serve_commands()
+    }
+
+    fn serve_commands(&mut self) -> Result<()> {
+        while let Some(command) = self.cx.take_command() {
+            // What sending one leads to comes before those that wait: the start of the background above all.
+            let waiting = self.cx.take_outbox();
+            let sent = self.send_next(command).and_then(|()| self.serve_commands());
+            self.cx.return_outbox(waiting);
+            sent?;
         }
-        self.send_next(command)
+        Ok(())
     }
 
     fn send_next(&mut self, command: Command) -> Result<()> {
@@ -343,8 +362,6 @@ impl App {
             (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), self.bundled.clone());
         self.background = Some(background);
         self.cx.has_background = true;
-        // What a feature has sent after the command that starts it comes after that.
-        let waiting = self.cx.take_outbox();
         self.tell_extensions()?;
         self.tell_outside_rules()?;
         let cache: String = self.cx.editor.func("stdpath", "cache")?;
@@ -354,12 +371,7 @@ impl App {
                 self.buffer_loaded(buf)?;
             }
         }
-        waiting.into_iter().for_each(|command| self.cx.send(command));
         Ok(())
-    }
-
-    pub fn has_background(&self) -> bool {
-        self.background.is_some()
     }
 
     /// Tells the background, if there is one, which methods the user serves.
@@ -434,7 +446,8 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 2] = [&mut self.checkpoints, &mut self.files];
+        let features: [&mut dyn Any; 5] =
+            [&mut self.checkpoints, &mut self.files, &mut self.follow, &mut self.terminals, &mut self.asking];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }
@@ -458,6 +471,10 @@ impl Features for App {
 
     fn next_effect(&mut self) -> Option<Effect> {
         self.cx.effects.pop_front()
+    }
+
+    fn key(&mut self, name: &str) -> Result<()> {
+        App::key(self, name)
     }
 
     fn interrupted(&mut self) -> Result<()> {

@@ -3,6 +3,7 @@
 //! the other files.
 
 pub mod code_window;
+pub mod float;
 pub mod highlight_groups;
 pub mod picker;
 pub mod timer;

@@ -8,6 +8,7 @@ use crate::core::locations::{Lines, Verb};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
+use crate::nvim::guard::Then;
 
 /// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
 /// `\n`, without a last line break.
@@ -33,12 +34,23 @@ pub struct Change {
     pub saved: bool,
 }
 
+/// A question that waits for the user, to be shown as a list.
+pub struct Choosing {
+    pub ask: AskId,
+    /// As `vim.ui.select()` is told.
+    pub kind: &'static str,
+    pub prompt: String,
+    pub items: Vec<String>,
+    /// Gets what was chosen, counted from 0, or nothing where the list was closed.
+    pub then: Then<Option<usize>>,
+}
+
 /// What one feature tells the others. The router says who hears of it.
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
     /// A loaded buffer holds a file, under this name from now on.
-    BufferLoaded {
+    FileLoaded {
         buf: Buf,
         path: PathBuf,
     },
@@ -54,17 +66,61 @@ pub enum EditorEvent {
     FileTaskEnded(PathBuf),
     /// Edits of a buffer ended with an error; some of them may be in.
     EditsFailed(Buf),
-    /// Lines of a file wait for the user's decision; what to say of it.
-    ConflictFound {
+    /// The user has closed a question without an answer.
+    QuestionClosed(AskId),
+    /// What the chat's bar says of where an agent is may be another.
+    LocationShown(SessionKey),
+    /// The window that follows has to know from now on what the user does.
+    FollowBegan,
+    /// A file was loaded into a buffer, but not by the user.
+    BufferLoaded(Buf),
+    /// Windows have other sizes, or were opened or closed.
+    WindowsResized,
+    /// The user wants to see a location in a file.
+    LocationChosen {
+        path: PathBuf,
+        line: Option<u32>,
+        column: Option<u32>,
+    },
+    /// A command has ended.
+    TerminalEnded,
+    /// A question of another feature's is next.
+    QuestionReached(AskId),
+    /// It is to be shown as a list.
+    QuestionAsked(Box<Choosing>),
+    /// A question is about to be shown: what it is about has to be on the screen.
+    QuestionShown,
+    /// A question waits until the user does something else.
+    QuestionHeldBack,
+    /// Somebody has answered what is not the question on the screen any more.
+    AnsweredInVain(AskId),
+    /// A question came or went.
+    QuestionsChanged,
+    /// The user has put a file back to what it was; what is on the disk now.
+    FileRestored {
+        path: PathBuf,
+        held: Held,
+    },
+    /// All files of a restore are put back, as far as they can be.
+    RestoreEnded,
+    /// The user has undone what an agent did; how that is told to it.
+    ChangeUndone {
         session: SessionKey,
         text: String,
     },
-    /// A conflict is not asked about any more: it was settled, or its turn is over.
-    ConflictClosed,
-    /// The next question about a conflict is to be asked right away.
-    ConflictContinued(AskId),
-    /// The user has closed the question about a conflict without an answer.
-    ConflictPutOff(AskId),
+    /// The user asks who wrote a row, counted from 0, and it was no agent of this Neovim.
+    LineUnattributed {
+        buf: Buf,
+        path: PathBuf,
+        row: usize,
+    },
+    /// The user wants to see a row of a file, counted from 0.
+    LineChosen {
+        path: PathBuf,
+        row: usize,
+    },
+    /// The user wants to see the keys.
+    KeysAsked,
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

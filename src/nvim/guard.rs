@@ -32,11 +32,17 @@ pub trait Features: Any {
     /// Has the drain run again.
     fn ring(&mut self);
     fn next_effect(&mut self) -> Option<Effect>;
+    /// Runs a key's action.
+    fn key(&mut self, name: &str) -> Result<()>;
     /// `<C-c>` was pressed while a function of Neovim's ran.
     fn interrupted(&mut self) -> Result<()>;
 }
 
-type Task = Box<dyn FnOnce(&mut dyn Features) -> Result<()>>;
+/// How something goes on once its answer is there.
+pub type Then<T> = Box<dyn FnOnce(&mut dyn Features, T) -> Result<()>>;
+
+/// Something to be done with the features.
+pub type Task = Box<dyn FnOnce(&mut dyn Features) -> Result<()>>;
 
 thread_local! {
     // Lua functions are never dropped: a thread's locals go at the very end, when Lua may be closed already

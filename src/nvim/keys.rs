@@ -1,22 +1,22 @@
 //! The chat's keys: each is a name of `config::KEYS` that calls the action of that name. Keys that
 //! a user switched off are not there. Sees to it, too, that `<C-c>` works while Neovim is busy.
 
+pub mod bind;
+pub mod last_input;
 pub mod page;
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mlua::{Function, LuaString, Result, Table, Value};
 
 use crate::config::{KEYS, Keys, Pane};
-use crate::core::ids::{AskId, SessionKey};
 use crate::core::session::Session;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor};
-
-/// The keys of this name answer by their place in the list.
-const ANSWER: &str = "answer";
+pub use crate::nvim::keys::bind::bind_pane;
+use crate::nvim::keys::bind::{ANSWER, key_action};
 
 /// `<C-c>` as Neovim reads it.
 const INTERRUPT: &[u8] = b"\x03";
@@ -33,7 +33,7 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
     for (pane, buf) in [(Pane::Transcript, transcript), (Pane::Prompt, prompt)] {
         // For whoever would rather map what the keys do than name keys in the options.
         for key in KEYS.iter().filter(|key| key.panes.contains(&pane) && key.name != ANSWER) {
-            let action = crate::nvim::key_action(&editor.lua, key.name)?;
+            let action = key_action(&editor.lua, key.name)?;
             let options = editor.table([("buffer", mlua::Value::Integer(buf.0))])?;
             let plug = format!("<Plug>(acp-{})", key.name.replace('_', "-"));
             set.call::<()>((key.modes.to_vec(), plug, action, options))?;
@@ -41,22 +41,6 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
         bind_pane(editor, keys, pane, buf)?;
     }
     bind_answers(editor, &set, keys, transcript)
-}
-
-/// The keys of one kind of buffer, but those that answer.
-pub fn bind_pane(editor: &Editor, keys: &Keys, pane: Pane, buf: Buf) -> Result<()> {
-    let keymap: Table = editor.module("keymap")?;
-    let set: Function = keymap.get("set")?;
-    for (key, lhs) in keys.of(pane).filter(|(key, _)| key.name != ANSWER) {
-        let action = crate::nvim::key_action(&editor.lua, key.name)?;
-        let options = editor.table([
-            ("buffer", mlua::Value::Integer(buf.0)),
-            ("nowait", mlua::Value::Boolean(true)),
-            ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),
-        ])?;
-        set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
-    }
-    Ok(())
 }
 
 /// The keys that answer what waits under the cursor. Where nothing does, a digit stays a count: so they
@@ -94,29 +78,6 @@ fn bind_answers(editor: &Editor, set: &Function, keys: &Keys, transcript: Buf) -
     Ok(())
 }
 
-/// An answer that a key gives.
-pub struct Given {
-    pub session: SessionKey,
-    pub ask: AskId,
-    pub option: String,
-}
-
-thread_local! {
-    static LAST_KEY: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// The buffer that the user was in when the mouse was pressed.
-    static PRESSED_FROM: Cell<Option<Buf>> = const { Cell::new(None) };
-}
-
-/// Where the user was before the last click, which may have brought them elsewhere.
-pub fn clicked_from() -> Option<Buf> {
-    PRESSED_FROM.get()
-}
-
-/// For how long no key has been typed.
-pub fn quiet_for() -> Duration {
-    LAST_KEY.get().map_or(Duration::MAX, |at| at.elapsed())
-}
-
 /// Hears each key: when the last one came, and from where the mouse was pressed. Has `<C-c>` do in a chat
 /// what it is mapped to, also when it comes while Neovim is busy. It is an interrupt then, which Neovim
 /// hands out as a key after the mappings had their turn.
@@ -135,11 +96,11 @@ pub fn listen(editor: &Editor) -> Result<()> {
     let here: Function = editor.module("api")?.get("nvim_get_current_buf")?;
     let hear = editor.lua.create_function(move |lua, key: LuaString| {
         if presses.iter().any(|press| key.as_bytes().ends_with(press)) {
-            PRESSED_FROM.set(here.call(()).ok());
+            last_input::mouse_pressed(here.call(()).ok());
         }
         // What Neovim tells itself comes as keys, too.
         if !key.as_bytes().starts_with(INTERNAL) {
-            LAST_KEY.set(Some(Instant::now()));
+            last_input::key_typed();
         }
         if key.as_bytes() != INTERRUPT || heard.get() {
             return Ok(());

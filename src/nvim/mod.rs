@@ -5,11 +5,13 @@
 pub mod actions;
 pub mod agents;
 pub mod app;
+pub mod arguments;
 pub mod autocommands;
 pub mod buffers;
 pub mod chat;
 pub mod checkpoints;
 pub mod context;
+pub mod diff_view;
 pub mod editor;
 pub mod events;
 pub mod extensions;
@@ -33,7 +35,7 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use mlua::{Function, Lua, Result, Table};
+use mlua::{Lua, Result, Table};
 
 use crate::config::Config;
 use crate::core::message::Command;
@@ -46,7 +48,6 @@ use crate::nvim::guard::Features;
 use crate::nvim::guard::guarded;
 use crate::nvim::guard::is_busy;
 use crate::nvim::listeners::forget_listeners;
-use crate::nvim::terminals::Key;
 use crate::nvim::waker::Waker;
 pub use crate::nvim::waker::init;
 
@@ -138,15 +139,6 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     autocommands::watch(&editor)
 }
 
-/// A timer for when there is more to show of where the agents are.
-fn follow_timer(lua: &Lua) -> Result<Timer> {
-    let due = lua.create_function(|_, ()| {
-        run(App::follow_due);
-        Ok(())
-    })?;
-    Timer::new(lua, due)
-}
-
 /// Takes what the background posted, for a few milliseconds, then has it drawn.
 fn drain() -> Result<()> {
     let Some(mailbox) = MAILBOX.get() else { return Ok(()) };
@@ -169,7 +161,7 @@ fn drain() -> Result<()> {
 
 // The same as in `guard`, with the whole app.
 
-fn app_of(features: &mut dyn Features) -> &mut App {
+pub fn app_of(features: &mut dyn Features) -> &mut App {
     (features as &mut dyn Any).downcast_mut().expect("the app is what was installed")
 }
 
@@ -228,24 +220,4 @@ fn status() -> serde_json::Value {
         true => serde_json::json!({ "sessions": [], "agents": [], "following": false }),
         false => status,
     }
-}
-
-/// A function for Lua that runs a key's action.
-fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
-    lua.create_function(move |lua, ()| {
-        // A mapping's error would be shown without its words (E5108).
-        guarded(|| actions::key(lua, name));
-        Ok(())
-    })
-}
-
-/// A function for `nvim_open_term()` that hands on what the user types.
-fn typed(lua: &Lua, key: Key) -> Result<Function> {
-    lua.create_function(
-        move |_, (_, _, _, data): (mlua::Value, mlua::Value, mlua::Value, mlua::LuaString)| {
-            let (key, bytes) = (key.clone(), data.as_bytes().to_vec());
-            run(move |app| app.typed(key, bytes));
-            Ok(())
-        },
-    )
 }

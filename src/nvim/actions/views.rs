@@ -1,11 +1,11 @@
 //! What is only looked at: the log, the keys.
 
-use mlua::{Result, Table, Value};
+use mlua::{Result, Value};
 
 use crate::core::locations::Look;
 use crate::nvim::actions::fail;
 use crate::nvim::app::App;
-use crate::nvim::editor::{Editor, Win};
+use crate::nvim::editor::float::float;
 use crate::nvim::follow;
 use crate::nvim::keys::page::page;
 
@@ -53,34 +53,4 @@ impl App {
         }
         self.cx.editor.paint(buf, self.cx.editor.namespace("acp.marks")?, list)
     }
-}
-
-/// A small window in the middle that `q` and `<Esc>` close.
-pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
-    let buf = editor.create_buf(false, true)?;
-    editor.set_text(buf, (0, 0), (0, 0), lines)?;
-    editor.set_buf_option(buf, "modifiable", false)?;
-    editor.set_buf_option(buf, "bufhidden", "wipe")?;
-    let (columns, rows) = editor.size();
-    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(20) + 2;
-    let width = u16::try_from(width).unwrap_or(columns).min(columns.saturating_sub(4));
-    let height = u16::try_from(lines.len()).unwrap_or(rows).min(rows.saturating_sub(4));
-    let config = editor.table([
-        ("relative", editor.string("editor")?),
-        ("width", Value::Integer(width.into())),
-        ("height", Value::Integer(height.into())),
-        ("row", Value::Integer((rows.saturating_sub(height) / 2).into())),
-        ("col", Value::Integer((columns.saturating_sub(width) / 2).into())),
-        ("border", editor.string("rounded")?),
-        ("style", editor.string("minimal")?),
-    ])?;
-    editor.command("stopinsert")?;
-    let win = editor.open_win(buf, true, config)?;
-    for key in ["q", "<Esc>", "g?"] {
-        let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
-        let keymap: Table = editor.module("keymap")?;
-        let set: mlua::Function = keymap.get("set")?;
-        set.call::<()>(("n", key, "<Cmd>close<CR>", options))?;
-    }
-    Ok(win)
 }

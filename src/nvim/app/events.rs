@@ -11,12 +11,12 @@ use crate::core::message::{
 use crate::core::session::LoggedIn;
 use crate::core::session::lifecycle::Admitted;
 use crate::core::store::checkpoint::Held;
+use crate::core::terminal::shown::Program;
 use crate::core::transcript::readable;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::events::Change;
 use crate::nvim::files::Task;
-use crate::nvim::terminals::Program;
 
 impl App {
     #[expect(clippy::too_many_lines, reason = "a flat match")]
@@ -73,11 +73,19 @@ impl App {
             Event::TurnEnded { session: key, end } => self.turn_ended(key, end, now)?,
             Event::LeftRunning { session: key, commands } => {
                 let how = match self.cx.config.keys.get("end_left").first() {
-                    Some(lhs) => format!("{lhs} in here ends it; so does :Acp terminal kill"),
+                    Some(lhs) => format!("{lhs} in the transcript ends it, :Acp terminal kill anywhere"),
                     None => ":Acp terminal kill ends it".to_owned(),
                 };
-                if let Some(session) = self.cx.sessions.get_mut(&key) {
-                    session.left_running(commands, &how, now);
+                let session = self.cx.sessions.get_mut(&key);
+                if let Some(text) = session.and_then(|session| session.left_running(commands, &how, now)) {
+                    self.cx.advise(text, Level::Info);
+                }
+                self.after_change(key)?;
+            }
+            Event::LeftSurvived { session: key, commands } => {
+                let session = self.cx.sessions.get_mut(&key);
+                if let Some(text) = session.and_then(|session| session.could_not_end(&commands)) {
+                    self.cx.advise(text, Level::Error);
                 }
                 self.after_change(key)?;
             }
@@ -134,13 +142,13 @@ impl App {
             }
             Event::TerminalStarted { session, terminal, command, cwd, typing } => {
                 let program = Program { command, cwd, typing, started: now };
-                self.terminal_started((session, terminal), program)?;
+                self.terminals.started(&mut self.cx, (session, terminal), program)?;
             }
             Event::TerminalGrew { session, terminal, bytes, skipped, cut } => {
-                self.terminal_grew((session, terminal), &bytes, (skipped, cut))?;
+                self.terminals.grew(&mut self.cx, (session, terminal), &bytes, (skipped, cut))?;
             }
             Event::TerminalEnded { session, terminal, exit } => {
-                self.terminal_ended((session, terminal), exit)?;
+                self.terminals.ended(&mut self.cx, (session, terminal), exit)?;
             }
             Event::Resolved { names } => self.resolved(names)?,
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,

@@ -1,5 +1,4 @@
-//! The router's part for files: what others ask of them, and the questions about conflicts, which are asked like
-//! all others.
+//! The router's part for files: what others ask of them.
 
 use std::path::{Path, PathBuf};
 
@@ -118,16 +117,8 @@ impl App {
         self.route()
     }
 
-    /// Asks about a conflict, from its first question on.
-    pub fn put_up_conflict(&mut self, ask: AskId) {
-        self.ask_about_conflict(ask, true);
-    }
-
-    pub fn ask_about_conflict(&mut self, ask: AskId, anew: bool) {
-        let Some(question) = self.files.conflict_question(&mut self.cx, ask, anew) else { return };
-        self.ask_to_choose(ask, "acp_conflict", question.prompt, question.items, move |app, item| {
-            app.files.conflict_answered(&mut app.cx, ask, item)?;
-            app.route()
-        });
+    pub fn put_up_conflict(&mut self, ask: AskId) -> Result<()> {
+        self.files.ask_about_conflict(&mut self.cx, ask);
+        self.route()
     }
 }

@@ -9,9 +9,9 @@ use crate::core::transcript::details::details;
 use crate::core::transcript::reading::{code_block_at, headings};
 use crate::core::transcript::{Drawing, UNPRINTABLE, cut_end};
 use crate::nvim::actions::fail;
-use crate::nvim::actions::views::float;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
+use crate::nvim::editor::float::float;
 
 impl App {
     pub fn show_details(&mut self, key: SessionKey) -> Result<()> {

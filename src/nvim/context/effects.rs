@@ -7,8 +7,10 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::core::ids::SessionKey;
+use crate::core::message::Severity;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Editor, Level};
+use crate::nvim::events::EditorEvent;
 use crate::nvim::{listeners, lua_data};
 
 impl Context {
@@ -16,6 +18,16 @@ impl Context {
     pub fn advise(&mut self, text: impl Into<String>, level: Level) {
         let text = text.into();
         self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
+    }
+
+    /// A line in the chat of a session, or of the one used last.
+    pub fn note(&mut self, key: Option<SessionKey>, severity: Severity, text: String) {
+        let now = self.now();
+        let Some(key) = key.or(self.current) else { return };
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.notice(severity, text, now);
+        }
+        self.raise(EditorEvent::SessionChanged(key));
     }
 
     /// Does something that may fail. The user is told then, after what has failed.
@@ -30,6 +42,21 @@ impl Context {
                 editor.notify(&format!("{failed}: {error}"), Level::Error);
             }
         }));
+    }
+
+    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
+    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
+        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.editor).is_none());
+        if !hidden && !self.is_away {
+            return;
+        }
+        let (notify, bell) = (self.config.notify, self.config.bell);
+        if notify {
+            self.advise(text, level);
+        }
+        if bell {
+            self.attempt("couldn't ring the bell", ring);
+        }
     }
 
     /// Sets off a `User` autocommand, if anybody listens.
@@ -53,6 +80,21 @@ impl Context {
     pub fn has_listeners(&self, event: &str) -> bool {
         listeners::has_listeners(&self.editor, event)
     }
+}
+
+/// Has Neovim ring as for a mistake, which is its only way: an <Esc> that ends nothing
+/// (`:help 'belloff'`). Where it would end something, there is no bell.
+fn ring(editor: &Editor) -> Result<()> {
+    let (mode, blocking) = editor.mode();
+    if blocking || mode != "n" && mode != "i" {
+        return Ok(());
+    }
+    let empty = editor.lua.create_table()?;
+    let before: String = editor.api("nvim_get_option_value", ("belloff", empty.clone()))?;
+    editor.api::<()>("nvim_set_option_value", ("belloff", "", empty.clone()))?;
+    let rung = editor.command("normal! \u{1b}");
+    editor.api::<()>("nvim_set_option_value", ("belloff", before, empty))?;
+    rung
 }
 
 fn emit(editor: &Editor, pattern: &str, data: &Json) -> Result<()> {

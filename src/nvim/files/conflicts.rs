@@ -10,11 +10,11 @@ use crate::core::changes::reconcile::{Clash, Pick};
 use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::Severity;
 use crate::core::text::visible::visible;
-use crate::nvim::context::Context;
 use crate::nvim::context::conflicts::OpenConflict;
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::code_window::code_window;
-use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::events::EditorEvent;
+use crate::nvim::editor::{Buf, Editor, Level};
+use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::files::Files;
 use crate::nvim::files::job::{FileJob, Task, Waiting};
 
@@ -54,7 +54,8 @@ impl Files {
                 cx.conflicts.add(OpenConflict { ask, session, path: job.path.clone(), buf: job.buf });
                 self.conflicts.push(Waiting { ask, session, job, conflict });
                 cx.note(Some(session), Severity::Warning, text.clone());
-                cx.raise(EditorEvent::ConflictFound { session, text });
+                cx.announce(session, &text, Level::Warn);
+                cx.raise(EditorEvent::QuestionsChanged);
                 Ok(())
             }
             _ => self.leave(cx, job),
@@ -77,28 +78,28 @@ impl Files {
         self.end_task(cx, &job)
     }
 
-    /// The question about a conflict: about all of it if it is asked anew, else the next one. What is asked about
-    /// is shown.
-    pub fn conflict_question(&mut self, cx: &mut Context, ask: AskId, anew: bool) -> Option<Question> {
-        let waiting = self.conflicts.iter_mut().find(|waiting| waiting.ask == ask)?;
-        if anew {
-            waiting.conflict.begin();
-            let done = show_in_window(&cx.editor, waiting.job.buf);
-            cx.editor.complain(done);
-        }
-        waiting.conflict.question(&cx.short_name(Some(waiting.session), &waiting.job.path))
+    /// Asks about a conflict, from its first question on; what it is about is shown.
+    pub fn ask_about_conflict(&mut self, cx: &mut Context, ask: AskId) {
+        let Some(waiting) = self.conflicts.iter_mut().find(|waiting| waiting.ask == ask) else { return };
+        waiting.conflict.begin();
+        let done = show_in_window(&cx.editor, waiting.job.buf);
+        cx.editor.complain(done);
+        ask_next(cx, waiting);
     }
 
     /// The user has answered the question, or closed it.
-    pub fn conflict_answered(&mut self, cx: &mut Context, ask: AskId, item: Option<usize>) -> Result<()> {
+    fn conflict_answered(&mut self, cx: &mut Context, ask: AskId, item: Option<usize>) -> Result<()> {
         let Some(waiting) = self.conflicts.iter_mut().find(|waiting| waiting.ask == ask) else {
             return Ok(());
         };
         match waiting.conflict.answer(item) {
             Decision::Pick { picks, rest } => return self.settle_conflict(cx, ask, (picks, rest)),
             Decision::Leave => return self.drop_conflict(cx, ask),
-            Decision::Continue => cx.raise(EditorEvent::ConflictContinued(ask)),
-            Decision::PutOff => cx.raise(EditorEvent::ConflictPutOff(ask)),
+            Decision::Continue => ask_next(cx, waiting),
+            Decision::PutOff => {
+                cx.raise(EditorEvent::QuestionClosed(ask));
+                cx.advise("left open; :Acp answer asks again", Level::Info);
+            }
         }
         Ok(())
     }
@@ -108,7 +109,7 @@ impl Files {
         let Some(at) = self.conflicts.iter().position(|waiting| waiting.ask == ask) else { return Ok(None) };
         let Waiting { job, .. } = self.conflicts.remove(at);
         cx.conflicts.remove(ask);
-        cx.raise(EditorEvent::ConflictClosed);
+        cx.raise(EditorEvent::QuestionsChanged);
         clear_clashes(&cx.editor, job.buf)?;
         Ok(Some(job))
     }
@@ -174,6 +175,16 @@ fn show_clashes(editor: &Editor, buf: Buf, conflict: &Conflict) -> Result<()> {
         editor.set_extmark(buf, ns, row.min(last - 1), 0, options)?;
     }
     Ok(())
+}
+
+/// Has the open question about a conflict asked.
+fn ask_next(cx: &mut Context, waiting: &Waiting) {
+    let name = cx.short_name(Some(waiting.session), &waiting.job.path);
+    let Some(Question { prompt, items }) = waiting.conflict.question(&name) else { return };
+    let ask = waiting.ask;
+    let then = context::then(move |files: &mut Files, cx, item| files.conflict_answered(cx, ask, item));
+    let choosing = Choosing { ask, kind: "acp_conflict", prompt, items, then };
+    cx.raise(EditorEvent::QuestionAsked(Box::new(choosing)));
 }
 
 fn clear_clashes(editor: &Editor, buf: Buf) -> Result<()> {

@@ -56,7 +56,7 @@ impl Files {
             self.guard(cx, buf, &path)?;
             self.buffer_modified(cx, buf)?;
         }
-        cx.raise(EditorEvent::BufferLoaded { buf, path });
+        cx.raise(EditorEvent::FileLoaded { buf, path });
         Ok(())
     }
 

@@ -50,7 +50,7 @@ impl Files {
         let Some(old) = self.rename(&mut cx.buffers, buf, &path) else { return Ok(()) };
         cx.send(Command::FileUnloaded { path: old });
         cx.send(Command::FileLoaded { path: path.clone() });
-        cx.raise(EditorEvent::BufferLoaded { buf, path });
+        cx.raise(EditorEvent::FileLoaded { buf, path });
         Ok(())
     }
 }

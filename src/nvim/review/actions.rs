@@ -283,6 +283,10 @@ impl App {
         self.reviews.undone.entry(key).or_default().push(text);
     }
 
+    pub fn note_undone_text(&mut self, key: SessionKey, text: String) {
+        self.reviews.undone.entry(key).or_default().push(text);
+    }
+
     /// A prompt with what the agent has to be told beside it.
     pub fn with_undone(&mut self, key: SessionKey, mut content: Vec<Content>) -> Vec<Content> {
         let undone = self.reviews.undone.remove(&key).filter(|_| self.cx.config.diff.tell_undone);
@@ -397,7 +401,7 @@ impl App {
             if taken.iter().any(|other| other == lhs) {
                 continue;
             }
-            let action = crate::nvim::key_action(&editor.lua, key.name)?;
+            let action = crate::nvim::keys::bind::key_action(&editor.lua, key.name)?;
             let options = editor.table([
                 ("buffer", Value::Integer(buf.0)),
                 ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),

@@ -497,6 +497,20 @@ impl App {
         self.take_waiting(path)
     }
 
+    /// A file on the disk was put back by the checkpoints.
+    pub fn file_restored(&mut self, path: &Path, held: &Held) -> Result<()> {
+        if let Some(reviewed) = self.reviews.files.get_mut(path)
+            && let Some(review) = &mut reviewed.file
+        {
+            review.is_there = *held != Held::Absent;
+        }
+        let text = match held {
+            Held::Text(text) => text.plain_lines(),
+            Held::Absent | Held::Unknown => Text::default(),
+        };
+        self.take_in(path, Input::Text(text))
+    }
+
     /// The review and its buffer are the same now.
     pub fn set_reviewed_tick(&mut self, path: &Path, buf: Buf) -> Result<()> {
         let tick = self.cx.editor.changedtick(buf)?;

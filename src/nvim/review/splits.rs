@@ -14,6 +14,7 @@ use crate::core::message::FileDiff;
 use crate::core::session::tool_call::Status;
 use crate::nvim::app::App;
 use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::editor::code_window::is_code;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::review::split::{Beside, Split};
 use crate::nvim::{follow, later, run};
@@ -114,14 +115,12 @@ impl App {
     /// The window of the tab page that shows a buffer, or is made to.
     fn window_for(&mut self, buf: Buf, likely: Option<Win>) -> Result<Option<Win>> {
         let shows = |win: &Win| {
-            self.cx.editor.win_buf(*win).is_ok_and(|shown| shown == buf)
-                && follow::is_code(&self.cx.editor, *win)
+            self.cx.editor.win_buf(*win).is_ok_and(|shown| shown == buf) && is_code(&self.cx.editor, *win)
         };
         if let Some(win) = self.cx.editor.tab_wins()?.into_iter().find(shows) {
             return Ok(Some(win));
         }
-        let likely =
-            likely.filter(|win| self.cx.editor.win_is_valid(*win) && follow::is_code(&self.cx.editor, *win));
+        let likely = likely.filter(|win| self.cx.editor.win_is_valid(*win) && is_code(&self.cx.editor, *win));
         let win = match likely {
             Some(win) => Some(win),
             None => follow::code_window(&self.cx.editor)?,
@@ -268,8 +267,7 @@ impl App {
             None => {}
         }
         let shows = |win: &Win| {
-            self.cx.editor.win_buf(*win).is_ok_and(|shown| shown == buf)
-                && follow::is_code(&self.cx.editor, *win)
+            self.cx.editor.win_buf(*win).is_ok_and(|shown| shown == buf) && is_code(&self.cx.editor, *win)
         };
         let Some(win) = self.cx.editor.tab_wins()?.into_iter().find(shows) else { return Ok(false) };
         let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(false) };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mlua::Result;
 use serde_json::json;
 
-use crate::core::ids::{AgentId, AskId, EntryId, SessionKey, TerminalId};
+use crate::core::ids::{AgentId, EntryId, SessionKey, TerminalId};
 use crate::core::message::{AgentInfo, Command, Content as Block, Launch, Place, Reopen, StoredSession};
 use crate::core::session::{Phase, Session};
 use crate::nvim::app::{App, command_line};
@@ -268,7 +268,6 @@ impl App {
         self.review.clear_session(&self.cx.editor, key)?;
         let editor = self.cx.editor.clone();
         self.follow.forget(&editor, key)?;
-        self.places.forget(key);
         self.terminals.forget(&self.cx.editor, key)?;
         self.cx.chats.remove(&key);
         if let Some(chat) = self.chats.remove(&key) {
@@ -381,17 +380,5 @@ impl App {
             // It has been told already.
             false => Ok(()),
         }
-    }
-
-    /// The user's answer to a permission question.
-    pub fn answer(&mut self, key: SessionKey, ask: AskId, option: &str) -> Result<()> {
-        let now = self.cx.now();
-        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
-        let commands = session.answer(ask, option, now);
-        if !commands.is_empty() {
-            self.cx.emit("AcpPermissionAnswered", key, json!({ "option": option }));
-        }
-        self.send_all(commands)?;
-        self.after_change(key)
     }
 }

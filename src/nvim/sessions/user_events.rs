@@ -11,13 +11,10 @@ use crate::core::message::{Content, ToolKind};
 use crate::core::session::tool_call::Status;
 use crate::nvim::app::App;
 use crate::nvim::chat::winbar;
-use crate::nvim::editor::{Editor, Level};
 
 #[derive(Default)]
 pub struct Signals {
     seen: HashMap<SessionKey, Seen>,
-    /// The user looks at another program.
-    pub away: bool,
     /// Something changed since the state was last kept.
     stale: bool,
 }
@@ -104,36 +101,6 @@ impl App {
             crate::nvim::keep_status(self.status(None));
         }
     }
-
-    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.cx.editor).is_none());
-        if !hidden && !self.signals.away {
-            return;
-        }
-        let (notify, bell) = (self.cx.config.notify, self.cx.config.bell);
-        if notify {
-            self.cx.advise(text, level);
-        }
-        if bell {
-            self.cx.attempt("couldn't ring the bell", ring);
-        }
-    }
-}
-
-/// Has Neovim ring as for a mistake, which is its only way: an <Esc> that ends nothing
-/// (`:help 'belloff'`). Where it would end something, there is no bell.
-fn ring(editor: &Editor) -> Result<()> {
-    let (mode, blocking) = editor.mode();
-    if blocking || mode != "n" && mode != "i" {
-        return Ok(());
-    }
-    let empty = editor.lua.create_table()?;
-    let before: String = editor.api("nvim_get_option_value", ("belloff", empty.clone()))?;
-    editor.api::<()>("nvim_set_option_value", ("belloff", "", empty.clone()))?;
-    let rung = editor.command("normal! \u{1b}");
-    editor.api::<()>("nvim_set_option_value", ("belloff", before, empty))?;
-    rung
 }
 
 /// As the protocol writes it.

@@ -1,0 +1,35 @@
+//! The keys of a buffer, bound to their actions by name. What an action does is its feature's part.
+
+use mlua::{Function, Lua, Result, Table};
+
+use crate::config::{Keys, Pane};
+use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::guard;
+
+/// The keys of this name answer by their place in the list.
+pub const ANSWER: &str = "answer";
+
+/// A function for Lua that runs a key's action.
+pub fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
+    lua.create_function(move |_, ()| {
+        // A mapping's error would be shown without its words (E5108).
+        guard::guarded(|| guard::enter(|features| features.key(name)));
+        Ok(())
+    })
+}
+
+/// The keys of one kind of buffer, but those that answer.
+pub fn bind_pane(editor: &Editor, keys: &Keys, pane: Pane, buf: Buf) -> Result<()> {
+    let keymap: Table = editor.module("keymap")?;
+    let set: Function = keymap.get("set")?;
+    for (key, lhs) in keys.of(pane).filter(|(key, _)| key.name != ANSWER) {
+        let action = key_action(&editor.lua, key.name)?;
+        let options = editor.table([
+            ("buffer", mlua::Value::Integer(buf.0)),
+            ("nowait", mlua::Value::Boolean(true)),
+            ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),
+        ])?;
+        set.call::<()>((key.modes.to_vec(), lhs, action, options))?;
+    }
+    Ok(())
+}
