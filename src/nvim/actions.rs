@@ -315,9 +315,8 @@ impl App {
     /// Takes up what waits for a decision about the file in this window.
     fn settle_file(&mut self) -> Result<()> {
         let buf = self.cx.editor.current_buf()?;
-        if let Some(ask) = self.conflicts.of(buf) {
-            self.put_up_conflict(ask);
-            return Ok(());
+        if let Some(ask) = self.cx.conflicts.of(buf) {
+            return self.put_up_conflict(ask);
         }
         match self.offer_gone(buf)? {
             true => Ok(()),

@@ -201,7 +201,7 @@ impl App {
             Event::Exited { agent, why } => {
                 self.sessions.agent_exited(agent);
                 for key in self.cx.sessions_of(agent) {
-                    self.watching.ended(key);
+                    self.files.watching.ended(key);
                     self.sessions.tell_turn_lost(&mut self.cx, key, "the agent has ended");
                     if let Some(session) = self.cx.sessions.get_mut(&key) {
                         session.exited(why.clone(), now);
