@@ -70,6 +70,7 @@ build = {
       ["acp.native"] = "lua/acp/native.lua",
       ["acp.repository"] = "lua/acp/repository.lua",
       ["acp.restored"] = "lua/acp/restored.lua",
+      ["acp.subcommands"] = "lua/acp/subcommands.lua",
       ["acp.targets"] = "lua/acp/targets.lua",
       ["acp.tell"] = "lua/acp/tell.lua",
       ["acp.types"] = "lua/acp/types.lua",

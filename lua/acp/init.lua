@@ -171,7 +171,7 @@ local function compare_with_sources()
 end
 
 --- Shows the chat, or begins one. `opts` may be the agent's name.
----@param opts? string|acp.ChatOptions
+---@param opts? string|acp.OpenOptions
 ---@return nil
 ---@return string? err
 function M.chat(opts)

@@ -29,8 +29,8 @@ impl App {
         let files = &self.config.files;
         let rules = Rules {
             ask: files.outside == OutsideFiles::Ask,
-            read: files.allowed_read.clone(),
-            write: files.allowed_write.clone(),
+            read: files.allowed.read.clone(),
+            write: files.allowed.write.clone(),
             kept: Some(Path::new(&state).join(KEPT)),
         };
         self.send(Command::Outside { rules })
