@@ -39,7 +39,7 @@ function M.token(line, column, row)
     return 0, before
   end
   -- A path with blanks stands in quotes.
-  local start = before:match('()@"[^"]*$') or before:match("()@[^%s@]*$")
+  local start = (before:match('()@"[^"]*$') or before:match("()@[^%s@]*$")) --[[@as integer?]]
   if not start or not (" " .. before):sub(start, start):match("[%s(%[{<\",;']") then
     return nil
   end

@@ -15,7 +15,7 @@ local COLUMNS, ROWS = 60, 15
 ---@class acp.Image
 ---@field row integer 0-based
 ---@field path string
----@field width integer in pixels
+---@field width integer as pixels
 ---@field height integer
 
 ---@class acp.Drawn

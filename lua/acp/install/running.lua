@@ -8,7 +8,7 @@ local M = {}
 ---@class acp.Installation
 ---@field root string
 ---@field said string how far it is
----@field began integer in nanoseconds
+---@field began integer as nanoseconds
 ---@field cancel fun()
 ---@field listen fun(listener: acp.InstallListener): fun() off
 
@@ -115,7 +115,7 @@ function M.wait(root, opts)
   elseif err then
     task.fail(err)
   end
-  return result
+  return result --[[@as acp.Installed]]
 end
 
 return M
