@@ -2,7 +2,7 @@
 --- acp.subcommands.
 
 local acp = require("acp")
-local tell = require("acp.tell")
+local notify = require("acp.notify")
 
 local M = {}
 
@@ -49,7 +49,7 @@ end
 local function with_library(fn)
   local loader = require("acp.native")
   local missing = loader.missing()
-  -- Without a screen nobody can answer; the call says what is missing.
+  -- Without a UI there is nobody to ask; the call itself says what is missing.
   if not missing or loader.is_chosen() or #vim.api.nvim_list_uis() == 0 then
     return fn()
   end
@@ -84,12 +84,12 @@ function M.build(args)
   local loader = require("acp.native")
   local from = args.args and args.args[1]
   if from and from ~= "release" and from ~= "cargo" then
-    return tell.notify((":Acp build takes release or cargo, not %q"):format(from), vim.log.levels.ERROR)
+    return notify.show((":Acp build takes release or cargo, not %q"):format(from), vim.log.levels.ERROR)
   end
   require("acp.install.view").run(loader.root(), { force = args.bang, from = from }, {
     fn = function()
       if loader.rebuilt() then
-        tell.notify("restart Neovim to use the new library", vim.log.levels.INFO)
+        notify.show("restart Neovim to use the new library", vim.log.levels.INFO)
       end
     end,
   })
@@ -105,7 +105,7 @@ function M.run(command)
   end
   local subcommand, bang = M.find(name)
   if not subcommand then
-    return tell.notify(
+    return notify.show(
       (":Acp has no subcommand %q; `:Acp` alone lists them"):format(name),
       vim.log.levels.ERROR
     )

@@ -227,7 +227,7 @@ function M.update()
     return
   end
   waits = true
-  vim.schedule(require("acp.tell").guarded(function()
+  vim.schedule(require("acp.notify").guarded(function()
     waits = false
     for buf, all in pairs(drawn) do
       for mark, one in pairs(all) do

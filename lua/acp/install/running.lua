@@ -1,5 +1,5 @@
 --- The one installation that this Neovim runs at a time. A plugin manager may have begun it, `:Acp build`, or the first
---- `:AcpChat`; whoever asks meanwhile joins it. What is installed is up to `acp.install`.
+--- `:AcpChat`; a second request meanwhile joins it. What is installed is up to `acp.install`.
 
 local task = require("acp.install.task")
 
