@@ -315,7 +315,7 @@ impl Connection {
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
             self.shared.watch.ended(session);
-            self.shared.file_access.ended(session);
+            self.shared.policy.file_access.ended(session);
             self.end_agent_terminals(session);
         }
         match end {

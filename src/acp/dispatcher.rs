@@ -156,12 +156,12 @@ impl Dispatcher {
                     self.shared.watch.held(&path, stamp);
                 }
             }
-            Command::Outside { rules } => self.shared.file_access.set(rules),
+            Command::Outside { rules } => self.shared.policy.file_access.set(rules),
             Command::ListAllowed => self.list_allowed(),
             Command::Revoke { allowed } => {
                 let shared = self.shared.clone();
                 spawn_blocking(move || {
-                    if let Some(text) = shared.file_access.revoke(allowed) {
+                    if let Some(text) = shared.policy.file_access.revoke(allowed) {
                         shared.mailbox.post(Event::Advised { severity: Severity::Warning, text });
                     }
                 });
@@ -204,7 +204,7 @@ impl Dispatcher {
     fn list_allowed(&self) {
         let shared = self.shared.clone();
         spawn_blocking(move || {
-            let (allowed, trouble) = shared.file_access.list();
+            let (allowed, trouble) = shared.policy.file_access.list();
             shared.mailbox.post(Event::Allowed { allowed, trouble });
         });
     }

@@ -200,7 +200,7 @@ impl Connection {
         self.withdraw(&EndReason::Session(session));
         self.shared.terminals.end_session(session);
         self.shared.watch.ended(session);
-        self.shared.file_access.ended(session);
+        self.shared.policy.file_access.ended(session);
         self.end_agent_terminals(session);
         if self.give_up_opening(session) {
             return;
