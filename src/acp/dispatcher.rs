@@ -1,5 +1,5 @@
-//! The background's centre: hands each command to the agent it is for, and keeps what all agents
-//! share. Talking to one agent is `connection`.
+//! Hands each command to the agent or the worker that it is for, and ends all of them when Neovim leaves.
+//! Talking to one agent is `connection`'s part; what they share is in `shared`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

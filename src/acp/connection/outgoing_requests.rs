@@ -93,7 +93,7 @@ impl Connection {
                 };
                 self.request(call, to_acp::SESSION_SET_OPTION, &params);
             }
-            // The hub carries these out.
+            // The dispatcher carries these out.
             Command::Connect { .. }
             | Command::Disconnect { .. }
             | Command::EndLeft { .. }
