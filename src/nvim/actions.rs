@@ -283,7 +283,6 @@ impl App {
                     fitting.map(|option| option.id.clone()).collect()
                 })
                 .unwrap_or_default(),
-            "locations" => ["turn", "session", "quickfix", "loclist", "pick"].map(str::to_owned).to_vec(),
             "sessions" => self.cx.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
                 .and_then(|session| session.info.as_ref())

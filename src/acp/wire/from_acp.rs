@@ -282,6 +282,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::core::message::{Named, OptionGroup, OptionKind};
 
     fn version(version: &Value) -> Result<(), FailureKind> {
         connected(&json!({ "protocolVersion": version })).map(drop).map_err(|failure| failure.kind)

@@ -200,11 +200,6 @@ impl App {
 
     // What others want to know, and to have told.
 
-    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        self.cx.announce(key, text, level);
-    }
-
     /// The number of the session's present turn, or of its last one; the first is 1.
     pub fn turn_of(&self, key: SessionKey) -> u64 {
         self.sessions.turn_of(key)
