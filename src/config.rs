@@ -24,6 +24,7 @@ pub use self::catalog::{Catalog, Preset, preset, presets};
 pub use self::options::{KEYS, KeySpec, OPTIONS, OptionSpec, Pane};
 use self::read::{Field, Report, Table};
 use crate::core::message::McpServer;
+pub use crate::core::session::question_queue::OpenQuestions;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -136,15 +137,6 @@ pub struct FollowOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PermissionOptions {
     pub open: OpenQuestions,
-}
-
-/// When a question of an agent's opens by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenQuestions {
-    /// Not while the user types.
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,5 +6,6 @@ pub(crate) mod framing;
 pub mod from_acp;
 pub(crate) mod log;
 pub(crate) mod outbox;
+pub(crate) mod reply;
 pub(crate) mod rpc;
 pub(crate) mod to_acp;

@@ -1,6 +1,7 @@
 //! Changes to a file's text: what differs, what of it is the agent's and what the user's, how two
 //! sides are joined, and what the user decided about each hunk. Buffers and the disk are left to others.
 
+pub mod author_note;
 pub mod authors;
 pub mod blame;
 pub mod diff;

@@ -207,6 +207,11 @@ pub enum Event {
         session: SessionKey,
         commands: Vec<LeftCommand>,
     },
+    /// Of the commands that an `EndLeft` was for, these still run.
+    LeftSurvived {
+        session: SessionKey,
+        commands: Vec<LeftCommand>,
+    },
     /// What became of a `Steer`, and of what for.
     Steered {
         session: SessionKey,
@@ -406,6 +411,7 @@ impl Event {
             | Self::Withdrawn { session, .. }
             | Self::TurnEnded { session, .. }
             | Self::LeftRunning { session, .. }
+            | Self::LeftSurvived { session, .. }
             | Self::Steered { session, .. }
             | Self::Chosen { session, .. }
             | Self::TerminalStarted { session, .. }

@@ -32,7 +32,7 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
         mlua::Error::runtime(lines.join("\n"))
     })?;
     enter(|app| {
-        (app.follow.choose, app.follow.told) = (choose, false);
+        app.follow.configure(choose);
         app.cx.config = config;
         images::configure(&app.cx.editor, app.cx.config.chat.images)?;
         app.tell_outside_rules()

@@ -7,14 +7,17 @@ pub mod agents;
 pub mod calls;
 pub mod changes;
 pub mod chats;
+pub mod checkpoints;
 pub mod computed;
 pub mod events;
+pub mod follow;
+pub mod questions;
 pub mod sessions;
 pub mod terminals;
 pub mod windows;
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,7 +34,7 @@ use serde_json::json;
 
 use crate::core::changes::file_review::FileReview;
 use crate::core::ids::{EntryId, JobId, OriginId, SessionKey};
-use crate::core::locations::{History, Look, Visit};
+use crate::core::locations::Look;
 use crate::core::message::{Command, FileDiff};
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
@@ -41,7 +44,6 @@ use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::chat::plan::Pinned;
 use crate::nvim::chat::transcript::Place;
 use crate::nvim::chat::windows::Windows;
-use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
@@ -49,22 +51,20 @@ use crate::nvim::files::{FileJob, Files};
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::queue_list::QueueList;
-use crate::nvim::questions::queue::Asking;
+use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{Background, Start, later};
+use crate::nvim::{Background, Start, autocommands, later};
 
 pub struct App {
     pub cx: Context,
     pub chats: BTreeMap<SessionKey, Chat>,
     pub windows: Windows,
     pub follow: Follow,
-    /// Where the agents have been.
-    pub places: History,
     pub terminals: Terminals,
-    pub asking: Asking,
+    pub asking: Questions,
     pub plan: Option<Pinned>,
     pub agents: Agents,
     pub queue_list: Option<QueueList>,
@@ -80,8 +80,6 @@ pub struct App {
     pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
     pub review: Proposals,
     pub reviews: Reviews,
-    /// What a restore would change.
-    pub preview: Option<Preview>,
     pub watching: Watching,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub highlight: Highlight,
@@ -93,8 +91,6 @@ pub struct App {
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
-
-pub type AfterReach = Box<dyn FnOnce(&mut App, BTreeSet<PathBuf>) -> Result<()>>;
 
 /// What a computation in the background is for.
 pub enum Job {
@@ -150,15 +146,8 @@ pub enum Job {
     Paste {
         session: SessionKey,
     },
-    /// What is to be known of a place before it is gone to.
-    Look {
-        visit: Visit,
-        number: u64,
-    },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
-    /// What to do once it is known which folders are on disks that answer.
-    ReachFirst(AfterReach),
 }
 
 impl App {
@@ -180,9 +169,8 @@ impl App {
             chats: BTreeMap::new(),
             windows: Windows::default(),
             follow: Follow::default(),
-            places: History::default(),
             terminals: Terminals::default(),
-            asking: Asking::default(),
+            asking: Questions::default(),
             plan: None,
             agents,
             queue_list: None,
@@ -202,7 +190,6 @@ impl App {
             ),
             review: Proposals::default(),
             reviews: Reviews::default(),
-            preview: None,
             jobs: HashMap::new(),
             frames,
             tick,
@@ -224,12 +211,38 @@ impl App {
                 Some(EditorEvent::LoginEnded(key)) => self.restart(key)?,
                 Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
                 Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
+                Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
+                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
+                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::WindowsResized) => self.resized()?,
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;
                 }
                 Some(EditorEvent::AgentChosen(name)) => self.begin(&name, |_, _| Ok(()))?,
                 Some(EditorEvent::TerminalEnded) => self.keep_time()?,
+                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask),
+                Some(EditorEvent::QuestionAsked(choosing)) => {
+                    self.asking.ask_to_choose(&mut self.cx, *choosing);
+                }
+                Some(EditorEvent::QuestionShown) => {
+                    let done = self.draw_now();
+                    self.cx.editor.complain(done);
+                }
+                Some(EditorEvent::QuestionHeldBack) => {
+                    self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
+                }
+                Some(EditorEvent::AnsweredInVain(ask)) => {
+                    Questions::answered_in_vain(&self.cx, ask, self.conflicts.is_open(ask));
+                }
+                Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
+                Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
+                Some(EditorEvent::RestoreEnded) => self.draw_reviews()?,
+                Some(EditorEvent::ChangeUndone { session, text }) => self.note_undone_text(session, text),
+                Some(EditorEvent::LineUnattributed { buf, path, row }) => {
+                    self.checkpoints.blame(&mut self.cx, buf, path, row)?;
+                }
+                Some(EditorEvent::LineChosen { path, row }) => self.go_to_row(&path, row)?,
+                Some(EditorEvent::KeysAsked) => self.show_keys()?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
                 None => match self.cx.take_task() {
                     Some(task) => task(self)?,
@@ -336,10 +349,6 @@ impl App {
         Ok(())
     }
 
-    pub fn has_background(&self) -> bool {
-        self.background.is_some()
-    }
-
     /// Ends every process, or leaves that to the guard; waits for a short while at the most.
     pub fn shut_down(&mut self) {
         self.cx.has_background = false;
@@ -351,9 +360,11 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 5] = [
+        let features: [&mut dyn Any; 7] = [
             &mut self.checkpoints,
+            &mut self.follow,
             &mut self.terminals,
+            &mut self.asking,
             &mut self.agents,
             &mut self.extensions,
             &mut self.sessions,

@@ -77,11 +77,11 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
     acp.on(&["WinResized", "VimResized"], App::resized)?;
     acp.on(&["FocusLost"], |app| {
-        app.cx.away = true;
+        app.cx.is_away = true;
         Ok(())
     })?;
     acp.on(&["FocusGained"], |app| {
-        app.cx.away = false;
+        app.cx.is_away = false;
         Ok(())
     })?;
     acp.on(&["QuitPre"], App::quitting)?;

@@ -2,10 +2,11 @@
 //! texts, read in slices. What is done to files is left to `files`.
 
 pub mod applying;
+pub mod open;
 pub mod path_cache;
 pub mod reading;
+pub mod saving;
 pub mod texts;
-pub mod writing;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

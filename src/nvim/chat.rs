@@ -23,8 +23,7 @@ use crate::nvim::chat::drawing::Canvas;
 pub use crate::nvim::chat::drawing::Fold;
 use crate::nvim::editor::{Buf, Editor, Win};
 
-/// A prompt of more bytes is read, filled and emptied in slices.
-pub const LONG_PROMPT: usize = 128 << 10;
+pub use crate::nvim::context::LONG_PROMPT;
 
 pub struct Chat {
     pub session: SessionKey,

@@ -2,6 +2,7 @@
 //! put back to what they were before a turn. What the user chooses of them is left to `actions`.
 
 pub mod actions;
+pub mod blame;
 pub mod preview;
 
 use std::cell::RefCell;
@@ -16,17 +17,17 @@ use crate::core::changes::review::Splice;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::{EntryId, JobId, SessionKey};
 use crate::core::message::{Command, Content};
+use crate::core::session::Session;
 use crate::core::session::tool_call::Status;
 use crate::core::store::checkpoint::{
     Fetched, Head, Held, Kind, Limits, Loaded, Planned, Reply, TurnKey, Wish, unmarked, with_hunk,
 };
-use crate::core::text::Text;
-use crate::nvim::app::App;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::{self, writing};
+use crate::nvim::buffers::{self, saving};
+use crate::nvim::checkpoints::preview::Preview;
+use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::events::Change;
-use crate::nvim::review::Input;
+use crate::nvim::events::{Change, EditorEvent};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
@@ -36,7 +37,7 @@ const TRIES: u32 = 3;
 /// Each with its tick, and what is to be told of it.
 type ForFetching = (Vec<Option<(Buf, u64)>>, Vec<(Planned, Option<Loaded>)>);
 
-type WithReply = Box<dyn FnOnce(&mut App, Reply) -> Result<()>>;
+type WithReply = Box<dyn FnOnce(&mut Checkpoints, &mut Context, Reply) -> Result<()>>;
 
 pub struct Checkpoints {
     folder: PathBuf,
@@ -44,6 +45,8 @@ pub struct Checkpoints {
     turns: HashMap<SessionKey, (TurnKey, String)>,
     waiting: HashMap<JobId, WithReply>,
     number: u64,
+    /// What a restore would change.
+    preview: Option<Preview>,
 }
 
 /// What is to be restored, and what to call it.
@@ -80,62 +83,53 @@ struct Outcome {
 
 impl Checkpoints {
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, turns: HashMap::new(), waiting: HashMap::new(), number: 0 }
+        Self { folder, turns: HashMap::new(), waiting: HashMap::new(), number: 0, preview: None }
     }
-}
 
-impl App {
-    fn turn_key(&mut self) -> TurnKey {
-        self.checkpoints.number += 1;
-        TurnKey { at: self.cx.now().0, number: self.checkpoints.number }
+    fn turn_key(&mut self, cx: &Context) -> TurnKey {
+        self.number += 1;
+        TurnKey { at: cx.now().0, number: self.number }
     }
 
     /// A prompt has gone out.
-    pub fn checkpoint_turn(&mut self, key: SessionKey, content: &[Content]) -> Result<()> {
-        self.forget_checkpoints(key)?;
+    pub fn turn_started(&mut self, cx: &mut Context, key: SessionKey, content: &[Content]) {
+        self.forget_turn(cx, key);
         let text = content.iter().find_map(|content| match content {
             Content::Text(text) => Some(Head::short_prompt(text)),
             _ => None,
         });
-        let turn = self.turn_key();
-        self.checkpoints.turns.insert(key, (turn, text.unwrap_or_default()));
-        Ok(())
+        let turn = self.turn_key(cx);
+        self.turns.insert(key, (turn, text.unwrap_or_default()));
     }
 
     /// Nothing more comes of the session's last turn: another one begins, or the session is closed.
-    pub fn forget_checkpoints(&mut self, key: SessionKey) -> Result<()> {
-        match self.checkpoints.turns.remove(&key) {
-            Some((turn, _)) if self.cx.config.checkpoints.enabled => {
-                self.wish_checkpoint(Wish::Finish { turn })
-            }
-            _ => Ok(()),
+    pub fn forget_turn(&mut self, cx: &mut Context, key: SessionKey) {
+        if let Some((turn, _)) = self.turns.remove(&key)
+            && cx.config.checkpoints.enabled
+        {
+            self.tell_store(cx, Wish::Finish { turn });
         }
     }
 
     /// A change of an agent's has come about.
-    pub fn checkpoint(&mut self, change: &Change) -> Result<()> {
-        if !self.cx.config.checkpoints.enabled || change.held.0 == change.held.1 {
-            return Ok(());
+    pub fn record(&mut self, cx: &mut Context, change: &Change) {
+        if !cx.config.checkpoints.enabled || change.held.0 == change.held.1 {
+            return;
         }
         let key = change.session;
-        if !self.checkpoints.turns.contains_key(&key) {
-            self.checkpoint_turn(key, &[])?;
+        if !self.turns.contains_key(&key) {
+            self.turn_started(cx, key, &[]);
         }
-        let Some((turn, head)) = self.turn_head(key) else { return Ok(()) };
+        let Some((turn, head)) = self.turn_head(cx, key) else { return };
         let (before, after) = change.held.clone();
         let path = change.path.clone();
-        let call = change.call.and_then(|entry| self.title_of(key, entry));
-        self.wish_checkpoint(Wish::Add { turn, head, at: self.cx.now().0, path, call, before, after })
+        let call = change.call.and_then(|entry| title_of(cx, key, entry));
+        self.tell_store(cx, Wish::Add { turn, head, at: cx.now().0, path, call, before, after });
     }
 
-    fn title_of(&self, key: SessionKey, entry: EntryId) -> Option<String> {
-        let call = self.cx.sessions.get(&key)?.entry(entry)?.tool()?;
-        Some(Head::short_prompt(&call.title)).filter(|title| !title.is_empty())
-    }
-
-    fn turn_head(&self, key: SessionKey) -> Option<(TurnKey, Head)> {
-        let session = self.cx.sessions.get(&key)?;
-        let (turn, prompt) = self.checkpoints.turns.get(&key)?;
+    fn turn_head(&self, cx: &Context, key: SessionKey) -> Option<(TurnKey, Head)> {
+        let session = cx.sessions.get(&key)?;
+        let (turn, prompt) = self.turns.get(&key)?;
         let head = Head {
             agent: session.name(),
             acp_id: session.acp_id.clone().unwrap_or_default(),
@@ -148,132 +142,104 @@ impl App {
     }
 
     /// A call that is about a file has changed. Agents that write without the client are known by it.
-    pub fn checkpoint_call(&mut self, key: SessionKey, entry: EntryId, path: &Path) -> Result<()> {
-        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
-        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
-        let here = self.cx.config.checkpoints.enabled && session.taking_up.is_none();
-        let Some((turn, head)) = self.turn_head(key).filter(|_| here) else { return Ok(()) };
+    pub fn record_call(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId, path: &Path) {
+        let Some(session) = cx.sessions.get(&key) else { return };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return };
+        let here = cx.config.checkpoints.enabled && session.taking_up.is_none();
+        let Some((turn, head)) = self.turn_head(cx, key).filter(|_| here) else { return };
         let full = canonical(path);
         if call.status.is_over() && !matches!(call.status, Status::Done | Status::Unreported) {
-            return self.wish_checkpoint(Wish::Unlook { turn, path: full, entry: entry.0 });
+            return self.tell_store(cx, Wish::Unlook { turn, path: full, entry: entry.0 });
         }
         // What a buffer holds comes by the buffer.
-        if self.cx.buf_of(path).is_some() {
-            return Ok(());
+        if cx.buf_of(path).is_some() {
+            return;
         }
         let wish = match call.status {
             Status::Done => {
                 let diffs =
                     call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
-                let call = self.title_of(key, entry);
-                Wish::Settle { turn, head, at: self.cx.now().0, path: full, call, diffs }
+                let call = title_of(cx, key, entry);
+                Wish::Settle { turn, head, at: cx.now().0, path: full, call, diffs }
             }
-            _ if call.status.is_over() => return Ok(()),
+            _ if call.status.is_over() => return,
             _ => Wish::Look { turn, path: full, entry: entry.0 },
         };
-        self.wish_checkpoint(wish)
+        self.tell_store(cx, wish);
     }
 
-    fn wish_checkpoint(&mut self, wish: Wish) -> Result<()> {
-        let options = self.cx.config.checkpoints;
+    fn tell_store(&self, cx: &mut Context, wish: Wish) {
+        let options = cx.config.checkpoints;
         let limits = Limits { age: u64::from(options.days) * DAY, bytes: u64::from(options.size) << 20 };
-        let folder = self.checkpoints.folder.clone();
-        self.send(Command::Checkpoint { folder, limits, wish: Box::new(wish) })
+        let folder = self.folder.clone();
+        cx.send(Command::Checkpoint { folder, limits, wish: Box::new(wish) });
     }
 
     /// Wishes for something that is answered.
-    pub fn ask_checkpoints(
+    pub fn ask_store(
         &mut self,
+        cx: &mut Context,
         wish: impl FnOnce(JobId) -> Wish,
-        then: impl FnOnce(&mut App, Reply) -> Result<()> + 'static,
-    ) -> Result<()> {
-        let job = self.cx.next_job();
-        self.checkpoints.waiting.insert(job, Box::new(then));
-        self.wish_checkpoint(wish(job))
+        then: impl FnOnce(&mut Self, &mut Context, Reply) -> Result<()> + 'static,
+    ) {
+        let job = cx.next_job();
+        self.waiting.insert(job, Box::new(then));
+        self.tell_store(cx, wish(job));
     }
 
-    pub fn checkpointed(&mut self, job: JobId, reply: Reply) -> Result<()> {
-        let Some(then) = self.checkpoints.waiting.remove(&job) else { return Ok(()) };
+    pub fn replied(&mut self, cx: &mut Context, job: JobId, reply: Reply) -> Result<()> {
+        let Some(then) = self.waiting.remove(&job) else { return Ok(()) };
         match reply {
             Reply::Failed(why) => {
-                self.cx.advise(format!("couldn't use the checkpoints in {why}"), Level::Error);
+                cx.advise(format!("couldn't use the checkpoints in {why}"), Level::Error);
                 Ok(())
             }
-            reply => then(self, reply),
+            reply => then(self, cx, reply),
         }
     }
 
     /// Puts files back. Asks when others have changed them since the session has.
-    pub fn restore(&mut self, restore: Restore) -> Result<()> {
-        self.restore_again(restore, TRIES)
+    pub fn restore(&mut self, cx: &mut Context, restore: Restore) -> Result<()> {
+        self.restore_again(cx, restore, TRIES)
     }
 
-    fn restore_again(&mut self, restore: Restore, tries: u32) -> Result<()> {
-        let (bufs, files) = self.for_fetching(&restore)?;
+    fn restore_again(&mut self, cx: &mut Context, restore: Restore, tries: u32) -> Result<()> {
+        let (bufs, files) = for_fetching(cx, &restore)?;
         let cwd = restore.head.cwd.clone();
-        self.ask_checkpoints(
+        self.ask_store(
+            cx,
             |job| Wish::Fetch { job, cwd, files },
-            move |app, reply| match reply {
-                Reply::Fetched(fetched) => app.fetched(restore, bufs, fetched, tries),
+            move |this, cx, reply| match reply {
+                Reply::Fetched(fetched) => this.fetched(cx, restore, bufs, fetched, tries),
                 _ => Ok(()),
             },
-        )
+        );
+        Ok(())
     }
 
     /// Finds out what a restore would change, and changes nothing.
     pub fn fetch_restore(
         &mut self,
+        cx: &mut Context,
         restore: Restore,
-        then: impl FnOnce(&mut App, Restore, Vec<Fetched>) -> Result<()> + 'static,
+        then: impl FnOnce(&mut Self, &mut Context, Restore, Vec<Fetched>) -> Result<()> + 'static,
     ) -> Result<()> {
-        let (_, files) = self.for_fetching(&restore)?;
+        let (_, files) = for_fetching(cx, &restore)?;
         let cwd = restore.head.cwd.clone();
-        self.ask_checkpoints(
+        self.ask_store(
+            cx,
             |job| Wish::Fetch { job, cwd, files },
-            move |app, reply| match reply {
-                Reply::Fetched(fetched) => then(app, restore, fetched),
+            move |this, cx, reply| match reply {
+                Reply::Fetched(fetched) => then(this, cx, restore, fetched),
                 _ => Ok(()),
             },
-        )
-    }
-
-    /// The files of a restore as buffers hold them.
-    fn for_fetching(&self, restore: &Restore) -> Result<ForFetching> {
-        let mut bufs = Vec::new();
-        let mut files = Vec::new();
-        for planned in &restore.files {
-            let buf = self.cx.buf_of(&planned.path);
-            let text = match buf {
-                Some(buf) => self.cx.editor.text(buf)?,
-                None => None,
-            };
-            let (buf, loaded) = match (buf, text) {
-                (Some(buf), Some(text)) => {
-                    let format: String = self.cx.editor.buf_option(buf, "fileformat")?;
-                    let tick = self.cx.editor.changedtick(buf)?;
-                    (Some((buf, tick)), Some(Loaded { text, dos: format == "dos" }))
-                }
-                // A buffer that is no text is not touched: what comes of it is told when it is known.
-                (Some(buf), None) => (Some((buf, 0)), None),
-                _ => (None, None),
-            };
-            bufs.push(buf);
-            files.push((planned.clone(), loaded));
-        }
-        Ok((bufs, files))
-    }
-
-    /// Whether buffers hold the files as they did.
-    fn still(&self, path: &Path, buf: Option<(Buf, u64)>) -> Result<bool> {
-        let now = match self.cx.buf_of(path) {
-            Some(now) => Some((now, self.cx.editor.changedtick(now)?)),
-            None => None,
-        };
-        Ok(now == buf)
+        );
+        Ok(())
     }
 
     fn fetched(
         &mut self,
+        cx: &mut Context,
         restore: Restore,
         bufs: Vec<Option<(Buf, u64)>>,
         fetched: Vec<Fetched>,
@@ -283,10 +249,10 @@ impl App {
         let mut failed = Vec::new();
         for (fetched, buf) in fetched.into_iter().zip(bufs) {
             let Fetched { path, mut target, expected, disk, mut edits, hunks: _ } = fetched;
-            let name = self.name_below(&restore, &path);
+            let name = name_below(&restore, &path);
             let now = match buf {
-                Some((buf, tick)) if tick > 0 && self.cx.editor.buf_is_loaded(buf) => {
-                    buffers::held(&self.cx.editor, buf, disk != Held::Absent)
+                Some((buf, tick)) if tick > 0 && cx.editor.buf_is_loaded(buf) => {
+                    buffers::held(&cx.editor, buf, disk != Held::Absent)
                 }
                 Some(_) => Held::Unknown,
                 None => disk.clone(),
@@ -306,8 +272,8 @@ impl App {
                     failed.push(format!("{name}: what it holds now is too large to be kept, or no text"));
                 }
                 Ok(target) => {
-                    if !self.still(&path, buf)? {
-                        return self.restore_anew(restore, tries);
+                    if !is_unchanged(cx, &path, buf)? {
+                        return self.restore_anew(cx, restore, tries);
                     }
                     let changed = expected.as_ref() != Some(&now);
                     ready.push(Ready { path, buf, now, disk, target, edits, changed });
@@ -319,16 +285,13 @@ impl App {
                 true => "nothing to restore: the files are as they were before that turn".to_owned(),
                 false => format!("couldn't restore {}", failed.join("; ")),
             };
-            self.cx.advise(text, if failed.is_empty() { Level::Info } else { Level::Error });
+            cx.advise(text, if failed.is_empty() { Level::Info } else { Level::Error });
             return Ok(());
         }
-        let changed: Vec<String> = ready
-            .iter()
-            .filter(|file| file.changed)
-            .map(|file| self.name_below(&restore, &file.path))
-            .collect();
+        let changed: Vec<String> =
+            ready.iter().filter(|file| file.changed).map(|file| name_below(&restore, &file.path)).collect();
         if changed.is_empty() {
-            return self.put_all(restore, ready, failed, tries);
+            return self.put_all(cx, restore, ready, failed, tries);
         }
         let all = ready.len();
         let prompt = match all {
@@ -348,21 +311,22 @@ impl App {
         }
         items.push("Leave all as it is".to_owned());
         let last = items.len() - 1;
-        self.offer(&prompt, "acp_restore", items, move |app, index| match index {
-            0 => app.put_all(restore, ready, failed, tries),
+        cx.offer(&prompt, "acp_restore", items, move |this: &mut Self, cx, index| match index {
+            0 => this.put_all(cx, restore, ready, failed, tries),
             index if index == last => Ok(()),
             _ => {
                 ready.retain(|file| !file.changed);
-                app.put_all(restore, ready, failed, tries)
+                this.put_all(cx, restore, ready, failed, tries)
             }
-        })
+        });
+        Ok(())
     }
 
-    fn restore_anew(&mut self, restore: Restore, tries: u32) -> Result<()> {
+    fn restore_anew(&mut self, cx: &mut Context, restore: Restore, tries: u32) -> Result<()> {
         match tries.checked_sub(1) {
-            Some(tries) => self.restore_again(restore, tries),
+            Some(tries) => self.restore_again(cx, restore, tries),
             None => {
-                self.cx.advise(
+                cx.advise(
                     "couldn't restore: the files change all the time; try again".to_owned(),
                     Level::Error,
                 );
@@ -373,18 +337,19 @@ impl App {
 
     fn put_all(
         &mut self,
+        cx: &mut Context,
         restore: Restore,
         ready: Vec<Ready>,
         failed: Vec<String>,
         tries: u32,
     ) -> Result<()> {
         for file in &ready {
-            if !self.still(&file.path, file.buf)? {
+            if !is_unchanged(cx, &file.path, file.buf)? {
                 // The user typed while they were asked.
-                return self.restore_anew(restore, tries);
+                return self.restore_anew(cx, restore, tries);
             }
         }
-        let turn = self.turn_key();
+        let turn = self.turn_key(cx);
         let mut of = restore;
         let what = match of.head.kind {
             Kind::Turn => format!("Restored to before: {}", of.head.prompt),
@@ -396,25 +361,27 @@ impl App {
         let outcome = Rc::new(RefCell::new(outcome));
         for file in ready {
             let done = match file.buf {
-                Some((buf, _)) => self.put_in_buffer(&outcome, &label, &file, buf)?,
+                Some((buf, _)) => self.put_in_buffer(cx, &outcome, &label, &file, buf)?,
                 None => None,
             };
             match done {
-                Some(done) => self.put_one(&outcome, &label, &file.path, done)?,
+                Some(done) => self.put_one(cx, &outcome, &label, &file.path, done)?,
                 None => {
                     let (head, path) = (outcome.borrow().of.head.clone(), file.path.clone());
-                    let (seen, target, at) = (file.disk.clone(), file.target.clone(), self.cx.now().0);
+                    let (seen, target, at) = (file.disk.clone(), file.target.clone(), cx.now().0);
                     let (outcome, label) = (outcome.clone(), label.clone());
-                    self.ask_checkpoints(
+                    self.ask_store(
+                        cx,
                         |job| Wish::Put { job, turn, head, at, path, seen, target },
-                        move |app, reply| {
+                        move |this, cx, reply| {
                             let Reply::Put(done) = reply else { return Ok(()) };
                             if done.is_ok() {
-                                app.review_restored(&file)?;
+                                let (path, held) = (file.path.clone(), file.target.clone());
+                                cx.raise(EditorEvent::FileRestored { path, held });
                             }
-                            app.put_one(&outcome, &label, &file.path, done)
+                            this.put_one(cx, &outcome, &label, &file.path, done)
                         },
-                    )?;
+                    );
                 }
             }
         }
@@ -424,27 +391,31 @@ impl App {
     /// Puts a text into a buffer. Gives nothing where the file is still to be removed.
     fn put_in_buffer(
         &mut self,
+        cx: &mut Context,
         outcome: &RefCell<Outcome>,
         label: &str,
         file: &Ready,
         buf: Buf,
     ) -> Result<Option<std::result::Result<(), String>>> {
-        let editor = self.cx.editor.clone();
+        let editor = cx.editor.clone();
         if !editor.buf_option::<bool>(buf, "modifiable")? {
             return Ok(Some(Err("its buffer is not 'modifiable'".to_owned())));
         }
         let (head, turn) = (outcome.borrow().of.head.clone(), outcome.borrow().turn);
         // First the record: what is not recorded could not be undone.
-        self.wish_checkpoint(Wish::Add {
-            turn,
-            head,
-            at: self.cx.now().0,
-            path: file.path.clone(),
-            call: None,
-            before: file.now.clone(),
-            after: file.target.clone(),
-        })?;
-        self.note_restored(outcome, label, &file.path);
+        self.tell_store(
+            cx,
+            Wish::Add {
+                turn,
+                head,
+                at: cx.now().0,
+                path: file.path.clone(),
+                call: None,
+                before: file.now.clone(),
+                after: file.target.clone(),
+            },
+        );
+        note_restored(cx, outcome, label, &file.path);
         // A step of its own for `u`.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let was_modified: bool = editor.buf_option(buf, "modified")?;
@@ -456,8 +427,8 @@ impl App {
                 ""
             }
         };
-        let content = writing::Content { ends_with_newline: text.ends_with('\n') || text.is_empty() };
-        let done = writing::write(&editor, buf, &file.edits, &content);
+        let content = saving::Content { ends_with_newline: text.ends_with('\n') || text.is_empty() };
+        let done = saving::write(&editor, buf, &file.edits, &content);
         if file.target == Held::Absent {
             editor.set_buf_option(buf, "modified", was_modified)?;
             return Ok(done.err().map(Err));
@@ -465,43 +436,15 @@ impl App {
         Ok(Some(done))
     }
 
-    /// The review of a file that was put back on the disk.
-    fn review_restored(&mut self, file: &Ready) -> Result<()> {
-        let there = file.target != Held::Absent;
-        if let Some(reviewed) = self.reviews.files.get_mut(&file.path)
-            && let Some(review) = &mut reviewed.file
-        {
-            review.is_there = there;
-        }
-        let text = match &file.target {
-            Held::Text(text) => text.plain_lines(),
-            Held::Absent | Held::Unknown => Text::default(),
-        };
-        self.take_in(&file.path, Input::Text(text))
-    }
-
-    /// The agent is to know that the file is another one now.
-    fn note_restored(&mut self, outcome: &RefCell<Outcome>, label: &str, path: &Path) {
-        let outcome = outcome.borrow();
-        let name = self.name_below(&outcome.of, path);
-        let head = &outcome.of.head;
-        let of = |session: &&crate::core::session::Session| {
-            session.acp_id.as_ref() == Some(&head.acp_id) && session.name() == head.agent
-        };
-        if let Some(key) = self.cx.sessions.values().find(of).map(|session| session.key) {
-            let text = format!("- {name}: all of it, back to before \"{label}\"");
-            self.reviews.undone.entry(key).or_default().push(text);
-        }
-    }
-
     fn put_one(
         &mut self,
+        cx: &mut Context,
         outcome: &Rc<RefCell<Outcome>>,
         label: &str,
         path: &Path,
         done: std::result::Result<(), String>,
     ) -> Result<()> {
-        let name = self.name_below(&outcome.borrow().of, path);
+        let name = name_below(&outcome.borrow().of, path);
         let mut state = outcome.borrow_mut();
         state.left -= 1;
         match done {
@@ -514,20 +457,74 @@ impl App {
         let (done, failed) = (state.done, state.failed.join("; "));
         drop(state);
         let turn = outcome.borrow().turn;
-        self.wish_checkpoint(Wish::Finish { turn })?;
+        self.tell_store(cx, Wish::Finish { turn });
         if done > 0 {
             let files = if done == 1 { name } else { format!("{done} files") };
             let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints can undo it");
-            self.cx.advise(text, Level::Info);
+            cx.advise(text, Level::Info);
         }
         if !failed.is_empty() {
-            self.cx.advise(format!("couldn't restore {failed}"), Level::Error);
+            cx.advise(format!("couldn't restore {failed}"), Level::Error);
         }
-        self.draw_reviews()?;
-        self.refresh_preview()
+        cx.raise(EditorEvent::RestoreEnded);
+        self.refresh_preview(cx)
     }
+}
 
-    fn name_below(&self, restore: &Restore, path: &Path) -> String {
-        path.strip_prefix(canonical(&restore.head.cwd)).unwrap_or(path).display().to_string()
+/// What a call is called in the list of checkpoints.
+fn title_of(cx: &Context, key: SessionKey, entry: EntryId) -> Option<String> {
+    let call = cx.sessions.get(&key)?.entry(entry)?.tool()?;
+    Some(Head::short_prompt(&call.title)).filter(|title| !title.is_empty())
+}
+
+/// The files of a restore as buffers hold them.
+fn for_fetching(cx: &Context, restore: &Restore) -> Result<ForFetching> {
+    let mut bufs = Vec::new();
+    let mut files = Vec::new();
+    for planned in &restore.files {
+        let buf = cx.buf_of(&planned.path);
+        let text = match buf {
+            Some(buf) => cx.editor.text(buf)?,
+            None => None,
+        };
+        let (buf, loaded) = match (buf, text) {
+            (Some(buf), Some(text)) => {
+                let format: String = cx.editor.buf_option(buf, "fileformat")?;
+                let tick = cx.editor.changedtick(buf)?;
+                (Some((buf, tick)), Some(Loaded { text, dos: format == "dos" }))
+            }
+            // A buffer that is no text is not touched: what comes of it is told when it is known.
+            (Some(buf), None) => (Some((buf, 0)), None),
+            _ => (None, None),
+        };
+        bufs.push(buf);
+        files.push((planned.clone(), loaded));
     }
+    Ok((bufs, files))
+}
+
+/// Whether the buffer holds the file as it did.
+fn is_unchanged(cx: &Context, path: &Path, buf: Option<(Buf, u64)>) -> Result<bool> {
+    let now = match cx.buf_of(path) {
+        Some(now) => Some((now, cx.editor.changedtick(now)?)),
+        None => None,
+    };
+    Ok(now == buf)
+}
+
+/// The agent is to know that the file is another one now.
+fn note_restored(cx: &mut Context, outcome: &RefCell<Outcome>, label: &str, path: &Path) {
+    let outcome = outcome.borrow();
+    let name = name_below(&outcome.of, path);
+    let head = &outcome.of.head;
+    let of =
+        |session: &&Session| session.acp_id.as_ref() == Some(&head.acp_id) && session.name() == head.agent;
+    if let Some(session) = cx.sessions.values().find(of).map(|session| session.key) {
+        let text = format!("- {name}: all of it, back to before \"{label}\"");
+        cx.raise(EditorEvent::ChangeUndone { session, text });
+    }
+}
+
+fn name_below(restore: &Restore, path: &Path) -> String {
+    path.strip_prefix(canonical(&restore.head.cwd)).unwrap_or(path).display().to_string()
 }

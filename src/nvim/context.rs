@@ -2,6 +2,7 @@
 //! the background, and ways to go on later. A feature that wants something of another one raises an
 //! event. Which features there are is left to the router.
 
+pub mod chat_buffers;
 pub mod effects;
 
 use std::any::{Any, TypeId};
@@ -18,17 +19,18 @@ use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::Session;
 use crate::nvim::buffers::Buffers;
+use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::reading::{Reading, Snapshot};
-use crate::nvim::editor::{Buf, Editor, Win, picker};
+use crate::nvim::buffers::reading::Reading;
+use crate::nvim::buffers::texts::Snapshot;
+pub use crate::nvim::context::chat_buffers::{ChatBuffers, LONG_PROMPT};
+use crate::nvim::editor::{Buf, Editor, picker};
 use crate::nvim::events::EditorEvent;
+pub use crate::nvim::guard::Then;
 use crate::nvim::guard::{self, Effect, Features, Task};
 
 /// Between two slices of a buffer that is being read.
 const PAUSE: Duration = Duration::from_millis(1);
-
-/// How something goes on once its answer is there.
-pub type Then<T> = Box<dyn FnOnce(&mut dyn Features, T) -> Result<()>>;
 
 /// Goes on in the feature `F`.
 pub fn then<F: Any, T: 'static>(
@@ -74,7 +76,7 @@ pub struct Context {
     pub chats: BTreeMap<SessionKey, ChatBuffers>,
     pub effects: VecDeque<Effect>,
     /// The user looks at another program.
-    pub away: bool,
+    pub is_away: bool,
     /// The background runs.
     pub has_background: bool,
     outbox: VecDeque<Command>,
@@ -83,29 +85,6 @@ pub struct Context {
     jobs: HashMap<JobId, Then<Outcome>>,
     last_job: u64,
     log_path: PathBuf,
-}
-
-/// The buffers of a chat, by which others find its windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChatBuffers {
-    pub transcript: Buf,
-    pub prompt: Buf,
-}
-
-impl ChatBuffers {
-    /// The transcript's window in the current tab page.
-    pub fn window(&self, editor: &Editor) -> Option<Win> {
-        in_tab(editor, self.transcript)
-    }
-
-    pub fn prompt_window(&self, editor: &Editor) -> Option<Win> {
-        in_tab(editor, self.prompt)
-    }
-}
-
-fn in_tab(editor: &Editor, buf: Buf) -> Option<Win> {
-    let wins = editor.tab_wins().ok()?;
-    wins.into_iter().find(|win| editor.win_buf(*win).is_ok_and(|shown| shown == buf))
 }
 
 impl Context {
@@ -119,7 +98,7 @@ impl Context {
             meant: None,
             chats: BTreeMap::new(),
             effects: VecDeque::new(),
-            away: false,
+            is_away: false,
             has_background: false,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
@@ -155,8 +134,18 @@ impl Context {
         self.events.pop_front()
     }
 
+    /// Goes on in the feature `F` when the others have heard of what was raised so far.
+    pub fn after_events<F: Any>(&mut self, work: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static) {
+        let then = then(|feature: &mut F, cx, ()| work(feature, cx));
+        self.tasks.push_back(Box::new(move |features| then(features, ())));
+    }
+
     pub fn send(&mut self, command: Command) {
         self.outbox.push_back(command);
+    }
+
+    pub fn send_all(&mut self, commands: Vec<Command>) {
+        self.outbox.extend(commands);
     }
 
     pub fn take_command(&mut self) -> Option<Command> {
@@ -215,6 +204,48 @@ impl Context {
             Outcome::Looked(look) => go_on(feature, cx, look),
             _ => Ok(()),
         });
+    }
+
+    /// The same for what the user wants to see: not once they have gone elsewhere, and not where there is no
+    /// file.
+    pub fn visit_file<F: Any>(
+        &mut self,
+        path: &Path,
+        go_on: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static,
+    ) -> Result<()> {
+        let (win, named) = (self.editor.current_win()?, path.to_owned());
+        self.look_first(path, move |feature: &mut F, cx, look| match look {
+            look if look.finds_file() && cx.editor.current_win()? == win => go_on(feature, cx),
+            look if look.finds_file() => Ok(()),
+            Look::Silent => {
+                let text = format!("couldn't open {}: its disk does not answer", named.display());
+                Err(mlua::Error::runtime(text))
+            }
+            _ => Err(mlua::Error::runtime(format!("{} is no file that can be opened", named.display()))),
+        });
+        Ok(())
+    }
+
+    /// Goes on with the buffer of a file that is to be changed. It is loaded if need be, once the background
+    /// has seen that it is a text or not there yet, and not at all where it is anything else.
+    pub fn load_first<F: Any>(
+        &mut self,
+        feature: &mut F,
+        path: &Path,
+        go_on: impl FnOnce(&mut F, &mut Self, Buf) -> Result<()> + 'static,
+    ) -> Result<()> {
+        if let Some(buf) = self.buf_of(path) {
+            return go_on(feature, self, buf);
+        }
+        let named = path.to_owned();
+        self.look_first(path, move |feature: &mut F, cx, look| match look {
+            Look::File(_) | Look::Missing => {
+                let buf = open::load(&cx.editor, &canonical(&named))?;
+                go_on(feature, cx, buf)
+            }
+            _ => Ok(()),
+        });
+        Ok(())
     }
 
     /// A picker whose choice is acted on; without a choice nothing happens. The choice counts from 0.

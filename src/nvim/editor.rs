@@ -2,10 +2,9 @@
 //! version with the same library. Each function is fetched once. What the calls are for is left to
 //! the other files.
 
-pub mod code_windows;
+pub mod code_window;
 pub mod float;
 pub mod highlight_groups;
-pub mod open;
 pub mod picker;
 pub mod timer;
 

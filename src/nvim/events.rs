@@ -3,11 +3,12 @@
 
 use std::path::PathBuf;
 
-use crate::core::ids::{EntryId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::store::checkpoint::Held;
 use crate::core::store::record::Kept;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
+use crate::nvim::guard::Then;
 
 /// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
 /// `\n`, without a last line break.
@@ -33,6 +34,17 @@ pub struct Change {
     pub saved: bool,
 }
 
+/// A question that waits for the user, to be shown as a list.
+pub struct Choosing {
+    pub ask: AskId,
+    /// As `vim.ui.select()` is told.
+    pub kind: &'static str,
+    pub prompt: String,
+    pub items: Vec<String>,
+    /// Gets what was chosen, counted from 0, or nothing where the list was closed.
+    pub then: Then<Option<usize>>,
+}
+
 /// What one feature tells the others. The router says who hears of it.
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
@@ -49,6 +61,12 @@ pub enum EditorEvent {
     PromptSent(SessionKey),
     /// The session's agent is not at work any more, however that came.
     TurnLeft(SessionKey),
+    /// What the chat's bar says of where an agent is may be another.
+    LocationShown(SessionKey),
+    /// The window that follows has to know from now on what the user does.
+    FollowBegan,
+    /// A file was loaded into a buffer, but not by the user.
+    BufferLoaded(Buf),
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.
@@ -57,6 +75,30 @@ pub enum EditorEvent {
     AgentChosen(String),
     /// A command has ended.
     TerminalEnded,
+    /// A question of another feature's is next.
+    QuestionReached(AskId),
+    /// It is to be shown as a list.
+    QuestionAsked(Box<Choosing>),
+    /// A question is about to be shown: what it is about has to be on the screen.
+    QuestionShown,
+    /// A question waits until the user does something else.
+    QuestionHeldBack,
+    /// Somebody has answered what is not the question on the screen any more.
+    AnsweredInVain(AskId),
+    /// A question came or went.
+    QuestionsChanged,
+    /// The user has put a file back to what it was; what is on the disk now.
+    FileRestored { path: PathBuf, held: Held },
+    /// All files of a restore are put back, as far as they can be.
+    RestoreEnded,
+    /// The user has undone what an agent did; how that is told to it.
+    ChangeUndone { session: SessionKey, text: String },
+    /// The user asks who wrote a row, counted from 0, and it was no agent of this Neovim.
+    LineUnattributed { buf: Buf, path: PathBuf, row: usize },
+    /// The user wants to see a row of a file, counted from 0.
+    LineChosen { path: PathBuf, row: usize },
+    /// The user wants to see the keys.
+    KeysAsked,
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

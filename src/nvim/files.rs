@@ -1,5 +1,5 @@
 //! Files that buffers hold: which ones they are, what agents know of them, what is being done to them.
-//! How a buffer is read, edited and saved is in `buffers`; in what order things happen is in
+//! How a buffer is read and edited is in `reading` and `applying`; in what order things happen is in
 //! `files::engine` and its neighbours. Files without a buffer are the background's.
 
 pub mod after_apply;
@@ -18,8 +18,7 @@ use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{OnDisk, Stamp};
 use crate::core::text::Text;
 use crate::nvim::buffers::Buffers;
-use crate::nvim::buffers::reading::Snapshot;
-pub use crate::nvim::buffers::writing::save;
+use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::editor::Buf;
 
 #[derive(Default)]

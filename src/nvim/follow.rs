@@ -14,11 +14,11 @@ use mlua::{Function, Result, Value};
 
 use crate::core::ids::{EntryId, Moment, SessionKey};
 use crate::core::locations::throttle::Pace;
-use crate::core::locations::{Lines, Visit};
-use crate::nvim::editor::code_windows as window;
-pub use crate::nvim::editor::code_windows::code_window;
-use crate::nvim::editor::open;
-pub use crate::nvim::editor::open::{entered, list, load};
+use crate::core::locations::{History, Lines, Visit};
+use crate::nvim::buffers::open;
+pub use crate::nvim::buffers::open::{list, load};
+use crate::nvim::editor::code_window as window;
+pub use crate::nvim::editor::code_window::code_window;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::follow::marks::Marks;
@@ -26,21 +26,23 @@ pub use crate::nvim::follow::marks::Tag;
 
 #[derive(Default)]
 pub struct Follow {
+    /// Where the agents have been.
+    history: History,
     /// What the user said; else the options tell.
-    pub chosen: Option<bool>,
-    pub pace: Pace,
+    chosen: Option<bool>,
+    pace: Pace,
     /// The user's function that chooses windows.
-    pub choose: Option<Function>,
+    choose: Option<Function>,
     /// Its error has been shown.
-    pub told: bool,
+    told: bool,
     /// The number of the look at a file that was asked for last.
-    pub look: u64,
+    look: u64,
     /// The files that are not opened, of those that were looked at last.
-    pub refused: Option<(PathBuf, String)>,
+    refused: Option<(PathBuf, String)>,
     /// The turn in which it was said of each session that a file outside was not opened.
-    pub told_outside: HashMap<SessionKey, u32>,
+    told_outside: HashMap<SessionKey, u32>,
     /// Whether the user's steps are watched.
-    pub watching: bool,
+    watching: bool,
     marks: Marks,
     pinned: Option<Win>,
     window: Option<Win>,
@@ -93,6 +95,11 @@ pub struct Shown {
 }
 
 impl Follow {
+    /// The user's function that chooses windows, if there is one.
+    pub fn configure(&mut self, choose: Option<Function>) {
+        (self.choose, self.told) = (choose, false);
+    }
+
     /// Shows a place in the window that follows; nothing comes of it where there is none.
     pub fn show(&mut self, editor: &Editor, target: Target, now: Moment) -> Result<Option<Shown>> {
         let Target { visit, touched, turn, tag, win, may_split } = target;
@@ -212,7 +219,7 @@ impl Follow {
     }
 
     /// A turn begins. Who sends a prompt from elsewhere is not at work in that window any more.
-    pub fn turn_began(&mut self, editor: &Editor, now: Moment) -> Result<()> {
+    fn expect_user(&mut self, editor: &Editor, now: Moment) -> Result<()> {
         self.active = None;
         self.acted(editor, now)
     }
@@ -265,6 +272,7 @@ impl Follow {
     pub fn forget(&mut self, editor: &Editor, session: SessionKey) -> Result<()> {
         self.pace.drop_session(session);
         self.told_outside.remove(&session);
+        self.history.forget(session);
         self.marks.remove(editor, session)
     }
 

@@ -36,6 +36,9 @@ pub trait Features: Any {
     fn interrupted(&mut self) -> Result<()>;
 }
 
+/// How something goes on once its answer is there.
+pub type Then<T> = Box<dyn FnOnce(&mut dyn Features, T) -> Result<()>>;
+
 /// Something to be done with the features.
 pub type Task = Box<dyn FnOnce(&mut dyn Features) -> Result<()>>;
 

@@ -11,6 +11,7 @@ pub mod buffers;
 pub mod chat;
 pub mod checkpoints;
 pub mod context;
+pub mod diff_view;
 pub mod editor;
 pub mod events;
 pub mod extensions;
@@ -130,15 +131,6 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     autocommands::watch(&editor)
 }
 
-/// A timer for when there is more to show of where the agents are.
-fn follow_timer(lua: &Lua) -> Result<Timer> {
-    let due = lua.create_function(|_, ()| {
-        run(App::follow_due);
-        Ok(())
-    })?;
-    Timer::new(lua, due)
-}
-
 /// Takes what the background posted, for a few milliseconds, then has it drawn.
 fn drain() -> Result<()> {
     let Some(mailbox) = MAILBOX.get() else { return Ok(()) };
@@ -161,7 +153,7 @@ fn drain() -> Result<()> {
 
 // The same as in `guard`, with the whole app.
 
-fn app_of(features: &mut dyn Features) -> &mut App {
+pub fn app_of(features: &mut dyn Features) -> &mut App {
     (features as &mut dyn Any).downcast_mut().expect("the app is what was installed")
 }
 

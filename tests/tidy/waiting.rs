@@ -79,18 +79,18 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("src/nvim/mod.rs", "std::fs", "a panic is written down in the log folder"),
     ("src/nvim/waker/windows.rs", "std::fs", "a named pipe"),
     (
-        "src/nvim/files/engine.rs",
+        "src/nvim/buffers/saving.rs",
         ".metadata()",
         "of a file that Neovim saves right before or right after, or that the background has examined just now",
     ),
     (
-        "src/nvim/buffers/writing.rs",
+        "src/nvim/buffers/saving.rs",
         "\"filewritable\"",
         "Neovim writes the file next; the background has examined it",
     ),
-    ("src/nvim/buffers/writing.rs", "\"filereadable\"", "the same"),
-    ("src/nvim/buffers/writing.rs", ".exists()", "the same"),
-    ("src/nvim/buffers/writing.rs", "std::fs", "the same: the folder that it is written into"),
+    ("src/nvim/buffers/saving.rs", "\"filereadable\"", "the same"),
+    ("src/nvim/buffers/saving.rs", ".exists()", "the same"),
+    ("src/nvim/buffers/saving.rs", "std::fs", "the same: the folder that it is written into"),
     ("src/nvim/editor.rs", "\"exepath\"", "an agent's program in the PATH, when the user starts it"),
     (
         "src/nvim/context.rs",
@@ -101,11 +101,11 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("src/nvim/chat/export.rs", "\"getftype\"", "the same"),
     ("src/nvim/chat/export.rs", "\"isdirectory\"", "the same"),
     (
-        "src/nvim/editor/open.lua",
+        "src/nvim/buffers/open.lua",
         "fn.bufadd",
         "Neovim opens the file; the background has looked at it before",
     ),
-    ("src/nvim/editor/open.lua", "fn.bufload", "the same"),
+    ("src/nvim/buffers/open.lua", "fn.bufload", "the same"),
     (
         "src/nvim/files/times.lua",
         "checktime",

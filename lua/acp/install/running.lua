@@ -84,7 +84,7 @@ function M.wait(root, opts)
   local installation = M.start(root, opts)
   local done, err, result = false, nil, nil
   local said, heard = {}, function() end
-  installation.listen({
+  local unlisten = installation.listen({
     on_progress = function(text)
       said[#said + 1] = text
       heard()
@@ -110,6 +110,7 @@ function M.wait(root, opts)
     end
   end)
   if not ok then
+    unlisten()
     installation.cancel()
     error(why, 0)
   elseif err then

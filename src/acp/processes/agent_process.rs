@@ -19,21 +19,20 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::escaped::{self, Mark, Noted, Origin};
 use super::guard::Guard;
 use super::keeper::{self, Keeper, Kept, Unkept};
-use crate::acp::lock;
-use crate::acp::wire::fast_path::Shortcut;
+use crate::acp::mutex::lock;
+use crate::acp::wire::fast_path::FastPath;
 use crate::acp::wire::framing::{Framer, TooLong, is_length_header, trim};
 use crate::acp::wire::from_acp::Chunk;
 use crate::acp::wire::log::{AgentLog, Direction};
 use crate::acp::wire::rpc::{self, Message, Noise};
 use crate::core::message::{Exit, Launch};
-use crate::platform::Signal;
 use crate::platform::group::{CAN_ASK, Group};
-use crate::platform::program;
+use crate::platform::{Signal, program};
 
 /// How an agent is ended, once its stdin is closed: how long to wait for it, and what to do then. The guard
 /// does the same after Neovim's end. Whatever starts while others are killed is found by killing again; and
 /// what a kill does not end waits inside the kernel, where nobody can do more.
-const ENDING: &[(Duration, Signal)] = if CAN_ASK {
+const END_STEPS: &[(Duration, Signal)] = if CAN_ASK {
     &[
         (Duration::from_millis(250), Signal::Terminate),
         (Duration::from_millis(500), Signal::Kill),
@@ -45,7 +44,7 @@ const ENDING: &[(Duration, Signal)] = if CAN_ASK {
 };
 
 /// The same where a keeper does all that: what to do about one that doesn't.
-const ENDING_KEPT: &[(Duration, Signal)] =
+const END_STEPS_KEPT: &[(Duration, Signal)] =
     &[(Duration::from_millis(1500), Signal::Kill), (Duration::from_millis(900), Signal::Kill)];
 
 /// Reads in flight between the reading thread and the background.
@@ -90,7 +89,7 @@ pub struct Process {
     pub output: mpsc::Receiver<Vec<Output>>,
     stderr: Stderr,
     exit: watch::Receiver<Option<Exit>>,
-    family: Family,
+    tree: ProcessTree,
 }
 
 impl Process {
@@ -100,7 +99,7 @@ impl Process {
         keeper: Option<&Path>,
         guard: Arc<Guard>,
         log: &AgentLog,
-        shortcut: Arc<Shortcut>,
+        fast_path: Arc<FastPath>,
     ) -> Result<Self, SpawnError> {
         let mut command = command(launch);
         let mark = guard.mark_of_agent();
@@ -121,9 +120,18 @@ impl Process {
             }
         };
         let (root, keeper) = (child.id(), kept.as_ref().map(|(keeper, _)| keeper.clone()));
-        let (lost, noted, state) = (Arc::<AtomicBool>::default(), Vec::new(), FamilyState::Ours);
-        let family =
-            Family { root, pid, group: group.clone(), mark, noted, guard, kept, lost: lost.clone(), state };
+        let (lost, noted, state) = (Arc::<AtomicBool>::default(), Vec::new(), TreeState::Ours);
+        let tree = ProcessTree {
+            root,
+            pid,
+            group: group.clone(),
+            mark,
+            noted,
+            guard,
+            kept,
+            lost: lost.clone(),
+            state,
+        };
         let stdin = child.stdin.take().expect("stdin is piped above");
         let stdout = child.stdout.take().expect("stdout is piped above");
         let stderr = child.stderr.take().expect("stderr is piped above");
@@ -135,13 +143,13 @@ impl Process {
         run("acp-in", move || write_lines(stdin, &queue));
         run("acp-out", {
             let log = log.clone();
-            move || read_messages(stdout, message_limit, &batches, &log, &shortcut)
+            move || read_messages(stdout, message_limit, &batches, &log, &fast_path)
         });
         run("acp-err", {
             let (log, tail) = (log.clone(), tail.clone());
             move || read_stderr(stderr, &tail, &log)
         });
-        let unkept = family.guard.clone();
+        let unkept = tree.guard.clone();
         run("acp-wait", move || match keeper {
             Some(keeper) => {
                 let exit = keeper.wait_for_agent().map(|status| group.exit(status));
@@ -155,12 +163,12 @@ impl Process {
             }
             None => wait(child, &group, &ended),
         });
-        Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, family })
+        Ok(Self { pid, input: Input(Arc::new(Mutex::new(Some(lines)))), output, stderr: tail, exit, tree })
     }
 
     /// By what all that it starts can be found.
     pub fn origin(&self) -> Origin {
-        Origin { process: self.family.root, mark: self.family.mark.clone() }
+        Origin { process: self.tree.root, mark: self.tree.mark.clone() }
     }
 
     /// Waits for the process itself; what it started may live on.
@@ -178,7 +186,7 @@ impl Process {
 
     /// The last lines of stderr. Waits a moment for those that are still on their way.
     pub async fn stderr(&self) -> Vec<String> {
-        if self.family.state != FamilyState::Left {
+        if self.tree.state != TreeState::Left {
             let mut closed = self.stderr.closed.subscribe();
             // A child of the agent's may hold the pipe open for long; then these are the lines so far.
             let _ = timeout(Duration::from_millis(200), closed.wait_for(|closed| *closed)).await;
@@ -190,27 +198,27 @@ impl Process {
     /// when that may take, since Neovim is leaving; what is left then is left to the guard.
     pub async fn end(&mut self, leaving: &mut watch::Receiver<Option<Instant>>) {
         // Before it can leave, and its children with it.
-        self.family.note().await;
+        self.tree.note().await;
         self.input.close();
-        if let Some((keeper, _)) = &self.family.kept {
+        if let Some((keeper, _)) = &self.tree.kept {
             keeper.end();
         }
-        let steps = if self.family.is_kept() { ENDING_KEPT } else { ENDING };
+        let steps = if self.tree.is_kept() { END_STEPS_KEPT } else { END_STEPS };
         for (patience, signal) in steps {
             match self.wait_for_end(*patience, leaving).await {
                 Waited::Gone => break,
-                Waited::InVain => self.family.signal(*signal).await,
-                Waited::Leaving if self.family.guard.holds() => {
-                    self.family.state = FamilyState::Left;
+                Waited::InVain => self.tree.signal(*signal).await,
+                Waited::Leaving if self.tree.guard.holds() => {
+                    self.tree.state = TreeState::Left;
                     return;
                 }
                 Waited::Leaving => {
-                    self.family.signal(Signal::Kill).await;
+                    self.tree.signal(Signal::Kill).await;
                     break;
                 }
             }
         }
-        self.family.forget();
+        self.tree.forget();
     }
 
     async fn wait_for_end(
@@ -238,10 +246,10 @@ impl Process {
         self.exited().await;
         let mut pause = Duration::from_millis(5);
         loop {
-            let Family { group, kept, mark, noted, .. } = &self.family;
+            let ProcessTree { group, kept, mark, noted, .. } = &self.tree;
             // The keeper is the last. Who leads the agent's group may have been reaped, so that its number
             // is a stranger's.
-            let keepers = kept.as_ref().filter(|_| self.family.is_kept()).map(|(_, group)| group);
+            let keepers = kept.as_ref().filter(|_| self.tree.is_kept()).map(|(_, group)| group);
             let (group, mark, noted) = (keepers.unwrap_or(group).clone(), mark.clone(), noted.clone());
             // Looking may take a moment where many processes run. A panic is as good as "gone".
             if !spawn_blocking(move || group.lives() || escaped::live(&mark, &noted)).await.unwrap_or(false) {
@@ -263,12 +271,12 @@ enum Waited {
 impl Drop for Process {
     fn drop(&mut self) {
         self.input.close();
-        if let Some((keeper, _)) = self.family.kept.as_ref().filter(|_| self.family.is_kept()) {
+        if let Some((keeper, _)) = self.tree.kept.as_ref().filter(|_| self.tree.is_kept()) {
             keeper.end();
-        } else if self.family.state == FamilyState::Ours {
-            self.family.group.signal(Signal::Kill);
-            escaped::signal(&self.family.mark, &self.family.noted, &[], Signal::Kill);
-            self.family.forget();
+        } else if self.tree.state == TreeState::Ours {
+            self.tree.group.signal(Signal::Kill);
+            escaped::signal(&self.tree.mark, &self.tree.noted, &[], Signal::Kill);
+            self.tree.forget();
         }
     }
 }
@@ -322,7 +330,7 @@ fn read_messages(
     limit: usize,
     batches: &mpsc::Sender<Vec<Output>>,
     log: &AgentLog,
-    shortcut: &Shortcut,
+    fast_path: &FastPath,
 ) {
     let mut hearing = Hearing::new(limit, log.clone());
     let mut block = vec![0; 64 * 1024];
@@ -336,30 +344,30 @@ fn read_messages(
                 break;
             }
         };
-        let batch = the_long_way(hearing.hear(&block[..read]), shortcut);
+        let batch = slow_path(hearing.hear(&block[..read]), fast_path);
         if batch.is_empty() {
             continue;
         }
         let over = matches!(batch.last(), Some(Output::TooLong | Output::LengthHeader));
-        shortcut.sent();
+        fast_path.slow_batch_sent();
         if batches.blocking_send(batch).is_err() || over {
             return;
         }
     }
     if let Some(output) = hearing.end() {
-        shortcut.sent();
+        fast_path.slow_batch_sent();
         // The other end is gone only when nobody wants to know.
         let _ = batches.blocking_send(vec![output]);
     }
 }
 
 /// Posts the text that comes first; what is left goes another way, the text behind it as well.
-fn the_long_way(batch: Vec<Output>, shortcut: &Shortcut) -> Vec<Output> {
+fn slow_path(batch: Vec<Output>, fast_path: &FastPath) -> Vec<Output> {
     let mut long = Vec::new();
     for output in batch {
         match output {
             Output::Chunk(chunk) if long.is_empty() => {
-                long.extend(shortcut.post(chunk).err().map(Output::Chunk));
+                long.extend(fast_path.post(chunk).err().map(Output::Chunk));
             }
             other => long.push(other),
         }
@@ -508,7 +516,7 @@ fn explain(launch: &Launch, source: std::io::Error) -> SpawnError {
 }
 
 /// An agent with all that it started.
-struct Family {
+struct ProcessTree {
     /// The agent's process, or its keeper's: all else is below.
     root: u32,
     /// The agent's process.
@@ -523,18 +531,18 @@ struct Family {
     kept: Option<(Arc<Keeper>, Group)>,
     /// Somebody has ended the keeper.
     lost: Arc<AtomicBool>,
-    state: FamilyState,
+    state: TreeState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum FamilyState {
+enum TreeState {
     Ours,
     /// Left to the guard, since Neovim leaves.
     Left,
     Gone,
 }
 
-impl Family {
+impl ProcessTree {
     /// Notes what the agent has started that may have neither its group nor its mark any more.
     async fn note(&mut self) {
         // What a keeper that is gone had adopted is nobody's.
@@ -571,7 +579,7 @@ impl Family {
     }
 
     fn forget(&mut self) {
-        self.state = FamilyState::Gone;
+        self.state = TreeState::Gone;
         self.guard.remove(&self.group);
     }
 }

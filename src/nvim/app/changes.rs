@@ -12,7 +12,7 @@ const MANY: usize = 50;
 
 impl App {
     pub fn changed(&mut self, change: Change) -> Result<()> {
-        self.checkpoint(&change)?;
+        self.checkpoints.record(&mut self.cx, &change);
         self.tally.add(&change);
         self.review_change(&change)?;
         let Change { session, call, path, buf, ranges, saved, .. } = change;

@@ -76,9 +76,7 @@ impl App {
                 Ok(())
             }
             (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
-            (Some(Job::Look { visit, number }), Outcome::Looked(look)) => self.looked(visit, number, look),
             (Some(Job::LookFirst(then)), Outcome::Looked(look)) => then(self, look),
-            (Some(Job::ReachFirst(then)), Outcome::Reached(folders)) => then(self, folders),
             _ => Ok(()),
         }
     }

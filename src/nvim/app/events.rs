@@ -77,11 +77,19 @@ impl App {
             Event::TurnEnded { session: key, end } => self.turn_ended(key, end, now)?,
             Event::LeftRunning { session: key, commands } => {
                 let how = match self.cx.config.keys.get("end_left").first() {
-                    Some(lhs) => format!("{lhs} in here ends it; so does :Acp terminal kill"),
+                    Some(lhs) => format!("{lhs} in the transcript ends it, :Acp terminal kill anywhere"),
                     None => ":Acp terminal kill ends it".to_owned(),
                 };
-                if let Some(session) = self.cx.sessions.get_mut(&key) {
-                    session.left_running(commands, &how, now);
+                let session = self.cx.sessions.get_mut(&key);
+                if let Some(text) = session.and_then(|session| session.left_running(commands, &how, now)) {
+                    self.cx.advise(text, Level::Info);
+                }
+                self.after_change(key)?;
+            }
+            Event::LeftSurvived { session: key, commands } => {
+                let session = self.cx.sessions.get_mut(&key);
+                if let Some(text) = session.and_then(|session| session.could_not_end(&commands)) {
+                    self.cx.advise(text, Level::Error);
                 }
                 self.after_change(key)?;
             }

@@ -7,14 +7,13 @@ use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::config::Stay;
-use crate::core::ids::{AskId, SessionKey};
+use crate::core::ids::SessionKey;
 use crate::core::message::{Content, Launch, Reopen};
 use crate::core::session::Phase;
 use crate::core::session::entry::{Body, Greeting};
 use crate::core::store::record::Kept;
 use crate::nvim::app::App;
 use crate::nvim::arguments::Args;
-use crate::nvim::editor::Level;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::sessions::lifecycle::Stop;
 use crate::nvim::sessions::status;
@@ -65,11 +64,6 @@ impl App {
         self.checkpoint_turn(key, content)?;
         self.sessions.keep_prompt(&mut self.cx, key, content);
         self.serve_commands()
-    }
-
-    pub fn answer(&mut self, key: SessionKey, ask: AskId, option: &str) -> Result<()> {
-        Sessions::answer(&mut self.cx, key, ask, option);
-        self.route()
     }
 
     /// Stops what a session is doing. Says whether there was anything to stop.
@@ -129,7 +123,6 @@ impl App {
         let editor = self.cx.editor.clone();
         self.review.clear_session(&editor, key)?;
         self.follow.forget(&editor, key)?;
-        self.places.forget(key);
         self.terminals.forget(&editor, key)?;
         self.close_chat(key)?;
         self.drop_conflicts(key)?;
@@ -205,11 +198,6 @@ impl App {
     }
 
     // What others want to know, and to have told.
-
-    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        self.cx.announce(key, text, level);
-    }
 
     /// The number of the session's present turn, or of its last one; the first is 1.
     pub fn turn_of(&self, key: SessionKey) -> u64 {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mlua::Result;
 
 use crate::core::text::Text;
-use crate::nvim::buffers::texts::Texts;
+use crate::nvim::buffers::texts::{Snapshot, Texts};
 use crate::nvim::editor::{Buf, Editor};
 
 /// How long one piece of work on a buffer may hold the editor.
@@ -19,15 +19,6 @@ const BYTES: usize = 512 << 10;
 
 /// After so many beginnings it is read while the user waits, or one who goes on typing would be waited for.
 const TRIES: u32 = 20;
-
-/// A buffer as it was at one moment.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    /// `b:changedtick`: when it is another one later, the buffer was changed meanwhile.
-    pub tick: u64,
-    /// As its file would hold it, with `\n` for every line end that 'fileformat' writes in another way.
-    pub text: Text,
-}
 
 /// A snapshot that is being made.
 pub struct Reading {

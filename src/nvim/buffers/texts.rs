@@ -7,8 +7,16 @@ use std::collections::HashMap;
 use mlua::Result;
 
 use crate::core::text::{Text, WeakText};
-use crate::nvim::buffers::reading::Snapshot;
 use crate::nvim::editor::{Buf, Editor};
+
+/// A buffer as it was at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// `b:changedtick`: when it is another one later, the buffer was changed meanwhile.
+    pub tick: u64,
+    /// As its file would hold it, with `\n` for every line end that 'fileformat' writes in another way.
+    pub text: Text,
+}
 
 #[derive(Default)]
 pub struct Texts {

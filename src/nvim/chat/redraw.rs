@@ -9,9 +9,9 @@ use mlua::{Function, Result, Table};
 use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
-use crate::nvim::app::{App, Job};
+use crate::nvim::app::App;
 use crate::nvim::chat::Chat;
-use crate::nvim::chat::winbar;
+use crate::nvim::chat::{winbar, windows};
 
 /// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -110,11 +110,6 @@ impl App {
         self.cx.editor.command("redraw")
     }
 
-    /// Whether diffs of the session are being worked out, and not drawn yet.
-    pub fn has_diffs_under_way(&self, key: SessionKey) -> bool {
-        self.jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
-    }
-
     /// How the user wants things drawn.
     pub fn style(&self) -> Style {
         let ahead = || -> Result<i64> {
@@ -183,16 +178,16 @@ impl App {
             .filter_map(|win| self.cx.editor.win_size(*win).ok())
             .map(|(columns, _)| columns)
             .min();
-        let place = self.place_elsewhere(key);
+        let place = self.location_elsewhere(key);
         let bar = winbar::transcript(session, now, width.map_or(80, usize::from), place.as_deref());
         let hints = winbar::prompt(session, &self.cx.config.keys);
         let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
             for win in wins {
-                self.cx.editor.set_win_option(win, "winbar", bar.as_str())?;
+                windows::set_bar(&self.cx.editor, win, &bar)?;
             }
             for win in self.cx.editor.wins_of(chat.prompt) {
-                self.cx.editor.set_win_option(win, "winbar", hints.as_str())?;
+                windows::set_bar(&self.cx.editor, win, &hints)?;
             }
             self.bars.insert(key, both);
         }

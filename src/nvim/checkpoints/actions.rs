@@ -4,33 +4,36 @@
 use mlua::Result;
 
 use crate::core::store::checkpoint::{Reply, Turn, Wish, plan};
-use crate::nvim::actions::fail;
-use crate::nvim::app::App;
-use crate::nvim::checkpoints::Restore;
+use crate::nvim::arguments::fail;
+use crate::nvim::checkpoints::{Checkpoints, Restore};
+use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 
 /// At most this many cells of a prompt are shown.
 const WIDEST: usize = 48;
 
-impl App {
-    pub fn choose_checkpoint(&mut self) -> Result<()> {
-        if !self.cx.config.checkpoints.enabled {
+impl Checkpoints {
+    pub fn choose(&mut self, cx: &mut Context) -> Result<()> {
+        if !cx.config.checkpoints.enabled {
             return fail("checkpoints are switched off; see :help acp-config-checkpoints.enabled");
         }
-        let here = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
-        let cwd = here.map_or_else(|| self.cx.root(), |session| session.place.cwd.clone());
+        let here = cx.session_here().and_then(|key| cx.sessions.get(&key));
+        let cwd = here.map_or_else(|| cx.root(), |session| session.place.cwd.clone());
         let session = here.map(|session| (session.name(), session.acp_id.clone().unwrap_or_default()));
-        self.ask_checkpoints(
+        self.ask_store(
+            cx,
             |job| Wish::List { job, cwd },
-            move |app, reply| match reply {
-                Reply::Listed { turns, broken } => app.offer_checkpoints(session, turns, broken),
+            move |this, cx, reply| match reply {
+                Reply::Listed { turns, broken } => this.offer_turns(cx, session, turns, broken),
                 _ => Ok(()),
             },
-        )
+        );
+        Ok(())
     }
 
-    fn offer_checkpoints(
+    fn offer_turns(
         &mut self,
+        cx: &mut Context,
         session: Option<(String, String)>,
         turns: Vec<Turn>,
         broken: usize,
@@ -45,17 +48,17 @@ impl App {
             let records =
                 if broken == 1 { "1 checkpoint".to_owned() } else { format!("{broken} checkpoints") };
             let text = format!("{records} can't be read in full; what can be is shown");
-            self.cx.advise(text, Level::Warn);
+            cx.advise(text, Level::Warn);
         }
         if shown.is_empty() {
             return fail("there is no checkpoint yet: no agent has changed a file of this project");
         }
         let (mut items, mut points) = (Vec::new(), Vec::new());
-        let today: String = self.cx.editor.func("strftime", "%Y-%m-%d")?;
+        let today: String = cx.editor.func("strftime", "%Y-%m-%d")?;
         for turn in &shown {
-            let day: String = self.cx.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
+            let day: String = cx.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
             let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-            let time_of = |at: u64| self.cx.editor.func::<String>("strftime", (format, at / 1000));
+            let time_of = |at: u64| cx.editor.func::<String>("strftime", (format, at / 1000));
             let time = time_of(turn.at)?;
             let (files, (added, removed)) = (turn.changed().count(), turn.counts());
             let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
@@ -73,21 +76,27 @@ impl App {
                 points.push((turn.id.clone(), from));
             }
         }
-        self.offer("Put files back to how they were before", "acp_checkpoint", items, move |app, index| {
-            let (id, from) = &points[index];
-            app.look_before(&turns, id, *from)
-        })
+        cx.offer(
+            "Put files back to how they were before",
+            "acp_checkpoint",
+            items,
+            move |this: &mut Self, cx, index| {
+                let (id, from) = &points[index];
+                this.look_before(cx, &turns, id, *from)
+            },
+        );
+        Ok(())
     }
 
     /// What putting files back would change is shown before it is done.
-    fn look_before(&mut self, turns: &[Turn], id: &str, from: usize) -> Result<()> {
+    fn look_before(&mut self, cx: &mut Context, turns: &[Turn], id: &str, from: usize) -> Result<()> {
         let Some(turn) = turns.iter().find(|turn| turn.id == id) else { return Ok(()) };
         let mut head = turn.head.clone();
         if let Some((_, _, call)) = turn.later_calls().find(|(at, ..)| *at == from) {
             // It is called by what is taken back.
             head.prompt = call.to_owned();
         }
-        self.preview(Restore { head, files: plan(turns, id, from), hunk: None })
+        self.show_preview(cx, Restore { head, files: plan(turns, id, from), hunk: None })
     }
 }
 

@@ -8,12 +8,14 @@ use mlua::Result;
 use crate::config::Keys;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::store::checkpoint::{Fetched, Held, Kind, Planned};
-use crate::nvim::actions::fail;
-use crate::nvim::app::App;
+use crate::nvim::arguments::fail;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::checkpoints::Restore;
+use crate::nvim::checkpoints::{Checkpoints, Restore};
+use crate::nvim::context::Context;
+use crate::nvim::diff_view::page::{About, Page, nothing_left, plural, visible};
+use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
 use crate::nvim::editor::Buf;
-use crate::nvim::review::page::{About, Page, nothing_left, plural, visible};
+use crate::nvim::events::EditorEvent;
 
 /// The buffer of a restore that is looked at.
 pub struct Preview {
@@ -22,71 +24,74 @@ pub struct Preview {
     page: Page,
 }
 
-impl App {
+impl Checkpoints {
     /// Looks at what a restore would change.
-    pub fn preview(&mut self, restore: Restore) -> Result<()> {
-        self.fetch_restore(restore, |app, restore, fetched| {
-            let page = page_of(&restore, &fetched, &app.cx.config.keys);
-            let known = app.preview.as_ref().map(|preview| preview.buf);
-            let buf = match known.filter(|buf| app.cx.editor.buf_is_valid(*buf)) {
+    pub fn show_preview(&mut self, cx: &mut Context, restore: Restore) -> Result<()> {
+        self.fetch_restore(cx, restore, |this, cx, restore, fetched| {
+            let page = page_of(&restore, &fetched, &cx.config.keys);
+            let known = this.preview.as_ref().map(|preview| preview.buf);
+            let buf = match known.filter(|buf| cx.editor.buf_is_valid(*buf)) {
                 Some(buf) => buf,
-                None => app.page_buf("acp://restore")?,
+                None => page_buf(&cx.editor, &cx.config.keys, "acp://restore")?,
             };
-            app.cx.editor.set_buf_option(buf, "modifiable", false)?;
-            let before = app.preview.take().map(|preview| preview.page.lines).unwrap_or_default();
-            page.put(&app.cx.editor, buf, &before)?;
+            cx.editor.set_buf_option(buf, "modifiable", false)?;
+            let before = this.preview.take().map(|preview| preview.page.lines).unwrap_or_default();
+            page.put(&cx.editor, buf, &before)?;
             let first = page.rows.iter().position(|about| *about != About::Nothing);
-            app.preview = Some(Preview { buf, restore, page });
-            let win = app.show_page(buf)?;
-            app.cx.editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
+            this.preview = Some(Preview { buf, restore, page });
+            let win = show_page(&cx.editor, buf)?;
+            cx.editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
         })
     }
 
     /// Something was put back: what is left is another thing now.
-    pub fn refresh_preview(&mut self) -> Result<()> {
+    pub fn refresh_preview(&mut self, cx: &mut Context) -> Result<()> {
         let Some(preview) = &self.preview else { return Ok(()) };
-        if self.cx.editor.wins_of(preview.buf).is_empty() {
+        if cx.editor.wins_of(preview.buf).is_empty() {
             return Ok(());
         }
         let restore = preview.restore.clone();
-        self.fetch_restore(restore, |app, restore, fetched| {
-            let page = page_of(&restore, &fetched, &app.cx.config.keys);
-            let Some(preview) = &mut app.preview else { return Ok(()) };
-            if !app.cx.editor.buf_is_loaded(preview.buf) {
+        self.fetch_restore(cx, restore, |this, cx, restore, fetched| {
+            let page = page_of(&restore, &fetched, &cx.config.keys);
+            let Some(preview) = &mut this.preview else { return Ok(()) };
+            if !cx.editor.buf_is_loaded(preview.buf) {
                 return Ok(());
             }
-            page.put(&app.cx.editor, preview.buf, &preview.page.lines)?;
+            page.put(&cx.editor, preview.buf, &preview.page.lines)?;
             preview.page = page;
             Ok(())
         })
     }
 
-    fn is_on_preview(&self) -> bool {
-        let here = self.cx.editor.current_buf().ok();
+    fn is_on_preview(&self, cx: &Context) -> bool {
+        let here = cx.editor.current_buf().ok();
         self.preview.as_ref().is_some_and(|preview| Some(preview.buf) == here)
     }
 
     /// A key of the review's, pressed in the preview; says whether it was.
-    pub fn preview_key(&mut self, name: &str) -> Option<Result<()>> {
-        if !self.is_on_preview() {
+    pub fn preview_key(&mut self, cx: &mut Context, name: &str) -> Option<Result<()>> {
+        if !self.is_on_preview(cx) {
             return None;
         }
         Some(match name {
-            "review_undo" => self.restore_here(),
-            "review_undo_all" => self.restore_previewed(None),
-            "review_go" => self.preview_about().and_then(|about| match about {
-                About::Hunk { path, row, .. } => self.go_to_row(&path, row),
-                About::File(path) => self.go_to_row(&path, 0),
+            "review_undo" => self.restore_here(cx),
+            "review_undo_all" => self.restore_previewed(cx, None),
+            "review_go" => self.preview_about(cx).and_then(|about| match about {
+                About::Hunk { path, row, .. } => chosen(cx, path, row),
+                About::File(path) => chosen(cx, path, 0),
                 About::Nothing => Ok(()),
             }),
-            "review_close" => self.cx.editor.command("close"),
-            "review_help" => self.show_keys(),
+            "review_close" => cx.editor.command("close"),
+            "review_help" => {
+                cx.raise(EditorEvent::KeysAsked);
+                Ok(())
+            }
             "review_next" | "review_previous" => {
                 let rows = self.preview.as_ref().map(|preview| preview.page.rows.clone()).unwrap_or_default();
-                self.step_in_page(&rows, name == "review_next")
+                step_in_page(&cx.editor, &rows, name == "review_next")
             }
             _ => {
-                let keys = &self.cx.config.keys;
+                let keys = &cx.config.keys;
                 let keys = keys.line(&[
                     ("review_undo", "does it for what is at the cursor"),
                     ("review_undo_all", "does it for all"),
@@ -97,33 +102,39 @@ impl App {
         })
     }
 
-    fn preview_about(&self) -> Result<About> {
-        let row = self.cx.editor.cursor(self.cx.editor.current_win()?)?.0 - 1;
+    fn preview_about(&self, cx: &Context) -> Result<About> {
+        let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
         let about = self.preview.as_ref().and_then(|preview| preview.page.rows.get(row).cloned());
         Ok(about.unwrap_or(About::Nothing))
     }
 
-    fn restore_here(&mut self) -> Result<()> {
-        match self.preview_about()? {
+    fn restore_here(&mut self, cx: &mut Context) -> Result<()> {
+        match self.preview_about(cx)? {
             About::Nothing => {
-                let all = self.cx.config.keys.line(&[("review_undo_all", "puts back all")]);
+                let all = cx.config.keys.line(&[("review_undo_all", "puts back all")]);
                 let all = if all.is_empty() { all } else { format!("; {all}") };
                 fail(format!("the cursor is on no change and no file{all}"))
             }
-            About::File(path) => self.restore_previewed(Some((path, None))),
-            About::Hunk { path, hunk, .. } => self.restore_previewed(Some((path, Some(hunk)))),
+            About::File(path) => self.restore_previewed(cx, Some((path, None))),
+            About::Hunk { path, hunk, .. } => self.restore_previewed(cx, Some((path, Some(hunk)))),
         }
     }
 
-    fn restore_previewed(&mut self, only: Option<(PathBuf, Option<Hunk>)>) -> Result<()> {
+    fn restore_previewed(&mut self, cx: &mut Context, only: Option<(PathBuf, Option<Hunk>)>) -> Result<()> {
         let Some(preview) = &self.preview else { return Ok(()) };
         let mut restore = preview.restore.clone();
         if let Some((path, hunk)) = only {
             restore.files.retain(|file: &Planned| file.path == path);
             restore.hunk = hunk;
         }
-        self.restore(restore)
+        self.restore(cx, restore)
     }
+}
+
+/// The user wants to see a line of a file.
+fn chosen(cx: &mut Context, path: PathBuf, row: usize) -> Result<()> {
+    cx.raise(EditorEvent::LineChosen { path, row });
+    Ok(())
 }
 
 fn page_of(restore: &Restore, fetched: &[Fetched], keys: &Keys) -> Page {

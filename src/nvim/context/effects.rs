@@ -7,8 +7,10 @@ use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
 use crate::core::ids::SessionKey;
+use crate::core::message::Severity;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Editor, Level};
+use crate::nvim::events::EditorEvent;
 use crate::nvim::{listeners, lua_data};
 
 impl Context {
@@ -16,6 +18,16 @@ impl Context {
     pub fn advise(&mut self, text: impl Into<String>, level: Level) {
         let text = text.into();
         self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
+    }
+
+    /// A line in the chat of a session, or of the one used last.
+    pub fn note(&mut self, key: Option<SessionKey>, severity: Severity, text: String) {
+        let now = self.now();
+        let Some(key) = key.or(self.current) else { return };
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.notice(severity, text, now);
+        }
+        self.raise(EditorEvent::SessionChanged(key));
     }
 
     /// Does something that may fail. The user is told then, after what has failed.
@@ -32,6 +44,21 @@ impl Context {
         }));
     }
 
+    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
+    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
+        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.editor).is_none());
+        if !hidden && !self.is_away {
+            return;
+        }
+        let (notify, bell) = (self.config.notify, self.config.bell);
+        if notify {
+            self.advise(text, level);
+        }
+        if bell {
+            self.attempt("couldn't ring the bell", ring);
+        }
+    }
+
     /// Sets off a `User` autocommand, if anybody listens.
     pub fn emit(&mut self, pattern: &'static str, key: SessionKey, mut data: Json) {
         if !self.is_heard(pattern) {
@@ -44,21 +71,6 @@ impl Context {
         self.attempt(format!("an autocommand for {pattern} failed"), move |editor| {
             emit(editor, pattern, &data)
         });
-    }
-
-    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.editor).is_none());
-        if !hidden && !self.away {
-            return;
-        }
-        let (notify, bell) = (self.config.notify, self.config.bell);
-        if notify {
-            self.advise(text, level);
-        }
-        if bell {
-            self.attempt("couldn't ring the bell", ring);
-        }
     }
 
     pub fn is_heard(&self, event: &'static str) -> bool {

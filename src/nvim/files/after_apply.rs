@@ -17,12 +17,13 @@ use crate::nvim::app::App;
 use crate::nvim::buffers::as_held;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::reading::{Reading, Snapshot, as_lines};
-use crate::nvim::buffers::texts::Texts;
+use crate::nvim::buffers::reading::{Reading, as_lines};
+use crate::nvim::buffers::saving::{save, stamp_of};
+use crate::nvim::buffers::texts::{Snapshot, Texts};
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::events::Change;
-use crate::nvim::files::engine::{Known, is_dos, stamp_of};
-use crate::nvim::files::{FileJob, Landing, Task, save};
+use crate::nvim::files::engine::{Known, is_dos};
+use crate::nvim::files::{FileJob, Landing, Task};
 
 /// How many entries back a tool call is looked for.
 const RECENT: usize = 64;

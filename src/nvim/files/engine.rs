@@ -12,19 +12,19 @@ use crate::config::Save;
 use crate::core::changes::reconcile::{Base, Reconciled, Sides, body};
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::SessionKey;
-use crate::core::message::{Answer, Command, FileChange, HalfWritten, OnDisk, Severity, Stamp, Work};
+use crate::core::message::{Answer, Command, FileChange, HalfWritten, OnDisk, Severity, Work};
 use crate::core::text::Text;
 use crate::core::text::encoding::foreign;
 use crate::core::text::line_range;
 use crate::nvim::app::{App, Job};
 use crate::nvim::buffers::applying::{Applying, Progress};
 use crate::nvim::buffers::is_modified;
-use crate::nvim::buffers::reading::{Reading, Snapshot, as_file, as_lines};
+use crate::nvim::buffers::reading::{Reading, as_file, as_lines};
+use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::editor::Buf;
 use crate::nvim::editor::first_line;
 use crate::nvim::files::{FileJob, Landing, Task};
 use crate::nvim::later;
-use crate::platform::files::stamp;
 
 /// How often a text is merged again because the user typed meanwhile, before it is done while the user
 /// waits.
@@ -610,11 +610,6 @@ impl App {
             }
         }
     }
-}
-
-/// The state of a file; one look at the disk that Neovim takes itself whenever it saves.
-pub fn stamp_of(path: &Path) -> Option<Stamp> {
-    path.metadata().ok().map(|metadata| stamp(&metadata))
 }
 
 /// An empty file and one empty line look the same in a buffer.

@@ -1,10 +1,8 @@
-//! Prompts: what is sent, what is put into the prompt's buffer, and the answers to permission questions.
+//! Prompts: what is sent, and what is put into the prompt's buffer.
 
 use mlua::Result;
 
-use crate::core::ids::{AskId, SessionKey};
-use crate::core::message::PermissionKind;
-use crate::core::session::answer_label::label;
+use crate::core::ids::SessionKey;
 use crate::core::session::references::Lines;
 use crate::core::text::{Text, one_line};
 use crate::core::transcript::cut_middle;
@@ -174,41 +172,5 @@ impl App {
         let sending = self.prompts.open.get(&key).map_or(0, |prompt| prompt.sending.len());
         let waiting = (waiting + sending) as u64;
         Ok(serde_json::json!({ "session": key.0, "turn": self.turn_of(key) + waiting }))
-    }
-
-    /// Answers the oldest open question with the option named, else with the first of these kinds. What `fits` does
-    /// not take is never answered, whatever it is called.
-    pub fn decide(
-        &mut self,
-        named: Option<&str>,
-        kinds: &[PermissionKind],
-        fits: fn(&PermissionKind) -> bool,
-    ) -> Result<()> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
-        let others = self.cx.sessions.values().filter(|_| self.cx.meant.is_none());
-        let waiting = self.cx.sessions.get(&key).into_iter().chain(others);
-        let Some((key, open)) =
-            waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
-        else {
-            let other = self.cx.sessions.values().any(|session| session.elicitation().is_some());
-            let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };
-            return fail(format!("nothing waits for your permission{more}"));
-        };
-        let option = match named {
-            Some(named) => {
-                let mut fitting = open.options().iter().filter(|option| fits(&option.kind));
-                fitting.find(|option| option.id == named || option.name == named || label(option) == named)
-            }
-            None => kinds.iter().find_map(|kind| open.options().iter().find(|option| option.kind == *kind)),
-        };
-        match option {
-            Some(option) => self.answer(key, open.ask, &option.id.clone()),
-            None if named.is_some() => fail("the agent offers no such option"),
-            None => {
-                // Nothing of that kind is offered: the user sees what is.
-                self.put_up(key, AskId(open.ask.0));
-                Ok(())
-            }
-        }
     }
 }

@@ -13,9 +13,9 @@ use crate::core::session::references::file_uri;
 use crate::nvim::app::{App, Job};
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::buffers::saving::save;
+use crate::nvim::buffers::saving::stamp_of;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::engine::stamp_of;
-use crate::nvim::files::save;
 
 /// The differences of longer texts are not told, only that there are some.
 const LONGEST: usize = 20_000;

@@ -15,10 +15,9 @@ use crate::core::locations::Look;
 use crate::core::message::{Command, Content};
 use crate::nvim::actions::{Args, fail};
 use crate::nvim::app::{App, Job};
-use crate::nvim::buffers::writing;
+use crate::nvim::buffers::saving;
 use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::follow;
-use crate::nvim::keys::bind::key_action;
 use crate::nvim::review::Reviews;
 
 /// At most this many undone changes are told one by one.
@@ -259,8 +258,8 @@ impl App {
         // A step of its own for `u`: what came before must not be undone along with it.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let ends_with_newline = editor.buf_option(buf, "endofline")?;
-        let content = writing::Content { ends_with_newline };
-        let done = writing::write(&editor, buf, &edits, &content);
+        let content = saving::Content { ends_with_newline };
+        let done = saving::write(&editor, buf, &edits, &content);
         self.set_reviewed_tick(path, buf)?;
         if let Err(why) = done {
             self.review_again(path, buf)?;
@@ -281,6 +280,10 @@ impl App {
             hunk.added.iter().chain(&hunk.removed).map(|line| line.trim()).find(|line| !line.is_empty());
         let first = first.map(|line| format!(": {line}")).unwrap_or_default();
         let text = format!("- {name}:{} (+{added} -{removed}){first}", hunk.row + 1);
+        self.reviews.undone.entry(key).or_default().push(text);
+    }
+
+    pub fn note_undone_text(&mut self, key: SessionKey, text: String) {
         self.reviews.undone.entry(key).or_default().push(text);
     }
 
@@ -398,7 +401,7 @@ impl App {
             if taken.iter().any(|other| other == lhs) {
                 continue;
             }
-            let action = key_action(&editor.lua, key.name)?;
+            let action = crate::nvim::keys::bind::key_action(&editor.lua, key.name)?;
             let options = editor.table([
                 ("buffer", Value::Integer(buf.0)),
                 ("desc", editor.string(format!("acp: {}", key.about.trim_end_matches('.')))?),

@@ -22,7 +22,7 @@ use crate::core::text::{Text, one_line};
 use crate::nvim::actions::Scope;
 use crate::nvim::app::{App, Job};
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::reading::Snapshot;
+use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::Change;
 use crate::nvim::review::{Input, Origin};
@@ -495,6 +495,20 @@ impl App {
         let text = format!("couldn't undo in {}: {why}", self.cx.short_name(None, path));
         self.cx.advise(text, Level::Error);
         self.take_waiting(path)
+    }
+
+    /// A file on the disk was put back by the checkpoints.
+    pub fn file_restored(&mut self, path: &Path, held: &Held) -> Result<()> {
+        if let Some(reviewed) = self.reviews.files.get_mut(path)
+            && let Some(review) = &mut reviewed.file
+        {
+            review.is_there = *held != Held::Absent;
+        }
+        let text = match held {
+            Held::Text(text) => text.plain_lines(),
+            Held::Absent | Held::Unknown => Text::default(),
+        };
+        self.take_in(path, Input::Text(text))
     }
 
     /// The review and its buffer are the same now.

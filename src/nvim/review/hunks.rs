@@ -9,9 +9,11 @@ use mlua::Result;
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
+use crate::nvim::diff_view::appearance::{Appearance, Shape};
+use crate::nvim::diff_view::marks::{
+    Words, line, push, seen, show_above_first_line, virtual_lines, words_in,
+};
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::review::look::{Look, Shape};
-use crate::nvim::review::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 
 /// What is drawn in a buffer.
 #[derive(Default)]
@@ -72,15 +74,15 @@ impl Drawn {
         let lines = editor.line_count(buf)?;
         let seen = seen(editor, buf);
         let before = COLOURS.saturating_sub(self.spent);
-        let look = Look::of(editor, buf, before);
-        if self.shape.as_ref() != Some(&look.shape) {
+        let appearance = Appearance::of(editor, buf, before);
+        if self.shape.as_ref() != Some(&appearance.shape) {
             for hunk in &mut self.hunks {
                 remove(editor, buf, ns, hunk.marks.take())?;
             }
-            self.shape = Some(look.shape.clone());
+            self.shape = Some(appearance.shape.clone());
         }
-        let drawn = self.draw_waiting(editor, buf, ns, lines, &seen, &look, until);
-        self.spent += before.saturating_sub(look.left());
+        let drawn = self.draw_waiting(editor, buf, ns, lines, &seen, &appearance, until);
+        self.spent += before.saturating_sub(appearance.left());
         drawn
     }
 
@@ -92,7 +94,7 @@ impl Drawn {
         ns: i64,
         lines: usize,
         seen: &[Range<usize>],
-        look: &Look,
+        appearance: &Appearance,
         until: Instant,
     ) -> Result<bool> {
         let visible = |hunk: &Hunk| {
@@ -107,7 +109,7 @@ impl Drawn {
                 if Instant::now() >= until {
                     return Ok(false);
                 }
-                self.draw_one(editor, buf, ns, at, lines, look)?;
+                self.draw_one(editor, buf, ns, at, lines, appearance)?;
             }
         }
         Ok(true)
@@ -120,7 +122,7 @@ impl Drawn {
         ns: i64,
         at: usize,
         lines: usize,
-        look: &Look,
+        appearance: &Appearance,
     ) -> Result<()> {
         let DrawnHunk { hunk, mixed, .. } = &self.hunks[at];
         let words = Words::of(hunk);
@@ -134,7 +136,8 @@ impl Drawn {
         // A new file begins with an empty line that was never there.
         let is_new = hunk.removed.len() == 1 && hunk.removed[0].is_empty() && hunk.added.len() >= lines;
         if !hunk.removed.is_empty() && !is_new {
-            let options = virtual_lines(editor, look, &hunk.removed, '-', &|at| words.removed(at), above)?;
+            let options =
+                virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), above)?;
             if hunk.added.is_empty() {
                 options.raw_set("sign_text", if *mixed { "~" } else { "-" })?;
                 options.raw_set("sign_hl_group", "AcpDiffDelete")?;

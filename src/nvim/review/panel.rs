@@ -8,10 +8,10 @@ use mlua::Result;
 use crate::config::Keys;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::nvim::actions::Scope;
+pub use crate::nvim::diff_view::page::{About, plural};
+use crate::nvim::diff_view::page::{Page, nothing_left, visible};
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::review::Reviews;
-pub use crate::nvim::review::page::{About, plural};
-use crate::nvim::review::page::{Page, nothing_left, visible};
 
 pub struct Panel {
     pub buf: Buf,

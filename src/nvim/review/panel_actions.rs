@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 
 use mlua::{Result, Value};
 
-use crate::config::Pane;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::ids::SessionKey;
 use crate::core::message::Content;
 use crate::core::text::visible::visible_line;
 use crate::nvim::actions::{Args, fail};
 use crate::nvim::app::App;
+use crate::nvim::diff_view::page::{About, visible};
+use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
 use crate::nvim::editor::picker;
-use crate::nvim::editor::{Buf, Level, Win};
+use crate::nvim::editor::{Buf, Level};
 use crate::nvim::review::actions::{Scope, Verdict};
-use crate::nvim::review::page::{About, visible};
 use crate::nvim::review::panel::{Comment, Panel};
-use crate::nvim::{keys, run};
+use crate::nvim::run;
 
 const EDITED: &str = "the review has edits that are not written: :write applies them, :edit! drops them";
 
@@ -81,7 +81,7 @@ impl App {
             Some(buf) => buf,
             None => self.panel_buf()?,
         };
-        self.show_page(buf)?;
+        show_page(&editor, buf)?;
         if editor.buf_option::<bool>(buf, "modified")? {
             return fail(EDITED);
         }
@@ -97,46 +97,11 @@ impl App {
         editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
     }
 
-    /// Goes to a window with a page, which is made if there is none.
-    pub fn show_page(&mut self, buf: Buf) -> Result<Win> {
-        let editor = self.cx.editor.clone();
-        if let Some(win) = editor.wins_of(buf).first().copied() {
-            editor.set_current_win(win)?;
-            return Ok(win);
-        }
-        let (_, rows) = editor.size();
-        editor.command(&format!("botright {}split", (rows / 2).max(5)))?;
-        let win = editor.current_win()?;
-        editor.set_win_buf(win, buf)?;
-        for (option, value) in
-            [("wrap", false), ("number", false), ("relativenumber", false), ("spell", false), ("list", false)]
-        {
-            editor.set_win_option(win, option, value)?;
-        }
-        editor.set_win_option(win, "signcolumn", "no")?;
-        editor.set_win_option(win, "foldmethod", "expr")?;
-        editor.set_win_option(win, "foldexpr", "get(get(b:,'acp_folds',[]),v:lnum-1,0)")?;
-        editor.set_win_option(win, "foldlevel", 9)?;
-        Ok(win)
-    }
-
     fn panel_buf(&mut self) -> Result<Buf> {
-        let buf = self.page_buf("acp://review")?;
+        let buf = page_buf(&self.cx.editor, &self.cx.config.keys, "acp://review")?;
         // Its lines may be edited, and written into the files.
         self.cx.editor.set_buf_option(buf, "buftype", "acwrite")?;
         self.cx.editor.helper::<()>("edit_page", (buf, self.page_written(buf)?, self.page_read()?))?;
-        Ok(buf)
-    }
-
-    /// A buffer for a page, with the review's keys.
-    pub fn page_buf(&mut self, name: &str) -> Result<Buf> {
-        let editor = self.cx.editor.clone();
-        let buf = editor.create_buf(false, true)?;
-        editor.set_buf_name(buf, name)?;
-        editor.set_buf_option(buf, "bufhidden", "hide")?;
-        editor.set_buf_option(buf, "swapfile", false)?;
-        editor.set_buf_option(buf, "filetype", "acp-review")?;
-        keys::bind_pane(&editor, &self.cx.config.keys, Pane::Review, buf)?;
         Ok(buf)
     }
 
@@ -154,9 +119,9 @@ impl App {
     /// A key of the review's; says whether it is one.
     pub fn panel_key(&mut self, name: &str) -> Option<Result<()>> {
         if name.starts_with("review_")
-            && let Some(done) = self.preview_key(name)
+            && let Some(done) = self.checkpoints.preview_key(&mut self.cx, name)
         {
-            return Some(done);
+            return Some(done.and_then(|()| self.route()));
         }
         Some(match name {
             "review_keep" => self.panel_decide(Verdict::Keep),
@@ -215,24 +180,7 @@ impl App {
 
     fn panel_step(&mut self, forward: bool) -> Result<()> {
         let rows = self.reviews.panel.as_ref().map(|panel| panel.page.rows.clone()).unwrap_or_default();
-        self.step_in_page(&rows, forward)
-    }
-
-    /// To the next or previous hunk of a page.
-    pub fn step_in_page(&mut self, rows: &[About], forward: bool) -> Result<()> {
-        let win = self.cx.editor.current_win()?;
-        let row = self.cx.editor.cursor(win)?.0 - 1;
-        let hunk_at = |row: usize| match rows.get(row) {
-            Some(About::Hunk { path, hunk, .. }) => Some((path, hunk)),
-            _ => None,
-        };
-        let begins = |at: &usize| hunk_at(*at).is_some() && (*at == 0 || hunk_at(*at - 1) != hunk_at(*at));
-        let mut starts = (0..rows.len()).filter(begins);
-        let target = if forward { starts.find(|at| *at > row) } else { starts.rfind(|at| *at < row) };
-        match target {
-            Some(target) => self.cx.editor.set_cursor(win, target + 1, 0),
-            None => Ok(()),
-        }
+        step_in_page(&self.cx.editor, &rows, forward)
     }
 
     fn panel_comment(&mut self) -> Result<()> {

@@ -13,7 +13,7 @@ use crate::core::changes::review_edits;
 use crate::core::changes::text_edits::TextEdit;
 use crate::nvim::actions::fail;
 use crate::nvim::app::App;
-use crate::nvim::buffers::writing;
+use crate::nvim::buffers::saving;
 use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::{follow, later, run};
@@ -132,8 +132,8 @@ impl App {
         let texts: Vec<TextEdit> = splices.iter().cloned().map(TextEdit::from).collect();
         // A step of its own for `u`.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
-        let content = writing::Content { ends_with_newline: editor.buf_option(buf, "endofline")? };
-        let done = writing::write(&editor, buf, &texts, &content);
+        let content = saving::Content { ends_with_newline: editor.buf_option(buf, "endofline")? };
+        let done = saving::write(&editor, buf, &texts, &content);
         if let Some(reviewed) = self.reviews.files.get_mut(path)
             && let Some(file) = &mut reviewed.file
         {

@@ -9,9 +9,11 @@ use mlua::{Result, Table};
 
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::ids::{EntryId, SessionKey};
+use crate::nvim::diff_view::appearance::Appearance;
+use crate::nvim::diff_view::marks::{
+    Words, line, push, seen, show_above_first_line, virtual_lines, words_in,
+};
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::review::look::Look;
-use crate::nvim::review::marks::{Words, line, push, seen, show_above_first_line, virtual_lines, words_in};
 
 type Call = (SessionKey, EntryId);
 
@@ -86,11 +88,11 @@ impl Proposals {
                 continue;
             }
             let (ns, lines) = (namespace(editor, waiting.call)?, editor.line_count(waiting.buf)?);
-            let look = Look::of(editor, waiting.buf, waiting.colours);
+            let appearance = Appearance::of(editor, waiting.buf, waiting.colours);
             while let Some((state, hunk)) = waiting.hunks.pop() {
-                draw_one(editor, &look, (waiting.buf, ns), lines, state, &hunk)?;
+                draw_one(editor, &appearance, (waiting.buf, ns), lines, state, &hunk)?;
                 if Instant::now() >= until && !waiting.hunks.is_empty() {
-                    waiting.colours = look.left();
+                    waiting.colours = appearance.left();
                     self.waiting.push(waiting);
                     return Ok(moved);
                 }
@@ -137,7 +139,7 @@ fn namespace(editor: &Editor, call: Call) -> Result<i64> {
 
 fn draw_one(
     editor: &Editor,
-    look: &Look,
+    appearance: &Appearance,
     (buf, ns): (Buf, i64),
     lines: usize,
     state: PlacedState,
@@ -145,9 +147,9 @@ fn draw_one(
 ) -> Result<()> {
     let marks = editor.lua.create_table()?;
     match state {
-        PlacedState::Proposed => proposed(editor, look, &marks, hunk, lines)?,
-        PlacedState::Applied => applied(editor, look, &marks, hunk, lines)?,
-        PlacedState::Adrift => adrift(editor, look, &marks, hunk, lines)?,
+        PlacedState::Proposed => proposed(editor, appearance, &marks, hunk, lines)?,
+        PlacedState::Applied => applied(editor, appearance, &marks, hunk, lines)?,
+        PlacedState::Adrift => adrift(editor, appearance, &marks, hunk, lines)?,
     }
     editor.paint(buf, ns, marks)?;
     if hunk.row == 0 {
@@ -157,7 +159,13 @@ fn draw_one(
 }
 
 /// The buffer holds the old lines: they are marked as going, the new ones stand below them.
-fn proposed(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn proposed(
+    editor: &Editor,
+    appearance: &Appearance,
+    marks: &Table,
+    hunk: &Hunk,
+    lines: usize,
+) -> Result<()> {
     let words = Words::of(hunk);
     for (at, row) in (hunk.row..(hunk.row + hunk.removed.len()).min(lines)).enumerate() {
         push(marks, row, 0, line(editor, "AcpDiffDelete", "-")?)?;
@@ -168,11 +176,11 @@ fn proposed(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usi
     }
     let after = hunk.row + hunk.removed.len();
     let (row, above) = if after == 0 { (0, true) } else { ((after - 1).min(lines - 1), false) };
-    push(marks, row, 0, virtual_lines(editor, look, &hunk.added, '+', &|at| words.added(at), above)?)
+    push(marks, row, 0, virtual_lines(editor, appearance, &hunk.added, '+', &|at| words.added(at), above)?)
 }
 
 /// The buffer holds the new lines: they are marked, the old ones stand above them.
-fn applied(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn applied(editor: &Editor, appearance: &Appearance, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
     let words = Words::of(hunk);
     for (at, row) in (hunk.row..(hunk.row + hunk.added.len()).min(lines)).enumerate() {
         push(marks, row, 0, line(editor, "AcpDiffAdd", "+")?)?;
@@ -182,20 +190,35 @@ fn applied(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usiz
         return Ok(());
     }
     let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
-    push(marks, row, 0, virtual_lines(editor, look, &hunk.removed, '-', &|at| words.removed(at), above)?)
+    push(
+        marks,
+        row,
+        0,
+        virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), above)?,
+    )
 }
 
 /// The text has moved on: the agent's own view of it, above the best guess of a line.
-fn adrift(editor: &Editor, look: &Look, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
+fn adrift(editor: &Editor, appearance: &Appearance, marks: &Table, hunk: &Hunk, lines: usize) -> Result<()> {
     let row = hunk.row.min(lines - 1);
     let words = Words::of(hunk);
     let note = ["the file has changed since the agent read it; its own view of the change:".to_owned()];
-    push(marks, row, 0, virtual_lines(editor, look, &note, '?', &|_| &[], true)?)?;
+    push(marks, row, 0, virtual_lines(editor, appearance, &note, '?', &|_| &[], true)?)?;
     if !hunk.removed.is_empty() {
-        push(marks, row, 0, virtual_lines(editor, look, &hunk.removed, '-', &|at| words.removed(at), true)?)?;
+        push(
+            marks,
+            row,
+            0,
+            virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), true)?,
+        )?;
     }
     if !hunk.added.is_empty() {
-        push(marks, row, 0, virtual_lines(editor, look, &hunk.added, '+', &|at| words.added(at), true)?)?;
+        push(
+            marks,
+            row,
+            0,
+            virtual_lines(editor, appearance, &hunk.added, '+', &|at| words.added(at), true)?,
+        )?;
     }
     Ok(())
 }

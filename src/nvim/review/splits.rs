@@ -14,7 +14,7 @@ use crate::core::message::FileDiff;
 use crate::core::session::tool_call::Status;
 use crate::nvim::app::App;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::editor::code_windows::is_code;
+use crate::nvim::editor::code_window::is_code;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::review::split::{Beside, Split};
 use crate::nvim::{follow, later, run};

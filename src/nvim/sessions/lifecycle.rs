@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use mlua::Result;
 use serde_json::json;
 
-use crate::core::ids::{AgentId, AskId, SessionKey};
+use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, Content, Launch, Place, Reopen, StoredSession};
 use crate::core::session::{Phase, Session};
 use crate::nvim::arguments::fail;
@@ -118,18 +118,6 @@ impl Sessions {
         commands.into_iter().for_each(|command| cx.send(command));
         cx.raise(EditorEvent::SessionChanged(key));
         None
-    }
-
-    /// The user's answer to a permission question.
-    pub fn answer(cx: &mut Context, key: SessionKey, ask: AskId, option: &str) {
-        let now = cx.now();
-        let Some(session) = cx.sessions.get_mut(&key) else { return };
-        let commands = session.answer(ask, option, now);
-        if !commands.is_empty() {
-            cx.emit("AcpPermissionAnswered", key, json!({ "option": option }));
-        }
-        commands.into_iter().for_each(|command| cx.send(command));
-        cx.raise(EditorEvent::SessionChanged(key));
     }
 
     pub fn cancel(&mut self, cx: &mut Context, key: SessionKey) -> Stop {

@@ -129,10 +129,11 @@ impl Terminals {
 
     /// Ends what goes on although its turn was stopped.
     pub fn end_left(cx: &mut Context, key: SessionKey) -> Result<()> {
-        let commands = cx.sessions.get(&key).map(|session| session.left().to_vec()).unwrap_or_default();
+        let commands = cx.sessions.get_mut(&key).map(Session::end_left).unwrap_or_default();
         if commands.is_empty() {
             return fail("nothing goes on after a turn that was stopped");
         }
+        cx.raise(EditorEvent::SessionChanged(key));
         cx.send(Command::EndLeft { session: key, commands });
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::core::message::{Command, Exit};
 use crate::core::session::Session;
 use crate::core::terminal::shown::Program;
 use crate::nvim::context::Context;
-use crate::nvim::editor::code_windows::code_window;
+use crate::nvim::editor::code_window::code_window;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::terminals::{Key, Terminals};

@@ -1,14 +1,17 @@
-//! Edits of the user's own making put into a buffer, and buffers saved without a question. What is to be
-//! written, and when, is left to others.
+//! Texts on their way from buffers to the disk: edits that are made at once, and Neovim's own write, after a
+//! look whether the disk has room. What is to be written when is left to others.
 
 use std::path::Path;
 
 use mlua::{Result, Value};
 
 use crate::core::changes::text_edits::TextEdit;
+use crate::core::message::Stamp;
+use crate::nvim::buffers::applying::apply;
+use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::{applying, is_modified};
 use crate::nvim::editor::{Buf, Editor, first_line};
+use crate::platform::files::stamp;
 
 /// A text that is to be in a buffer, as to its end.
 pub struct Content {
@@ -24,7 +27,7 @@ pub fn write(
 ) -> std::result::Result<(), String> {
     let was_modified = is_modified(editor, buf);
     let apply = || -> Result<()> {
-        edits.iter().try_for_each(|edit| applying::apply(editor, buf, edit))?;
+        edits.iter().try_for_each(|edit| apply(editor, buf, edit))?;
         if editor.buf_option::<bool>(buf, "endofline")? != content.ends_with_newline {
             editor.set_buf_option(buf, "endofline", content.ends_with_newline)?;
         }
@@ -92,4 +95,9 @@ fn check_room(editor: &Editor, buf: Buf, name: &Path) -> std::result::Result<(),
             .map_err(|why| format!("{why}, so nothing was written; make room")),
         _ => Ok(()),
     }
+}
+
+/// The state of a file; one look at the disk that Neovim takes itself whenever it saves.
+pub fn stamp_of(path: &Path) -> Option<Stamp> {
+    path.metadata().ok().map(|metadata| stamp(&metadata))
 }

@@ -7,8 +7,8 @@ use std::ops::Range;
 use mlua::{Result, Table, Value};
 
 use crate::core::changes::diff::{self, Hunk};
+use crate::nvim::diff_view::appearance::{Appearance, Coloured, cells};
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::review::look::{Coloured, Look, cells};
 
 /// At most this many virtual lines for one hunk; the rest is said in a line.
 const SHOWN: usize = 200;
@@ -80,7 +80,7 @@ pub fn words_in(
 /// Lines that are not in the buffer, each after a sign; `words` gives the changed words of each.
 pub fn virtual_lines<'a>(
     editor: &Editor,
-    look: &Look,
+    appearance: &Appearance,
     lines: &[String],
     sign: char,
     words: &dyn Fn(usize) -> &'a [Range<usize>],
@@ -92,7 +92,7 @@ pub fn virtual_lines<'a>(
         _ => ("AcpMeta", "AcpMeta"),
     };
     let shown = &lines[..lines.len().min(SHOWN)];
-    let colours = if sign == '?' { Vec::new() } else { look.colours(editor, shown) };
+    let colours = if sign == '?' { Vec::new() } else { appearance.colours(editor, shown) };
     let all = editor.lua.create_table()?;
     for (at, text) in shown.iter().enumerate() {
         let colours = colours.get(at).map_or(&[][..], Vec::as_slice);
@@ -104,10 +104,11 @@ pub fn virtual_lines<'a>(
             groups.extend(is_strong.then_some(Group::Named(strong)));
             groups.extend(colour.map(Group::Numbered));
             let trails = trails.saturating_sub(piece.start);
-            shown.push((look.shown(editor, &text[piece], &mut column, trails), groups));
+            shown.push((appearance.shown(editor, &text[piece], &mut column, trails), groups));
         }
         // Neovim does not wrap lines that are none.
-        let room = look.room().map(|room| room.saturating_sub(2)).filter(|room| *room > 0 && column > *room);
+        let room =
+            appearance.room().map(|room| room.saturating_sub(2)).filter(|room| *room > 0 && column > *room);
         let rows = match room {
             Some(room) => wrapped(editor, shown, room),
             None => vec![shown],

@@ -11,13 +11,13 @@ use mlua::{Function, Result, Table};
 use crate::core::text::visible::Visible;
 use crate::nvim::editor::{Buf, Editor, Win};
 
-pub struct Look {
+pub struct Appearance {
     pub shape: Shape,
     /// What reading code may still take.
     left: Cell<Duration>,
 }
 
-/// What the look of a line depends on.
+/// What the appearance of a line depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     tabstop: usize,
@@ -75,7 +75,7 @@ impl ListChars {
     }
 }
 
-impl Look {
+impl Appearance {
     /// As in a buffer; `budget` is what its colours may cost in all.
     pub fn of(editor: &Editor, buf: Buf, budget: Duration) -> Self {
         let win = editor.wins_of(buf).first().copied();

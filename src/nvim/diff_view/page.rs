@@ -11,9 +11,9 @@ use mlua::{Function, Result, Table, Value};
 use crate::config::Keys;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::review_edits::{ADDED, Part, REMOVED};
+use crate::nvim::diff_view::appearance::Appearance;
+use crate::nvim::diff_view::marks::{Words, push, words_in};
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::review::look::Look;
-use crate::nvim::review::marks::{Words, push, words_in};
 
 /// What the colours of a page may cost; beyond, code is plain.
 const COLOURS: Duration = Duration::from_millis(40);
@@ -116,8 +116,8 @@ impl Page {
         }
         let mut left = COLOURS;
         for (first, path, lines) in &self.code {
-            let look = Look::of_filetype(filetype(editor, path), left);
-            for (at, line) in look.colours(editor, lines).iter().enumerate() {
+            let appearance = Appearance::of_filetype(filetype(editor, path), left);
+            for (at, line) in appearance.colours(editor, lines).iter().enumerate() {
                 for (range, group) in line {
                     let options = editor.table([
                         ("end_col", Value::Integer((range.end + shift) as i64)),
@@ -129,7 +129,7 @@ impl Page {
                     push(&marks, first + at, range.start + shift, options)?;
                 }
             }
-            left = look.left();
+            left = appearance.left();
         }
         editor.paint(buf, ns, marks)
     }

@@ -1,0 +1,37 @@
+//! Who wrote a line that no agent of this Neovim has written: the checkpoints know of what agents did before it was
+//! started.
+
+use std::path::PathBuf;
+
+use mlua::Result;
+
+use crate::core::changes::author_note::recorded_note;
+use crate::core::store::checkpoint::{Reply, Wish};
+use crate::nvim::arguments::fail;
+use crate::nvim::checkpoints::Checkpoints;
+use crate::nvim::context::Context;
+use crate::nvim::editor::float::float;
+use crate::nvim::editor::{Buf, Level};
+
+impl Checkpoints {
+    /// Shows who wrote a row of a buffer, counted from 0.
+    pub fn blame(&mut self, cx: &mut Context, buf: Buf, path: PathBuf, row: usize) -> Result<()> {
+        let Some(text) = cx.editor.text(buf)? else { return fail("this buffer is no text") };
+        self.ask_store(
+            cx,
+            move |job| Wish::Blame { job, path, text, row },
+            |_, cx, reply| match reply {
+                Reply::Blamed(Some(author)) => {
+                    let time: String = cx.editor.func("strftime", ("%Y-%m-%d %H:%M", author.at / 1000))?;
+                    float(&cx.editor, &recorded_note(&author, &time)).map(drop)
+                }
+                Reply::Blamed(None) => {
+                    cx.advise("no agent wrote this line, as far as is recorded", Level::Info);
+                    Ok(())
+                }
+                _ => Ok(()),
+            },
+        );
+        Ok(())
+    }
+}

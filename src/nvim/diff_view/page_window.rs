@@ -1,0 +1,58 @@
+//! The buffer and the window of a page that lists hunks. What is on the page is left to `page`.
+
+use mlua::Result;
+
+use crate::config::{Keys, Pane};
+use crate::nvim::diff_view::page::About;
+use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::keys::bind::bind_pane;
+
+/// A buffer for a page, with the review's keys.
+pub fn page_buf(editor: &Editor, keys: &Keys, name: &str) -> Result<Buf> {
+    let buf = editor.create_buf(false, true)?;
+    editor.set_buf_name(buf, name)?;
+    editor.set_buf_option(buf, "bufhidden", "hide")?;
+    editor.set_buf_option(buf, "swapfile", false)?;
+    editor.set_buf_option(buf, "filetype", "acp-review")?;
+    bind_pane(editor, keys, Pane::Review, buf)?;
+    Ok(buf)
+}
+
+/// Goes to a window with a page, which is made if there is none.
+pub fn show_page(editor: &Editor, buf: Buf) -> Result<Win> {
+    if let Some(win) = editor.wins_of(buf).first().copied() {
+        editor.set_current_win(win)?;
+        return Ok(win);
+    }
+    let (_, rows) = editor.size();
+    editor.command(&format!("botright {}split", (rows / 2).max(5)))?;
+    let win = editor.current_win()?;
+    editor.set_win_buf(win, buf)?;
+    for (option, value) in
+        [("wrap", false), ("number", false), ("relativenumber", false), ("spell", false), ("list", false)]
+    {
+        editor.set_win_option(win, option, value)?;
+    }
+    editor.set_win_option(win, "signcolumn", "no")?;
+    editor.set_win_option(win, "foldmethod", "expr")?;
+    editor.set_win_option(win, "foldexpr", "get(get(b:,'acp_folds',[]),v:lnum-1,0)")?;
+    editor.set_win_option(win, "foldlevel", 9)?;
+    Ok(win)
+}
+
+/// To the next or previous hunk of a page.
+pub fn step_in_page(editor: &Editor, rows: &[About], forward: bool) -> Result<()> {
+    let win = editor.current_win()?;
+    let row = editor.cursor(win)?.0 - 1;
+    let hunk_at = |row: usize| match rows.get(row) {
+        Some(About::Hunk { path, hunk, .. }) => Some((path, hunk)),
+        _ => None,
+    };
+    let begins = |at: &usize| hunk_at(*at).is_some() && (*at == 0 || hunk_at(*at - 1) != hunk_at(*at));
+    let mut starts = (0..rows.len()).filter(begins);
+    let target = if forward { starts.find(|at| *at > row) } else { starts.rfind(|at| *at < row) };
+    match target {
+        Some(target) => editor.set_cursor(win, target + 1, 0),
+        None => Ok(()),
+    }
+}
