@@ -10,8 +10,12 @@ pub mod chats;
 pub mod checkpoints;
 pub mod computed;
 pub mod events;
+pub mod files;
 pub mod follow;
+pub mod looks;
+pub mod prompt;
 pub mod questions;
+pub mod reading;
 pub mod sessions;
 pub mod terminals;
 pub mod windows;
@@ -25,8 +29,7 @@ use std::time::{Duration, Instant};
 
 use crate::nvim::agents::Agents;
 use crate::nvim::context::Context;
-use crate::nvim::events::EditorEvent;
-use crate::nvim::files::watching::Watching;
+use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::guard::Effect;
 use crate::nvim::guard::Features;
 use mlua::{Function, Result};
@@ -47,10 +50,9 @@ use crate::nvim::chat::windows::Windows;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
-use crate::nvim::files::{FileJob, Files};
+use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
-use crate::nvim::prompt::queue_list::QueueList;
 use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
@@ -67,7 +69,6 @@ pub struct App {
     pub asking: Questions,
     pub plan: Option<Pinned>,
     pub agents: Agents,
-    pub queue_list: Option<QueueList>,
     pub extensions: Extensions,
     pub prompts: Prompts,
     pub sessions: Sessions,
@@ -75,12 +76,9 @@ pub struct App {
     pub background: Option<Box<dyn Background>>,
     pub mailbox: Arc<Mailbox>,
     pub files: Files,
-    pub conflicts: crate::nvim::files::conflicts::Conflicts,
     pub tally: crate::nvim::review::change_stats::Tally,
-    pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
     pub review: Proposals,
     pub reviews: Reviews,
-    pub watching: Watching,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub highlight: Highlight,
     pub jobs: HashMap<JobId, Job>,
@@ -94,13 +92,6 @@ pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
 
 /// What a computation in the background is for.
 pub enum Job {
-    File(Box<FileJob>),
-    Mention(crate::nvim::prompt::unsaved_note::Mention),
-    Stamp {
-        path: PathBuf,
-        buf: Buf,
-        tick: u64,
-    },
     Diff {
         session: SessionKey,
         call: EntryId,
@@ -129,22 +120,9 @@ pub enum Job {
         path: PathBuf,
         was: Box<FileReview>,
     },
-    /// What a prompt that was sent refers to.
-    Prompt {
-        session: SessionKey,
-    },
     /// Who wants to know which sources lie in the plugin's folder.
     Fingerprint {
         then: Function,
-    },
-    /// Which files that a prompt refers to are there.
-    Exists {
-        session: SessionKey,
-        paths: Vec<PathBuf>,
-    },
-    /// The clipboard's image for a prompt.
-    Paste {
-        session: SessionKey,
     },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
@@ -173,7 +151,6 @@ impl App {
             asking: Questions::default(),
             plan: None,
             agents,
-            queue_list: None,
             extensions: Extensions::default(),
             prompts,
             sessions: Sessions::new(Path::new(&records).join("acp/sessions")),
@@ -181,10 +158,7 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            conflicts: crate::nvim::files::conflicts::Conflicts::default(),
             tally: crate::nvim::review::change_stats::Tally::default(),
-            mentions: crate::nvim::prompt::unsaved_note::Mentions::default(),
-            watching: Watching::default(),
             checkpoints: crate::nvim::checkpoints::Checkpoints::new(
                 Path::new(&records).join("acp/checkpoints"),
             ),
@@ -205,6 +179,9 @@ impl App {
             self.serve_commands()?;
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
+                Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
+                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
+                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::SessionBegan(key)) => self.session_began(key)?,
                 Some(EditorEvent::SessionChosen(key)) => self.show(key)?,
                 Some(EditorEvent::StoredSessionChosen(kept)) => self.open_recorded(*kept)?,
@@ -220,16 +197,32 @@ impl App {
                 Some(EditorEvent::PermissionAsked { session, title }) => {
                     self.permission_asked(session, &title);
                 }
-                Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
-                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
-                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::WindowsResized) => self.resized()?,
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;
                 }
                 Some(EditorEvent::AgentChosen(name)) => self.begin(&name, |_, _| Ok(()))?,
                 Some(EditorEvent::TerminalEnded) => self.keep_time()?,
-                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask),
+                Some(EditorEvent::PromptTyped { session, text, mode }) => {
+                    self.submit(session, &text, mode)?
+                }
+                Some(EditorEvent::ReferencesFound { session, number, found }) => {
+                    self.referred((session, number), found)?;
+                }
+                Some(EditorEvent::PromptReady { session, content, mode }) => match mode {
+                    SendMode::InLine => self.prompt(session, content)?,
+                    SendMode::Steer => self.steer(session, content)?,
+                    SendMode::Now => self.prompt_now(session, content)?,
+                },
+                Some(EditorEvent::PromptCompleted { session, content }) => {
+                    self.dispatch(Command::Prompt { session, content })?;
+                }
+                Some(EditorEvent::ChatRequested(key)) => self.show(key)?,
+                Some(EditorEvent::ChatNeeded(then)) => {
+                    self.begin_with(None, move |app, key| then(app, key))?;
+                }
+                Some(EditorEvent::FrameDue) => self.frame_due()?,
+                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask)?,
                 Some(EditorEvent::QuestionAsked(choosing)) => {
                     self.asking.ask_to_choose(&mut self.cx, *choosing);
                 }
@@ -241,7 +234,7 @@ impl App {
                     self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
                 }
                 Some(EditorEvent::AnsweredInVain(ask)) => {
-                    Questions::answered_in_vain(&self.cx, ask, self.conflicts.is_open(ask));
+                    Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
                 }
                 Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
                 Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
@@ -253,6 +246,14 @@ impl App {
                 Some(EditorEvent::LineChosen { path, row }) => self.go_to_row(&path, row)?,
                 Some(EditorEvent::KeysAsked) => self.show_keys()?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
+                Some(EditorEvent::FileTaskEnded(path)) => self.files.finish_task(&mut self.cx, &path)?,
+                Some(EditorEvent::FileVisited { session, path, lines, verb }) => {
+                    self.file_visited(session, &path, lines, verb)?;
+                }
+                Some(EditorEvent::FileLoaded { buf, path }) => self.review_loaded(buf, &path)?,
+                Some(EditorEvent::BufferUnloaded(buf)) => self.reviews.release(buf),
+                Some(EditorEvent::EditsFailed(buf)) => self.review_stale(buf)?,
+                Some(EditorEvent::QuestionClosed(ask)) => self.asking.put_off(ask),
                 None => match self.cx.take_task() {
                     Some(task) => task(self)?,
                     None => return Ok(()),
@@ -282,12 +283,11 @@ impl App {
 
     fn send_next(&mut self, command: Command) -> Result<()> {
         match command {
-            Command::Prompt { session, content } => match self.with_mention(session, content)? {
-                Some(command) => self.dispatch(command),
-                None => Ok(()),
-            },
+            Command::Prompt { session, content } => self.send_with_note(session, content),
             Command::Cancel { session } => {
-                self.send_held(session)?;
+                if let Some(content) = self.prompts.take_held(session) {
+                    self.dispatch(Command::Prompt { session, content })?;
+                }
                 self.dispatch(Command::Cancel { session })
             }
             command => self.dispatch(command),
@@ -369,11 +369,13 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 7] = [
+        let features: [&mut dyn Any; 9] = [
             &mut self.checkpoints,
+            &mut self.files,
             &mut self.follow,
             &mut self.terminals,
             &mut self.asking,
+            &mut self.prompts,
             &mut self.agents,
             &mut self.extensions,
             &mut self.sessions,
@@ -382,12 +384,16 @@ impl Features for App {
         Some((found, &mut self.cx))
     }
 
+    fn serve(&mut self) -> Result<()> {
+        self.route()
+    }
+
     fn settle(&mut self) -> Result<()> {
         self.route()?;
         if self.asking.retry {
             self.ask_next();
         }
-        self.ask_names()?;
+        self.files.ask_names(&mut self.cx);
         self.route()
     }
 

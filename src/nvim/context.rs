@@ -3,6 +3,7 @@
 //! event. Which features there are is left to the router.
 
 pub mod chat_buffers;
+pub mod conflicts;
 pub mod effects;
 
 use std::any::{Any, TypeId};
@@ -17,13 +18,14 @@ use crate::config::{Config, Log};
 use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
-use crate::core::session::Session;
+use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
 pub use crate::nvim::context::chat_buffers::{ChatBuffers, LONG_PROMPT};
+use crate::nvim::context::conflicts::OpenConflicts;
 use crate::nvim::editor::{Buf, Editor, picker};
 use crate::nvim::events::EditorEvent;
 pub use crate::nvim::guard::Then;
@@ -38,7 +40,9 @@ pub fn then<F: Any, T: 'static>(
 ) -> Then<T> {
     Box::new(move |features, answer| {
         let (feature, cx) = feature_of::<F>(features)?;
-        work(feature, cx, answer)
+        let done = work(feature, cx, answer);
+        features.serve()?;
+        done
     })
 }
 
@@ -68,6 +72,8 @@ pub struct Context {
     pub config: Config,
     pub sessions: BTreeMap<SessionKey, Session>,
     pub buffers: Buffers,
+    /// The conflicts that wait for the user, oldest first.
+    pub conflicts: OpenConflicts,
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     /// The session that the call under way is about, where it says so.
@@ -94,6 +100,7 @@ impl Context {
             config: Config::default(),
             sessions: BTreeMap::new(),
             buffers: Buffers::default(),
+            conflicts: OpenConflicts::default(),
             current: None,
             meant: None,
             chats: BTreeMap::new(),
@@ -316,6 +323,16 @@ impl Context {
         }
     }
 
+    /// Reads a buffer while the user waits.
+    pub fn read_now(&mut self, buf: Buf) -> Result<Snapshot> {
+        let mut reading = Reading::of(buf);
+        loop {
+            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.buffers.texts)? {
+                return Ok(snapshot);
+            }
+        }
+    }
+
     // What several features ask.
 
     /// The session that a command without one means: the chat's that the cursor is in, else the last one.
@@ -326,6 +343,11 @@ impl Context {
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.iter().find(|(_, chat)| chat.transcript == buf || chat.prompt == buf);
         here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    /// Whether a session cannot take prompts.
+    pub fn is_dead(&self, key: SessionKey) -> bool {
+        self.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
     }
 
     /// The sessions of an agent.

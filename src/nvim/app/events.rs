@@ -152,7 +152,7 @@ impl App {
     }
 
     pub(super) fn agent_exited(&mut self, key: SessionKey) -> Result<()> {
-        self.watching.ended(key);
+        self.files.watching.ended(key);
         self.turn_left(key)?;
         self.after_change(key)?;
         self.settle(key)

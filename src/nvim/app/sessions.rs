@@ -89,7 +89,7 @@ impl App {
         let Some(launch) = self.sessions.relaunch(&self.cx, key)? else { return Ok(()) };
         // The session's files are watched anew once they are named in the next one.
         self.edits_over(key)?;
-        self.watching.ended(key);
+        self.files.watching.ended(key);
         self.sessions.leave_agent(&mut self.cx, key);
         self.route()?;
         self.sessions.restart(&mut self.cx, key, launch);
@@ -126,7 +126,7 @@ impl App {
         self.terminals.forget(&editor, key)?;
         self.close_chat(key)?;
         self.drop_conflicts(key)?;
-        self.forget_mention(key);
+        self.prompts.forget_notes(key);
         self.reviews.undone.remove(&key);
         self.forget_checkpoints(key)?;
         self.files.forget(key);
@@ -136,7 +136,7 @@ impl App {
         }
         self.bars.remove(&key);
         self.sessions.forget(key);
-        self.watching.ended(key);
+        self.files.watching.ended(key);
         Ok(())
     }
 
