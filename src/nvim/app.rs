@@ -188,6 +188,15 @@ impl App {
                 Some(EditorEvent::LoginEnded(key)) => self.restart(key)?,
                 Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
                 Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
+                Some(EditorEvent::TurnEnded(key)) => self.turn_ended(key)?,
+                Some(EditorEvent::AgentExited(key)) => self.agent_exited(key)?,
+                Some(EditorEvent::SessionOpened(key)) => self.cx.emit("AcpOpened", key, json!({})),
+                Some(EditorEvent::CallChanged { session, entry, moved, content }) => {
+                    self.call_changed(session, entry, moved, content)?;
+                }
+                Some(EditorEvent::PermissionAsked { session, title }) => {
+                    self.permission_asked(session, &title);
+                }
                 Some(EditorEvent::WindowsResized) => self.resized()?,
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;

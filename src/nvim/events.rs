@@ -98,8 +98,26 @@ pub enum EditorEvent {
     LoginEnded(SessionKey),
     /// A prompt has gone to the agent, or waits for it.
     PromptSent(SessionKey),
-    /// The session's agent is not at work any more, however that came.
+    /// The session's agent is not at work any more, for the user has it started again.
     TurnLeft(SessionKey),
+    /// The agent has said how the turn ended.
+    TurnEnded(SessionKey),
+    /// The session's agent is gone.
+    AgentExited(SessionKey),
+    /// The agent has opened the session.
+    SessionOpened(SessionKey),
+    /// The agent told of a tool call: of its locations, of its content, or of neither.
+    CallChanged {
+        session: SessionKey,
+        entry: EntryId,
+        moved: bool,
+        content: bool,
+    },
+    /// The user is asked for a permission.
+    PermissionAsked {
+        session: SessionKey,
+        title: String,
+    },
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.

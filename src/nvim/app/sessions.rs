@@ -14,7 +14,6 @@ use crate::core::session::entry::{Body, Greeting};
 use crate::core::store::record::Kept;
 use crate::nvim::app::App;
 use crate::nvim::arguments::Args;
-use crate::nvim::editor::Level;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::sessions::lifecycle::Stop;
 use crate::nvim::sessions::status;
