@@ -3,42 +3,42 @@
 //! thread. What may call back into here (autocommands, pickers, users' handlers) is not run while it
 //! is being changed, but kept as an effect and run right after.
 
+pub mod agents;
+pub mod calls;
 pub mod changes;
+pub mod chats;
 pub mod checkpoints;
 pub mod computed;
 pub mod events;
 pub mod follow;
 pub mod prompt;
 pub mod questions;
+pub mod sessions;
 pub mod terminals;
 pub mod windows;
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::nvim::agents::Agents;
 use crate::nvim::context::Context;
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::files::watching::Watching;
 use crate::nvim::guard::Effect;
 use crate::nvim::guard::Features;
 use mlua::{Function, Result};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::core::changes::file_review::FileReview;
-use crate::core::ids::{AgentId, EntryId, JobId, OriginId, SessionKey};
+use crate::core::ids::{EntryId, JobId, OriginId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, FileDiff, Launch, StoredSession};
-use crate::core::session::Session;
-use crate::core::session::entry::{Body, Greeting};
-use crate::core::session::lifecycle;
-use crate::core::store::record::Kept;
+use crate::core::message::{Command, FileDiff};
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
-use crate::nvim::actions::session_status;
 use crate::nvim::chat::Chat;
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::highlight::Highlight;
@@ -54,7 +54,7 @@ use crate::nvim::prompt::Prompts;
 use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
-use crate::nvim::sessions::stored::Gathering;
+use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
 use crate::nvim::{Background, Start, autocommands, later};
 
@@ -66,25 +66,10 @@ pub struct App {
     pub terminals: Terminals,
     pub asking: Questions,
     pub plan: Option<Pinned>,
-    pub agents: crate::nvim::agents::launch::Agents,
-    pub signals: crate::nvim::sessions::user_events::Signals,
+    pub agents: Agents,
     pub extensions: Extensions,
     pub prompts: Prompts,
-    pub bundled: Option<PathBuf>,
-    pub record_folder: PathBuf,
-    /// What waits for the record to be read.
-    pub recalls: HashMap<JobId, crate::nvim::sessions::record::WithRecord>,
-    /// The sessions that the record knows of.
-    pub recorded: BTreeSet<SessionKey>,
-    /// The sessions being taken up, as the record knows them.
-    pub taken_up: HashMap<SessionKey, Kept>,
-    pub processes: lifecycle::Agents,
-    pub openings: lifecycle::Openings,
-    /// Stored sessions as they are being listed, page by page.
-    pub listing: HashMap<AgentId, Vec<StoredSession>>,
-    /// The listing under way is for deleting one.
-    pub deleting: bool,
-    pub gathering: Gathering,
+    pub sessions: Sessions,
     pub start: Start,
     pub background: Option<Box<dyn Background>>,
     pub mailbox: Arc<Mailbox>,
@@ -101,12 +86,6 @@ pub struct App {
     pub tick: Timer,
     pub ticking: bool,
     pub bars: HashMap<SessionKey, String>,
-    pub numbers: Numbers,
-}
-
-#[derive(Default)]
-pub struct Numbers {
-    pub session: u32,
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
@@ -167,7 +146,7 @@ impl App {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
         let prompts = Prompts::new(&editor)?;
-        let agents = crate::nvim::agents::launch::Agents::new(&editor)?;
+        let agents = Agents::new(&editor, bundled)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             cx: Context::new(editor, Path::new(&state).join("acp.log")),
@@ -178,19 +157,9 @@ impl App {
             asking: Questions::default(),
             plan: None,
             agents,
-            signals: crate::nvim::sessions::user_events::Signals::default(),
             extensions: Extensions::default(),
             prompts,
-            bundled,
-            record_folder: Path::new(&records).join("acp/sessions"),
-            recalls: HashMap::new(),
-            recorded: BTreeSet::new(),
-            taken_up: HashMap::new(),
-            processes: lifecycle::Agents::default(),
-            openings: lifecycle::Openings::default(),
-            listing: HashMap::new(),
-            deleting: false,
-            gathering: Gathering::default(),
+            sessions: Sessions::new(Path::new(&records).join("acp/sessions")),
             start,
             background: None,
             mailbox,
@@ -208,7 +177,6 @@ impl App {
             tick,
             ticking: false,
             bars: HashMap::new(),
-            numbers: Numbers::default(),
         })
     }
 
@@ -219,6 +187,12 @@ impl App {
             self.serve_commands()?;
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
+                Some(EditorEvent::SessionBegan(key)) => self.session_began(key)?,
+                Some(EditorEvent::SessionChosen(key)) => self.show(key)?,
+                Some(EditorEvent::StoredSessionChosen(kept)) => self.open_recorded(*kept)?,
+                Some(EditorEvent::LoginEnded(key)) => self.restart(key)?,
+                Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
+                Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
                 Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
                 Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
                 Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
@@ -226,6 +200,7 @@ impl App {
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;
                 }
+                Some(EditorEvent::AgentChosen(name)) => self.begin(&name, |_, _| Ok(()))?,
                 Some(EditorEvent::TerminalEnded) => self.keep_time()?,
                 Some(EditorEvent::PromptTyped { session, text, mode }) => {
                     self.submit(session, &text, mode)?
@@ -322,7 +297,7 @@ impl App {
             _ => None,
         };
         if let Some(background) = &self.background {
-            background.send(self.openings.outgoing(command));
+            background.send(self.sessions.outgoing(command));
         }
         match sent {
             Some((key, content)) => self.turn_started(key, &content),
@@ -358,11 +333,11 @@ impl App {
     }
 
     fn start_background(&mut self) -> Result<()> {
-        let background =
-            (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), self.bundled.clone());
+        let bundled = self.agents.bundled().map(Path::to_owned);
+        let background = (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), bundled);
         self.background = Some(background);
         self.cx.has_background = true;
-        self.tell_extensions()?;
+        self.extensions.tell(&mut self.cx);
         self.tell_outside_rules()?;
         let cache: String = self.cx.editor.func("stdpath", "cache")?;
         self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
@@ -374,11 +349,6 @@ impl App {
         Ok(())
     }
 
-    /// Tells the background, if there is one, which methods the user serves.
-    pub fn tell_extensions(&mut self) -> Result<()> {
-        if self.background.is_some() { self.send(self.extensions.command()) } else { Ok(()) }
-    }
-
     /// Ends every process, or leaves that to the guard; waits for a short while at the most.
     pub fn shut_down(&mut self) {
         self.cx.has_background = false;
@@ -386,71 +356,19 @@ impl App {
             background.leave(Duration::from_millis(400));
         }
     }
-
-    pub fn of_agent(&self, agent: AgentId) -> Vec<SessionKey> {
-        self.cx
-            .sessions
-            .values()
-            .filter(|session| session.agent == agent)
-            .map(|session| session.key)
-            .collect()
-    }
-
-    pub fn agent_name(&self, agent: AgentId) -> String {
-        self.of_agent(agent)
-            .first()
-            .and_then(|key| self.cx.sessions.get(key))
-            .map_or_else(|| "the agent".to_owned(), Session::name)
-    }
-
-    /// What `require("acp").status()` gives: the session used last comes first.
-    pub fn status(&self, only: Option<SessionKey>) -> Json {
-        let mut keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
-        let here = self.cx.session_here();
-        keys.sort_by_key(|key| (Some(*key) != here, std::cmp::Reverse(*key)));
-        keys.retain(|key| only.is_none_or(|only| only == *key));
-        let sessions: Vec<Json> = keys.into_iter().filter_map(|key| session_status(self, key)).collect();
-        let agents: Vec<Json> = self
-            .processes
-            .all()
-            .map(|(launch, pid)| {
-                let state = if pid.is_some() { "running" } else { "ended" };
-                json!({ "agent": launch.name, "pid": pid, "state": state })
-            })
-            .collect();
-        json!({ "sessions": sessions, "agents": agents, "log": self.cx.log(), "following": self.is_following() })
-    }
-
-    pub fn is_dead(&self, key: SessionKey) -> bool {
-        self.cx.is_dead(key)
-    }
-
-    /// Whether the agent failed before it had said anything, so that a new chat may take its place.
-    pub fn never_lived(&self, key: SessionKey) -> bool {
-        self.cx.sessions.get(&key).is_some_and(|session| {
-            session.entries().len() == 1
-                && matches!(
-                    session.entries()[0].body,
-                    Body::Greeting(Greeting::Failed { .. } | Greeting::Stopped { .. })
-                )
-        })
-    }
-}
-
-pub fn command_line(launch: &Launch) -> String {
-    let mut words = vec![launch.command.clone()];
-    words.extend(launch.args.iter().cloned());
-    words.join(" ")
 }
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 5] = [
+        let features: [&mut dyn Any; 8] = [
+            &mut self.prompts,
             &mut self.checkpoints,
             &mut self.follow,
             &mut self.terminals,
             &mut self.asking,
-            &mut self.prompts,
+            &mut self.agents,
+            &mut self.extensions,
+            &mut self.sessions,
         ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))

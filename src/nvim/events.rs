@@ -7,6 +7,7 @@ use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::Content;
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
+use crate::core::store::record::Kept;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
 use crate::nvim::guard::Then;
@@ -61,6 +62,18 @@ pub struct Choosing {
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
+    /// A session was made, which has no chat yet.
+    SessionBegan(SessionKey),
+    /// The user wants to see a session.
+    SessionChosen(SessionKey),
+    /// The user wants to go on with a session that the record knows.
+    StoredSessionChosen(Box<Kept>),
+    /// The user has logged in with the program of a session's agent.
+    LoginEnded(SessionKey),
+    /// A prompt has gone to the agent, or waits for it.
+    PromptSent(SessionKey),
+    /// The session's agent is not at work any more, however that came.
+    TurnLeft(SessionKey),
     /// What the chat's bar says of where an agent is may be another.
     LocationShown(SessionKey),
     /// The window that follows has to know from now on what the user does.
@@ -71,6 +84,8 @@ pub enum EditorEvent {
     WindowsResized,
     /// The user wants to see a location in a file.
     LocationChosen { path: PathBuf, line: Option<u32>, column: Option<u32> },
+    /// The user wants to work with the agent of this name.
+    AgentChosen(String),
     /// A command has ended.
     TerminalEnded,
     /// The user has sent a text.
