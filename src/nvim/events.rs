@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
 use crate::core::message::Content;
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
@@ -74,8 +74,8 @@ pub enum EditorEvent {
     PromptSent(SessionKey),
     /// The session's agent is not at work any more, however that came.
     TurnLeft(SessionKey),
-    /// What the chat's bar says of where an agent is may be another.
-    LocationShown(SessionKey),
+    /// What stands in the bar of a chat may be another: its windows are new ones, or its agent is elsewhere.
+    BarOutdated(SessionKey),
     /// The window that follows has to know from now on what the user does.
     FollowBegan,
     /// A file was loaded into a buffer, but not by the user.
@@ -102,6 +102,12 @@ pub enum EditorEvent {
     ChatNeeded(Then<SessionKey>),
     /// What has changed is to be drawn as soon as a frame is due.
     FrameDue,
+    /// The user wants to go to what the line under the cursor in a chat is about.
+    EntryChosen(SessionKey),
+    /// The user wants to answer a question.
+    QuestionChosen(SessionKey, AskId),
+    /// The user wants to see a terminal.
+    TerminalChosen(SessionKey, TerminalId),
     /// A question of another feature's is next.
     QuestionReached(AskId),
     /// It is to be shown as a list.
