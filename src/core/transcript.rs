@@ -6,6 +6,7 @@ mod ansi_spans;
 pub mod bounds;
 mod call;
 mod choices;
+pub mod clicks;
 pub mod details;
 mod drawing;
 mod elicitation;

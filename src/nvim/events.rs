@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::Content;
 use crate::core::session::references::Reference;
@@ -82,8 +82,6 @@ pub enum EditorEvent {
     EditsFailed(Buf),
     /// The user has closed a question without an answer.
     QuestionClosed(AskId),
-    /// What the chat's bar says of where an agent is may be another.
-    LocationShown(SessionKey),
     /// The window that follows has to know from now on what the user does.
     FollowBegan,
     /// A file was loaded into a buffer, but not by the user.
@@ -118,6 +116,8 @@ pub enum EditorEvent {
         session: SessionKey,
         title: String,
     },
+    /// What stands in the bar of a chat may be another: its windows are new ones, or its agent is elsewhere.
+    BarOutdated(SessionKey),
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.
@@ -159,6 +159,12 @@ pub enum EditorEvent {
     ChatNeeded(Then<SessionKey>),
     /// What has changed is to be drawn as soon as a frame is due.
     FrameDue,
+    /// The user wants to go to what the line under the cursor in a chat is about.
+    EntryChosen(SessionKey),
+    /// The user wants to answer a question.
+    QuestionChosen(SessionKey, AskId),
+    /// The user wants to see a terminal.
+    TerminalChosen(SessionKey, TerminalId),
     /// A question of another feature's is next.
     QuestionReached(AskId),
     /// It is to be shown as a list.

@@ -134,7 +134,6 @@ impl App {
         if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);
         }
-        self.bars.remove(&key);
         self.sessions.forget(key);
         self.files.watching.ended(key);
         Ok(())

@@ -56,7 +56,7 @@ impl Follow {
         };
         cx.advise(text, Level::Info);
         let keys: Vec<SessionKey> = cx.sessions.keys().copied().collect();
-        keys.into_iter().for_each(|key| cx.raise(EditorEvent::LocationShown(key)));
+        keys.into_iter().for_each(|key| cx.raise(EditorEvent::BarOutdated(key)));
         Ok(())
     }
 

@@ -193,7 +193,7 @@ impl Follow {
                 if is_outside {
                     self.tell_outside(cx, &visit);
                 }
-                cx.raise(EditorEvent::LocationShown(visit.session));
+                cx.raise(EditorEvent::BarOutdated(visit.session));
                 return Ok(());
             }
         };
@@ -270,7 +270,7 @@ impl Follow {
                 cx.raise(EditorEvent::SessionChanged(key));
             }
         }
-        cx.raise(EditorEvent::LocationShown(key));
+        cx.raise(EditorEvent::BarOutdated(key));
         self.follow_due(cx)?;
         // While a command line is open nothing else would draw it.
         cx.editor.flush();

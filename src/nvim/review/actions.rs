@@ -80,7 +80,7 @@ impl App {
         let buf = self.cx.editor.current_buf()?;
         let here = self.reviews.path_of(buf).map(Path::to_owned);
         let latest = self.reviews.latest(self.cx.session_here()).or(self.reviews.latest(None)).cloned();
-        let chat = self.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session);
+        let chat = self.cx.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session);
         match (args.first(), here) {
             (Some("all"), _) => Ok(Scope::All),
             (Some("session"), _) => match latest {
