@@ -58,14 +58,14 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt],
         modes: &["n", "i"],
         default: &["<C-x><C-s>"],
-        about: "Send the prompt into the turn that runs; see |acp-steering|.",
+        about: "Send the prompt into the running turn; see |acp-steering|.",
     },
     KeySpec {
         name: "cancel",
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<C-c>"],
-        about: "Stop the agent's turn, or its start. When nothing runs, leave insert mode.",
+        about: "Stop the agent's turn, or its start. When nothing is running, leave insert mode.",
     },
     KeySpec {
         name: "prompt",
@@ -121,45 +121,46 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gd", "<CR>"],
-        about: "Go to what is under the cursor: the question that waits, the line of a change, a file named \
-                in the text, else the file or the terminal that the entry is about.",
+        about: "Go to what is under the cursor: a waiting question, the line of a change, a file named in \
+                the text, or else the file or the terminal that the entry is about.",
     },
     KeySpec {
         name: "answer",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
-        about: "On a tool call that asks for permission: give the first, second, .. of the answers that \
-                stand there. Elsewhere, and where there are fewer answers, a digit is a count.",
+        about: "On a tool call that asks for permission: give the first, second, .. of the answers listed \
+                there. Elsewhere, and if there are fewer answers, a digit is a count.",
     },
     KeySpec {
         name: "toggle",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["<Tab>", "za"],
-        about: "Open or fold what is under the cursor: an entry, or the line under which calls gather.",
+        about: "Open or fold what is under the cursor: an entry, or a line of collapsed calls.",
     },
     KeySpec {
         name: "click",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["<LeftRelease>"],
-        about: "With the mouse: open or fold the call that was clicked, or go where the line leads. A click \
-                from another window only goes to the chat. Needs 'mouse'.",
+        about: "With the mouse: open or fold the call you click, or go where the line leads. A click from \
+                another window only goes to the chat. Needs 'mouse'.",
     },
     KeySpec {
         name: "details",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["K"],
-        about: "Show all there is to know of the entry under the cursor, such as a call's input and output.",
+        about: "Show everything there is to know about the entry under the cursor, such as a call's input \
+                and output.",
     },
     KeySpec {
         name: "yank_code",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gy"],
-        about: "Yank the block of code under the cursor.",
+        about: "Yank the code block under the cursor.",
     },
     KeySpec {
         name: "outline",
@@ -173,42 +174,42 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::File],
         modes: &["n"],
         default: &["]c"],
-        about: "Go to the next change of an agent's, also in another file; in diff mode as |]c|.",
+        about: "Go to the next change by an agent, also in another file; in diff mode like |]c|.",
     },
     KeySpec {
         name: "previous_hunk",
         panes: &[Pane::File],
         modes: &["n"],
         default: &["[c"],
-        about: "Go to the previous change of an agent's, also in another file; in diff mode as |[c|.",
+        about: "Go to the previous change by an agent, also in another file; in diff mode like |[c|.",
     },
     KeySpec {
         name: "review_keep",
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["a"],
-        about: "Keep the change at the cursor, or all of the file at the cursor.",
+        about: "Keep the change at the cursor, or all changes of the file at the cursor.",
     },
     KeySpec {
         name: "review_undo",
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["x"],
-        about: "Undo the change at the cursor, or all of the file at the cursor.",
+        about: "Undo the change at the cursor, or all changes of the file at the cursor.",
     },
     KeySpec {
         name: "review_keep_all",
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["A"],
-        about: "Keep all that the review shows.",
+        about: "Keep everything that the review shows.",
     },
     KeySpec {
         name: "review_undo_all",
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["X"],
-        about: "Undo all that the review shows.",
+        about: "Undo everything that the review shows.",
     },
     KeySpec {
         name: "review_comment",
@@ -229,7 +230,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["<CR>"],
-        about: "Go to the place in the file.",
+        about: "Go to the line in the file.",
     },
     KeySpec {
         name: "review_next",
@@ -250,7 +251,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["q"],
-        about: "Close the review. What is left to decide stays.",
+        about: "Close the review. Undecided changes stay.",
     },
     KeySpec {
         name: "review_help",
@@ -264,65 +265,65 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt],
         modes: &["n", "i"],
         default: &["<C-p>"],
-        about: "In the prompt's first line: the prompt that was sent before. Elsewhere: one line up.",
+        about: "In the prompt's first line: the previous prompt. Elsewhere: one line up.",
     },
     KeySpec {
         name: "newer_prompt",
         panes: &[Pane::Prompt],
         modes: &["n", "i"],
         default: &["<C-n>"],
-        about: "In the prompt's last line: the prompt that was sent after, and at last what you had typed. \
-                Elsewhere: one line down.",
+        about: "In the prompt's last line: the next prompt, and finally what you had typed. Elsewhere: one \
+                line down.",
     },
     KeySpec {
         name: "take_back",
         panes: &[Pane::Prompt],
         modes: &["n", "i"],
         default: &["<Up>"],
-        about: "In an empty prompt: take back the last prompt that waits. Else: one line up.",
+        about: "In an empty prompt: take back the last queued prompt. Elsewhere: one line up.",
     },
     KeySpec {
         name: "queue",
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<C-q>"],
-        about: "Go to the prompts that wait, where each can be edited, moved and removed; see |acp-queue|.",
+        about: "Go to the queued prompts, where each can be edited, moved and removed; see |acp-queue|.",
     },
     KeySpec {
         name: "queue_edit",
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["<CR>"],
-        about: "Take the waiting prompt at the cursor back into the prompt.",
+        about: "Take the queued prompt at the cursor back into the prompt.",
     },
     KeySpec {
         name: "queue_remove",
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["dd", "x"],
-        about: "Remove the waiting prompt at the cursor; the history keeps it.",
+        about: "Remove the queued prompt at the cursor; the history keeps it.",
     },
     KeySpec {
         name: "queue_up",
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["K"],
-        about: "Have the waiting prompt at the cursor sent earlier.",
+        about: "Move the queued prompt at the cursor up, so that it is sent earlier.",
     },
     KeySpec {
         name: "queue_down",
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["J"],
-        about: "Have the waiting prompt at the cursor sent later.",
+        about: "Move the queued prompt at the cursor down, so that it is sent later.",
     },
     KeySpec {
         name: "queue_send",
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["s"],
-        about: "Send the waiting prompt at the cursor now: into the turn where the agent can be steered, else \
-                the turn is stopped for it.",
+        about: "Send the queued prompt at the cursor now: into the running turn if the agent can be \
+                steered; otherwise that turn is stopped first.",
     },
     KeySpec {
         name: "queue_close",
@@ -336,14 +337,15 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Agents],
         modes: &["n"],
         default: &["<CR>"],
-        about: "Start the agent at the cursor; see |:Acp-agents|. What was not run before is shown first.",
+        about: "Start the agent at the cursor; see |:Acp-agents|. If it has not been run before, its \
+                command is shown first.",
     },
     KeySpec {
         name: "agents_details",
         panes: &[Pane::Agents],
         modes: &["n"],
         default: &["<Tab>", "K"],
-        about: "Show all there is to know about the agent at the cursor, or put that away.",
+        about: "Show or hide everything there is to know about the agent at the cursor.",
     },
     KeySpec {
         name: "agents_refresh",
@@ -364,14 +366,14 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Agents],
         modes: &["n"],
         default: &["x", "dd"],
-        about: "Forget that the agent at the cursor was approved, and delete its download.",
+        about: "Revoke the approval of the agent at the cursor, and delete its download.",
     },
     KeySpec {
         name: "agents_cancel",
         panes: &[Pane::Agents],
         modes: &["n"],
         default: &["<C-c>"],
-        about: "Stop what is being fetched.",
+        about: "Stop the running download.",
     },
     KeySpec {
         name: "agents_close",
@@ -392,21 +394,21 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<S-Tab>"],
-        about: "Put the agent into the next of its modes.",
+        about: "Switch the agent to its next mode.",
     },
     KeySpec {
         name: "follow",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gw"],
-        about: "Go with the agent through the files, go on after a pause, or stay; see |acp-follow|.",
+        about: "Follow the agent through the files, resume after a pause, or stop; see |acp-follow|.",
     },
     KeySpec {
         name: "locations",
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gl"],
-        about: "Pick one of the places that the agent has been at in this turn.",
+        about: "Pick one of the locations that the agent has visited in this turn.",
     },
     KeySpec {
         name: "restart",
@@ -420,7 +422,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["X"],
-        about: "End the commands that go on although their turn was stopped.",
+        about: "Kill the commands that are still running although their turn was stopped.",
     },
     KeySpec {
         name: "hide",
@@ -444,20 +446,20 @@ pub const OPTIONS: &[OptionSpec] = &[
         takes: "table of agents by name",
         default: "{}",
         about: "The agents that you configure. Those in |acp-agents| need no entry; an entry with the name \
-                of one of them changes only what it gives.",
+                of one of them changes only the fields that it sets.",
     },
     OptionSpec {
         key: "agents.{name}.command",
         takes: "string",
         default: "nil",
-        about: "The program to start: a name that is found in $PATH, or a path. Needed unless {name} is one \
+        about: "The program to start: a name to look up in $PATH, or a path. Required unless {name} is one \
                 of |acp-agents|.",
     },
     OptionSpec {
         key: "agents.{name}.args",
         takes: "list of strings",
         default: "nil",
-        about: "The program's arguments, in place of those that a known agent comes with.",
+        about: "The program's arguments, in place of a known agent's own.",
     },
     OptionSpec {
         key: "agents.{name}.cmd",
@@ -475,8 +477,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "agents.{name}.cwd",
         takes: "path",
         default: "nil",
-        about: "The folder that the program is started in; without it, the session's root. The session's \
-                root itself is not changed by it.",
+        about: "The folder in which the program is started; by default the session's root. It does not \
+                change the session's root.",
     },
     OptionSpec {
         key: "agents.{name}.title",
@@ -506,8 +508,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "default_agent",
         takes: "string",
         default: "nil",
-        about: "The agent that |:AcpChat| starts when it is given none. Without it you are asked, unless \
-                only one, beside the demo, is ready.",
+        about: "The agent that |:AcpChat| starts when it is called without one. If not set, you are asked, \
+                unless only one, apart from the demo, is ready.",
     },
     OptionSpec {
         key: "registry.url",
@@ -526,99 +528,99 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "window.width",
         takes: "number or \"N%\"",
         default: "nil",
-        about: "The chat's width at the right, at the left and floating: columns, or a share of the \
-                editor's. Where it is not given, half of it at an edge; floating, 100 columns, or as many \
-                as there are.",
+        about: "The chat's width at the right, at the left and floating: columns, or a percentage of the \
+                editor's width. By default half of it at an edge; floating, 100 columns, or the whole width \
+                if that is less.",
     },
     OptionSpec {
         key: "window.height",
         takes: "number or \"N%\"",
         default: "nil",
-        about: "The chat's height at the bottom, at the top and floating: lines, or a share of the \
-                editor's. Where it is not given, half of it at an edge; floating, 80%, and at least 24 \
-                lines where there are as many.",
+        about: "The chat's height at the bottom, at the top and floating: lines, or a percentage of the \
+                editor's height. By default half of it at an edge; floating, 80%, but at least 24 lines if \
+                there are that many.",
     },
     OptionSpec {
         key: "window.prompt_height",
         takes: "number",
         default: "5",
-        about: "The height in lines of the window that you type into.",
+        about: "The height of the prompt's window, in lines.",
     },
     OptionSpec {
         key: "prompt.complete",
         takes: "\"auto\", \"always\" or \"never\"",
         default: "\"auto\"",
-        about: "Whether completion opens by itself when you type `@`, or `/` at the start of a prompt. \
-                `\"auto\"` leaves it to blink.cmp or nvim-cmp where one of them is loaded; see \
+        about: "Whether completion opens automatically when you type `@`, or `/` at the start of a prompt. \
+                `\"auto\"` leaves it to blink.cmp or nvim-cmp if one of them is loaded; see \
                 |acp-completion|.",
     },
     OptionSpec {
         key: "icons",
         takes: "boolean",
         default: "true",
-        about: "Marks such as a tick for a tool call that is done. `false` writes `[x]` instead; nothing is \
-                said by an icon alone.",
+        about: "Whether to use symbols, such as a tick for a finished tool call. `false` uses text such as \
+                `[x]` instead; no information is shown by a symbol alone.",
     },
     OptionSpec {
         key: "timestamps",
         takes: "boolean",
         default: "false",
-        about: "Whether the transcript shows when you asked and when a turn was over.",
+        about: "Whether the transcript shows the times of your prompts and of the ends of turns.",
     },
     OptionSpec {
         key: "follow",
         takes: "boolean or table",
         default: "false",
-        about: "Whether agents are followed; see |acp-follow|. A table sets more than that: \
-                `follow = { enabled = true, resume_after = 10 }`.",
+        about: "Whether agents are followed; see |acp-follow|. A table sets more than that: `follow = { \
+                enabled = true, resume_after = 10 }`.",
     },
     OptionSpec {
         key: "follow.enabled",
         takes: "boolean",
         default: "false",
-        about: "What `follow` alone says.",
+        about: "The same as `follow` as a boolean.",
     },
     OptionSpec {
         key: "follow.resume_after",
         takes: "seconds",
         default: "5",
-        about: "How long the window that follows waits after you have done something in it.",
+        about: "How long following pauses after you have done something in the window that follows.",
     },
     OptionSpec {
         key: "follow.window",
         takes: "function",
         default: "nil",
-        about: "Called with each place before it is shown, with what |AcpLocation| has in it. Returns the \
-                window to show it in, `false` not to show it, or nothing.",
+        about: "Called with each location before it is shown, with the fields of |AcpLocation|. Returns the \
+                window to show it in, `false` to skip it, or nothing.",
     },
     OptionSpec {
         key: "permission.open",
         takes: "\"auto\", \"always\" or \"never\"",
         default: "\"auto\"",
-        about: "When an agent's question opens by itself: `\"auto\"` not while you type, `\"always\"` at once \
-                wherever you are, `\"never\"` not at all; see |acp-permission|. In any case the chat and a \
-                notification tell of it.",
+        about: "When an agent's question opens: `\"auto\"` as soon as you don't type, `\"always\"` at once \
+                wherever you are, `\"never\"` only when you open it; see |acp-permission|. The chat and a \
+                notification always show that it is waiting.",
     },
     OptionSpec {
         key: "keys",
         takes: "table",
         default: "{}",
-        about: "Other keys for the chat, by the names in |acp-keys|: a string, a list of strings, or `false` \
-                for none.",
+        about: "Other keys for the chat, by the names in |acp-keys|: a string, a list of strings, or \
+                `false` for none.",
     },
     OptionSpec {
         key: "chat.images",
         takes: "\"auto\" or \"link\"",
         default: "\"auto\"",
-        about: "How images that agents send show in the chat: in place where something can draw them, or as a \
-                line only; see |acp-images|.",
+        about: "How the chat shows images from agents: drawn in place if something can draw them, or only \
+                as a line; see |acp-images|.",
     },
     OptionSpec {
         key: "terminal.auto_open",
         takes: "\"always\", \"long\" or \"never\"",
         default: "\"long\"",
-        about: "Whether a command that an agent runs opens in a window by itself: each one, one that still \
-                runs after a second, or none. The cursor stays where it is.",
+        about: "Which commands of an agent open in a window automatically: all of them, those that still \
+                run after a second, or none. The cursor stays where it is.",
     },
     OptionSpec {
         key: "terminal.position",
@@ -631,14 +633,14 @@ pub const OPTIONS: &[OptionSpec] = &[
         takes: "number or \"N%\"",
         default: "12",
         about: "The height of terminals at the bottom or top in lines, their width at the sides in columns, \
-                or a share of the editor's.",
+                or a percentage of the editor's size.",
     },
     OptionSpec {
         key: "terminal.auto_close",
         takes: "\"never\" or \"success\"",
         default: "\"never\"",
-        about: "Whether a window that has opened by itself closes by itself once its command has ended well. \
-                Not while the cursor is in it.",
+        about: "Whether a window that was opened automatically is closed automatically when its command \
+                succeeds. It stays open while the cursor is in it.",
     },
     OptionSpec {
         key: "terminal.input",
@@ -650,70 +652,71 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "terminal.limit",
         takes: "number",
         default: "32",
-        about: "How many commands may run at once. An agent that asks for another is told so.",
+        about: "How many commands may run at the same time. An agent that asks for more is told so.",
     },
     OptionSpec {
         key: "terminal.timeout",
         takes: "seconds, or `false`",
         default: "false",
-        about: "How long a command may run. One that takes longer is ended, and its output says why.",
+        about: "How long a command may run. One that takes longer is killed, and its output says why.",
     },
     OptionSpec {
         key: "terminal.output_limit",
         takes: "bytes",
         default: "1048576",
-        about: "How much of a command's output, its end, is kept for the agent. It may ask for less.",
+        about: "How much of a command's output, counted from its end, is kept for the agent. The agent may \
+                ask for less.",
     },
     OptionSpec {
         key: "diff.style",
         takes: "\"inline\", \"split\" or \"off\"",
         default: "\"inline\"",
-        about: "How changes show in the files themselves: removed lines as virtual text above the new ones; \
-                what is proposed in a window of its own beside the file, in diff mode; or not at all. See \
+        about: "How changes are shown in the files: removed lines as virtual text above the new ones; a \
+                proposed change in a separate window beside the file, in diff mode; or not at all. See \
                 |acp-diff| and |:Acp-diff|.",
     },
     OptionSpec {
         key: "diff.stay",
         takes: "\"decided\", \"prompt\" or \"turn\"",
         default: "\"decided\"",
-        about: "How long changes that you have neither kept nor undone stay marked: until you do, until your \
-                next prompt in the session, or until the turn is over. They count as kept then.",
+        about: "How long changes that you have neither kept nor undone stay marked: until you decide, until \
+                your next prompt in the session, or until the turn is over. After that they count as kept.",
     },
     OptionSpec {
         key: "diff.tell_undone",
         takes: "boolean",
         default: "true",
-        about: "Tell the agent with your next prompt which of its changes you undid; the chat shows it with \
-                the prompt.",
+        about: "Whether your next prompt tells the agent which of its changes you have undone; the chat \
+                shows this with the prompt.",
     },
     OptionSpec {
         key: "files.conflict",
         takes: "\"ask\", \"refuse\" or \"markers\"",
         default: "\"ask\"",
-        about: "What happens to lines that you and the agent changed both: you are asked, the agent is told \
-                to read the file again, or both stand in the file between conflict markers. See \
-                |acp-conflicts|.",
+        about: "What happens to lines that both you and the agent changed: you are asked, the agent is told \
+                to read the file again, or both versions are put into the file between conflict markers. \
+                See |acp-conflicts|.",
     },
     OptionSpec {
         key: "files.save",
         takes: "\"clean\" or \"always\"",
         default: "\"clean\"",
-        about: "Which buffers are saved after an agent wrote into them: those without unsaved edits of yours, \
-                or all.",
+        about: "Which buffers are saved after an agent has written to them: those without unsaved edits of \
+                yours, or all.",
     },
     OptionSpec {
         key: "files.format_on_save",
         takes: "boolean",
         default: "false",
-        about: "Whether autocommands may change what an agent wrote when it is saved (|BufWritePre|), as \
-                formatters do.",
+        about: "Whether autocommands (|BufWritePre|), such as formatters, may change an agent's text when \
+                it is saved.",
     },
     OptionSpec {
         key: "files.unsaved",
         takes: "\"mention\", \"save\" or \"nothing\"",
         default: "\"mention\"",
-        about: "What happens to unsaved edits in the session's folders before a prompt is sent: the agent is \
-                told of them, the buffers are saved, or nothing. See |acp-unsaved|.",
+        about: "What happens to unsaved edits in the session's folders before a prompt is sent: the agent \
+                is told about them, the buffers are saved, or nothing. See |acp-unsaved|.",
     },
     OptionSpec {
         key: "mcp_servers",
@@ -726,68 +729,70 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "files.outside",
         takes: "\"ask\" or \"refuse\"",
         default: "\"ask\"",
-        about: "What becomes of an agent's wish to read or write a file outside of its session's folders: you \
+        about: "What happens when an agent wants to read or write a file outside its session's folders: you \
                 are asked, or it is refused; see |acp-outside|.",
     },
     OptionSpec {
         key: "files.allowed.read",
         takes: "list of paths",
         default: "{}",
-        about: "Folders and files outside of the session's folders that agents may read without asking. They \
-                are absolute, or begin with `~/`.",
+        about: "Folders and files outside the session's folders that agents may read without asking: \
+                absolute paths, or paths that begin with `~/`.",
     },
     OptionSpec {
         key: "files.allowed.write",
         takes: "list of paths",
         default: "{}",
-        about: "The same for writing. Neither includes the other.",
+        about: "The same for writing. Neither list includes the other.",
     },
     OptionSpec {
         key: "additional_directories",
         takes: "list of paths",
         default: "{}",
-        about: "Folders beside the session's root that agents may work in. A relative one is meant from the \
-                root.",
+        about: "Folders that agents may work in, in addition to the session's root. A relative path starts \
+                at the root.",
     },
     OptionSpec {
         key: "projects",
         takes: "table by folder",
         default: "{}",
-        about: "What single projects have beside what all have, by their folders: `[\"~/src/shop\"] = { .. }` \
-                counts for sessions in that folder and below it.",
+        about: "Settings for single projects, in addition to the general ones, by folder: `[\"~/src/shop\"] \
+                = { .. }` applies to sessions in that folder and below it.",
     },
     OptionSpec {
         key: "projects.{folder}.mcp_servers",
         takes: "list of servers",
         default: "{}",
-        about: "MCP servers for the project, beside those that every session or the agent gets.",
+        about: "MCP servers for the project, in addition to those of every session or of the agent.",
     },
     OptionSpec {
         key: "projects.{folder}.additional_directories",
         takes: "list of paths",
         default: "{}",
-        about: "Folders that agents may work in beside the project's root.",
+        about: "Folders that agents may work in, in addition to the project's root.",
     },
     OptionSpec {
         key: "log",
         takes: "boolean or path",
         default: "false",
         about: "Whether the messages to and from agents are written to the log, or to the file named here. \
-                They hold your prompts and your code; secrets are left out as far as they can be told.",
+                They contain your prompts and your code; secrets are left out as far as they can be \
+                recognized.",
     },
     OptionSpec {
         key: "notify",
         takes: "boolean",
         default: "true",
-        about: "Tell you with |vim.notify()| that a chat you do not see waits for you, is done, or has failed. \
-                As long as that function is Neovim's own, messages never have it wait for a key: they are cut \
-                to what fits and stand whole in |:messages|, and over the text while you type.",
+        about: "Whether |vim.notify()| tells you that a chat you don't see is waiting for you, is done, or \
+                has failed. With Neovim's own function, messages never make it wait for a key: they are cut \
+                to what fits, and shown in full in |:messages|; while you type, they are shown over the \
+                text.",
     },
     OptionSpec {
         key: "bell",
         takes: "boolean",
         default: "false",
-        about: "Ring the terminal's bell, too, when you are told that.",
+        about: "Whether to ring the terminal's bell as well.",
     },
     OptionSpec {
         key: "record",
@@ -800,21 +805,27 @@ pub const OPTIONS: &[OptionSpec] = &[
         key: "checkpoints.enabled",
         takes: "boolean",
         default: "true",
-        about: "Whether to save what files held before and after each turn, so that |:Acp-checkpoints| can \
-                put them back.",
+        about: "Whether to save file contents before and after each turn, so that |:Acp-checkpoints| can \
+                restore them.",
     },
-    OptionSpec { key: "checkpoints.days", takes: "number", default: "30", about: "For how many days." },
+    OptionSpec {
+        key: "checkpoints.days",
+        takes: "number",
+        default: "30",
+        about: "How many days to keep them.",
+    },
     OptionSpec {
         key: "checkpoints.size",
         takes: "number",
         default: "200",
-        about: "How many MiB at the most, of all projects together; of more, the oldest go.",
+        about: "The most to keep, in MiB, for all projects together; beyond that, the oldest are deleted.",
     },
     OptionSpec {
         key: "timeouts.initialize",
         takes: "seconds",
         default: "300",
-        about: "How long an agent may take to start. The first start of one that is downloaded takes long.",
+        about: "How long an agent may take to start. The first start of an agent that has to be downloaded \
+                takes long.",
     },
 ];
 
