@@ -157,7 +157,7 @@ pub fn complete(_: &Lua, (kind, lead, before): (String, String, Option<Vec<Strin
     Ok(words.into_iter().filter(|word| word.starts_with(&lead)).collect())
 }
 
-pub const NO_SESSION: &str = "there is no session yet; :AcpChat begins one";
+pub const NO_SESSION: &str = "there is no session yet; :AcpChat starts one";
 
 pub fn fail<T>(text: impl std::fmt::Display) -> Result<T> {
     Err(mlua::Error::runtime(text.to_string()))
@@ -288,7 +288,7 @@ impl App {
                 if self.is_dead(key) || self.cx.sessions.get(&key).is_some_and(wants) {
                     self.restart(key)
                 } else {
-                    fail("the agent is running; :Acp restart starts it again all the same")
+                    fail("the agent is running; :Acp restart restarts it anyway")
                 }
             }
             "end_left" => self.end_left(key),
@@ -384,7 +384,7 @@ impl App {
         }
         match self.offer_gone(buf)? {
             true => Ok(()),
-            false => fail("nothing about this file waits for you: it is where it was, and nothing collides"),
+            false => fail("nothing to settle: this file was not deleted or renamed, and has no conflicts"),
         }
     }
 }

@@ -46,7 +46,7 @@ impl App {
         let page = self.agents.page.as_ref();
         match page.and_then(|page| page.page.rows.get(row).cloned().flatten()) {
             Some(name) => Ok(name),
-            None => fail("the cursor is on no agent"),
+            None => fail("the cursor is not on an agent"),
         }
     }
 
@@ -93,7 +93,7 @@ impl App {
                 self.open_site(url);
                 Ok(())
             }
-            None => fail(format!("no website of {name} is known")),
+            None => fail(format!("{name} has no known website")),
         }
     }
 

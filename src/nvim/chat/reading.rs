@@ -24,7 +24,7 @@ impl App {
                     self.cx.advise(format!("these lines have no colours: {reason}"), Level::Info);
                     Ok(())
                 }
-                None => fail("the transcript shows all there is to know of this entry"),
+                None => fail("the transcript already shows everything about this entry"),
             };
         };
         let win = float(&self.cx.editor, &lines)?;
@@ -110,7 +110,7 @@ impl App {
             }
         }
         if items.raw_len() == 0 {
-            return fail("nothing was asked in here yet");
+            return fail("nothing has been asked here yet");
         }
         let title = session.title.clone().unwrap_or_else(|| session.name());
         let what = self.cx.editor.table([

@@ -195,7 +195,7 @@ impl App {
         }
         match place {
             Some(place) => self.visit_place(place),
-            None => fail("this entry is about no file; K shows all there is to know of it"),
+            None => fail("this entry is not about a file; K shows its details"),
         }
     }
 

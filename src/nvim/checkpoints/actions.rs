@@ -73,7 +73,7 @@ impl App {
                 points.push((turn.id.clone(), from));
             }
         }
-        self.offer("Put files back to how they were before", "acp_checkpoint", items, move |app, index| {
+        self.offer("Restore files to their state before", "acp_checkpoint", items, move |app, index| {
             let (id, from) = &points[index];
             app.look_before(&turns, id, *from)
         })

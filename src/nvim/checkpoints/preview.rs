@@ -108,7 +108,7 @@ impl App {
             About::Nothing => {
                 let all = self.cx.config.keys.line(&[("review_undo_all", "puts back all")]);
                 let all = if all.is_empty() { all } else { format!("; {all}") };
-                fail(format!("the cursor is on no change and no file{all}"))
+                fail(format!("the cursor is not on a change or a file{all}"))
             }
             About::File(path) => self.restore_previewed(Some((path, None))),
             About::Hunk { path, hunk, .. } => self.restore_previewed(Some((path, Some(hunk)))),

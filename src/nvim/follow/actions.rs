@@ -39,7 +39,7 @@ impl App {
             }
             Some("pin") => {
                 if !self.follow.pin(&editor)? {
-                    return fail("this window shows no file; pin one that does");
+                    return fail("this window does not show a file; pin one that does");
                 }
                 self.follow_on(true)?;
                 "this window follows the agent, and no other"
@@ -106,7 +106,7 @@ impl App {
                 "the agent has been nowhere in this turn; `:Acp locations session` lists the others",
             );
         } else if visits.is_empty() {
-            return fail("the agent has been nowhere yet; what it reads and edits is listed here");
+            return fail("the agent has not visited any file yet; what it reads and edits is listed here");
         }
         match list {
             List::Picker => self.pick_location(key, visits),

@@ -18,17 +18,17 @@ const SECTIONS: &[Section] = &[
         title: "Ask",
         words: &[
             ("@", "Add a file, @selection, @diagnostics and others; the list opens as you type."),
-            ("/", "One of the agent's own commands, at the beginning of the prompt."),
+            ("/", "One of the agent's slash commands, at the beginning of the prompt."),
         ],
         keys: &["send", "send_insert", "steer", "cancel", "next_mode"],
     },
     Section {
         title: "Ask again",
-        words: &[("", "While the agent works, what you send waits in line, and stands under the prompt.")],
+        words: &[("", "Prompts that you send while the agent works are queued and shown below the prompt.")],
         keys: &["take_back", "queue", "older_prompt", "newer_prompt"],
     },
     Section {
-        title: "In the list of what waits",
+        title: "In the queue",
         words: &[],
         keys: &["queue_edit", "queue_remove", "queue_up", "queue_down", "queue_send", "queue_close"],
     },
@@ -52,10 +52,10 @@ const SECTIONS: &[Section] = &[
     },
     Section {
         title: "Answer",
-        words: &[("", "<CR> on a question opens it again; so does :Acp answer, from wherever you are.")],
+        words: &[("", "<CR> on a question opens it again; so does :Acp answer, from anywhere.")],
         keys: &["answer"],
     },
-    Section { title: "Go along with the agent", words: &[], keys: &["follow", "locations"] },
+    Section { title: "Follow the agent", words: &[], keys: &["follow", "locations"] },
     Section { title: "The chat", words: &[], keys: &["prompt", "hide", "restart", "end_left", "help"] },
     Section {
         title: "In the list of agents (:Acp agents)",
@@ -74,7 +74,7 @@ const SECTIONS: &[Section] = &[
     Section { title: "In a file that the agent changed", words: &[], keys: &["next_hunk", "previous_hunk"] },
     Section {
         title: "In the review (:Acp review)",
-        words: &[(":w", "Write what you made of the lines with + into the files; :e! drops it.")],
+        words: &[(":w", "Write your edits of the lines with + to the files; :e! discards them.")],
         keys: &[
             "review_keep",
             "review_undo",

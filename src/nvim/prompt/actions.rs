@@ -107,7 +107,7 @@ impl App {
         let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
         let texts: Vec<Text> = session.queue().iter().map(|queued| queued.text()).collect();
         if texts.is_empty() {
-            return fail("no prompt waits");
+            return fail("no prompt is queued");
         }
         let items = texts.iter().map(|text| cut_middle(&one_line(text), 120)).collect();
         self.offer("Waiting prompts", "acp_queue", items, move |app, index| {

@@ -113,7 +113,7 @@ impl App {
             few if few.len() <= 4 => few.join(", "),
             many => format!("{} and {} more", many[..3].join(", "), many.len() - 3),
         };
-        self.note(Some(session), Severity::Info, format!("{name} is told of unsaved edits in {files}"))?;
+        self.note(Some(session), Severity::Info, format!("{name} is told about unsaved edits in {files}"))?;
         self.dispatch(Command::Prompt { session, content })
     }
 

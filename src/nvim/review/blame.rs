@@ -28,7 +28,7 @@ impl App {
         }
         match Buffers::path_of(&self.cx.editor, buf) {
             Some(path) => self.blame_recorded(buf, path, row),
-            None => fail("this buffer is no file; agents' lines are known of files"),
+            None => fail("this buffer is not a file; only lines of files can be blamed"),
         }
     }
 
@@ -45,7 +45,7 @@ impl App {
     }
 
     fn blame_recorded(&mut self, buf: Buf, path: PathBuf, row: usize) -> Result<()> {
-        let Some(text) = self.cx.editor.text(buf)? else { return fail("this buffer is no text") };
+        let Some(text) = self.cx.editor.text(buf)? else { return fail("this buffer is not text") };
         self.ask_checkpoints(
             move |job| Wish::Blame { job, path, text, row },
             |app, reply| match reply {

@@ -99,7 +99,7 @@ impl App {
             match stored.into_iter().find(fits) {
                 Some(kept) => app.take_up_kept(kept),
                 None => {
-                    fail(format!("no earlier session is known in {}; :AcpChat begins one", root.display()))
+                    fail(format!("no earlier session is known in {}; :AcpChat starts one", root.display()))
                 }
             }
         })
@@ -188,7 +188,7 @@ impl App {
         }
         let can = self.agents().into_iter().find(|(known, _)| *known == agent).map(|(_, info)| info.can);
         if !can.is_some_and(|can| can.load || can.resume) {
-            return fail(format!("{name} lists its sessions, but cannot take one up again"));
+            return fail(format!("{name} lists its sessions, but cannot resume one"));
         }
         let items = stored.iter().map(describe_stored).collect();
         self.offer("Take up", "acp_session", items, move |app, index| {

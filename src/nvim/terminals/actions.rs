@@ -126,7 +126,7 @@ impl App {
     pub fn end_left(&mut self, key: SessionKey) -> Result<()> {
         let commands = self.cx.sessions.get_mut(&key).map(Session::end_left).unwrap_or_default();
         if commands.is_empty() {
-            return fail("nothing goes on after a turn that was stopped");
+            return fail("no command is still running after a stopped turn");
         }
         self.after_change(key)?;
         self.send(Command::EndLeft { session: key, commands })
