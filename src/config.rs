@@ -1,6 +1,6 @@
-//! The user's options as one typed struct. [`Config::from_value`] reads what `setup()` was given and
-//! names the key of every mistake at once; what each option is called, takes and does stands in
-//! [`options`], the agents that are known in [`catalog`], how one is started in [`agents`]. Who acts on an option is not known here.
+//! The user's options as one typed struct. [`Config::from_value`] parses the table given to `setup()` and
+//! names the key of every mistake at once. The options are listed in [`options`], the known agents in
+//! [`catalog`], and how to start one is in [`agents`]. Acting on an option is left to others.
 
 pub mod agents;
 pub mod catalog;

@@ -1,6 +1,6 @@
-//! Every option and every key once: name, what it takes, default, what it does. The reader takes
-//! the known names from here, the help's sections are generated from here, and the tests hold the
-//! two against each other.
+//! Every option and every key, defined once: name, accepted values, default, description. The reader
+//! takes the known names from here, the help's sections are generated from here, and tests check that
+//! help and table agree.
 
 /// An option as the help shows it.
 #[derive(Clone, Copy, Debug)]
