@@ -144,7 +144,7 @@ function M.leftovers(root)
     local processes = orphans()
     if #processes > 0 then
       clean = false
-      health.warn("commands of agents are still running without their Neovim:\n" .. table.concat(processes, "\n"), {
+      health.warn("agents' commands are running without their Neovim:\n" .. table.concat(processes, "\n"), {
         "End those that you don't want: `kill <number>`.",
       })
     end
