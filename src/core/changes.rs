@@ -1,5 +1,5 @@
-//! Changes to a file's text: what differs, what of it is the agent's and what the user's, how two
-//! sides are joined, and what the user decided about each hunk. Buffers and the disk are left to others.
+//! Changes to a file's text: what differs, which part is the agent's and which the user's, how two sides
+//! are merged, and what the user decided about each hunk. Buffers and the disk are left to others.
 
 pub mod author_note;
 pub mod authors;

@@ -1,5 +1,5 @@
-//! Texts that go around: one that several parts hold at once without copying it, and small facts that
-//! several parts of a screen need.
+//! Shared texts: one that several parts hold without copying it, and small text functions that several
+//! parts of a screen need.
 
 pub mod encoding;
 pub mod line_range;

@@ -1,5 +1,5 @@
-//! What an image is, told from its first bytes: its format and its size in pixels; and Base64, in which
-//! agents send it. Pure functions on bytes from a stranger. Where images are kept is left to others.
+//! Identifies an image by its first bytes: its format and its size in pixels; and Base64, in which agents
+//! send it. Pure functions on untrusted bytes. Where images are stored is left to others.
 
 use super::content::{Picture, PicturePlace};
 use crate::core::session::references;

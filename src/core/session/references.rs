@@ -1,5 +1,5 @@
 //! What a prompt refers to: `@src/auth.rs:40-88`, `@diagnostics`, `@https://..` in its text, and what
-//! such a reference becomes when it is sent. Finding the files and reading them is left to others.
+//! such a reference becomes when it is sent. Finding and reading the files is left to others.
 
 use std::ops::Range;
 use std::path::Path;
@@ -54,11 +54,11 @@ pub struct Lines {
 
 impl Named {
     pub const ALL: [(Self, &'static str, &'static str); 6] = [
-        (Self::Buffer, "buffer", "the buffer you were in last"),
-        (Self::Selection, "selection", "what you selected last"),
-        (Self::Diagnostics, "diagnostics", "errors and warnings of the buffer you were in last"),
+        (Self::Buffer, "buffer", "the buffer you were last in"),
+        (Self::Selection, "selection", "the lines you last selected"),
+        (Self::Diagnostics, "diagnostics", "errors and warnings of the buffer you were last in"),
         (Self::Quickfix, "quickfix", "the quickfix list"),
-        (Self::Diff, "diff", "what git says has changed"),
+        (Self::Diff, "diff", "the output of `git diff`"),
         (Self::Terminal, "terminal", "the end of the last terminal's output"),
     ];
 
