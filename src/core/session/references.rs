@@ -329,16 +329,7 @@ pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
 
 /// Base64 (RFC 4648), with padding.
 pub fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let all = chunk.iter().fold(0u32, |all, byte| all << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(all >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
 }
 
 #[cfg(test)]
