@@ -3,6 +3,8 @@
 
 pub mod allowlist;
 pub mod checkpoint;
+pub mod gathering;
 pub mod record;
 pub mod registry;
+pub mod session_items;
 pub mod stored_sessions;

@@ -15,10 +15,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use mlua::{Result, Table, Value};
 
 use crate::config::{Config, Log};
-use crate::core::ids::{JobId, Moment, SessionKey};
+use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
-use crate::core::session::Session;
+use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
@@ -343,6 +343,22 @@ impl Context {
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.iter().find(|(_, chat)| chat.transcript == buf || chat.prompt == buf);
         here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    /// Whether a session cannot take prompts.
+    pub fn is_dead(&self, key: SessionKey) -> bool {
+        self.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
+    }
+
+    /// The sessions of an agent.
+    pub fn sessions_of(&self, agent: AgentId) -> Vec<SessionKey> {
+        let its = self.sessions.values().filter(|session| session.agent == agent);
+        its.map(|session| session.key).collect()
+    }
+
+    pub fn agent_name(&self, agent: AgentId) -> String {
+        let session = self.sessions.values().find(|session| session.agent == agent);
+        session.map_or_else(|| "the agent".to_owned(), Session::name)
     }
 
     /// The buffer that holds a file.

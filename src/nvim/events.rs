@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
+use crate::core::message::Content;
+use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
+use crate::core::store::record::Kept;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
 use crate::nvim::guard::Then;
@@ -32,6 +35,17 @@ pub struct Change {
     pub lines: Option<(usize, usize)>,
     /// It is on the disk.
     pub saved: bool,
+}
+
+/// What to do with a prompt while the agent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendMode {
+    /// It waits for the turn to end.
+    InLine,
+    /// It goes into the turn, where the agent can be steered; else it waits.
+    Steer,
+    /// As `Steer`, but where that cannot be the turn is stopped for it.
+    Now,
 }
 
 /// A question that waits for the user, to be shown as a list.
@@ -74,6 +88,18 @@ pub enum EditorEvent {
     FollowBegan,
     /// A file was loaded into a buffer, but not by the user.
     BufferLoaded(Buf),
+    /// A session was made, which has no chat yet.
+    SessionBegan(SessionKey),
+    /// The user wants to see a session.
+    SessionChosen(SessionKey),
+    /// The user wants to go on with a session that the record knows.
+    StoredSessionChosen(Box<Kept>),
+    /// The user has logged in with the program of a session's agent.
+    LoginEnded(SessionKey),
+    /// A prompt has gone to the agent, or waits for it.
+    PromptSent(SessionKey),
+    /// The session's agent is not at work any more, however that came.
+    TurnLeft(SessionKey),
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.
@@ -82,8 +108,39 @@ pub enum EditorEvent {
         line: Option<u32>,
         column: Option<u32>,
     },
+    /// The user wants to work with the agent of this name.
+    AgentChosen(String),
     /// A command has ended.
     TerminalEnded,
+    /// The user has sent a text.
+    PromptTyped {
+        session: SessionKey,
+        text: Text,
+        mode: SendMode,
+    },
+    /// It is known what a long prompt that was sent refers to.
+    ReferencesFound {
+        session: SessionKey,
+        number: u64,
+        found: Vec<Reference>,
+    },
+    /// What a prompt refers to was read: it may go out.
+    PromptReady {
+        session: SessionKey,
+        content: Vec<Content>,
+        mode: SendMode,
+    },
+    /// A prompt that goes out has got its note of unsaved edits.
+    PromptCompleted {
+        session: SessionKey,
+        content: Vec<Content>,
+    },
+    /// The user wants to see a chat, and to type into it.
+    ChatRequested(SessionKey),
+    /// Something needs a chat, and there is none yet.
+    ChatNeeded(Then<SessionKey>),
+    /// What has changed is to be drawn as soon as a frame is due.
+    FrameDue,
     /// A question of another feature's is next.
     QuestionReached(AskId),
     /// It is to be shown as a list.

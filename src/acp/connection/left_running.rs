@@ -35,12 +35,13 @@ impl Connection {
         if self.sessions.any_turn() {
             return;
         }
+        let Some(origin) = self.origin.clone() else { return };
         let Some(known) = self.sessions.get_mut(session) else { return };
         known.left.turns.push(since..=escaped::now());
         let watch = LeftRunning {
             shared: self.shared.clone(),
             session,
-            origin: self.origin.clone(),
+            origin,
             turns: known.left.turns.clone(),
             number: known.left.watch.fetch_add(1, Ordering::Relaxed) + 1,
             last: known.left.watch.clone(),

@@ -18,7 +18,6 @@ impl App {
             return then(self, outcome);
         }
         match (self.jobs.remove(&job), outcome) {
-            (Some(Job::Mention(mention)), Outcome::Mention(text)) => self.mentioned(mention, text),
             (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
                 self.asking.retry = true;
                 let waits = self
@@ -51,20 +50,12 @@ impl App {
                 self.all_known()
             }
             (Some(Job::PutBack { path, was }), Outcome::PutBack(done)) => self.was_put_back(&path, was, done),
-            (Some(Job::Prompt { session }), Outcome::Gathered(gathered)) => {
-                self.gathered(session, job, gathered)
-            }
-            (Some(Job::Prompt { session }), Outcome::References(found)) => self.referred(session, job, found),
-            (Some(Job::Exists { session, paths }), Outcome::Exists(there)) => {
-                self.told_which_exist(session, paths, &there)
-            }
             (Some(Job::Fingerprint { then }), Outcome::Fingerprint(found)) => {
                 self.cx.attempt("couldn't compare the library with its sources", move |_| {
                     then.call::<()>(found)
                 });
                 Ok(())
             }
-            (Some(Job::Paste { session }), Outcome::Pasted(image)) => self.pasted(session, image),
             (Some(Job::LookFirst(then)), Outcome::Looked(look)) => then(self, look),
             _ => Ok(()),
         }

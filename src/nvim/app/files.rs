@@ -111,12 +111,6 @@ impl App {
         after_apply::call_about(&self.cx, key, path)
     }
 
-    /// A line in the chat of a session, or of the one used last.
-    pub fn note(&mut self, key: Option<SessionKey>, severity: Severity, text: String) -> Result<()> {
-        self.cx.note(key, severity, text);
-        self.route()
-    }
-
     pub fn put_up_conflict(&mut self, ask: AskId) -> Result<()> {
         self.files.ask_about_conflict(&mut self.cx, ask);
         self.route()

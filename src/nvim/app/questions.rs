@@ -8,7 +8,6 @@ use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Access, PermissionKind, Question};
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::{App, Job};
-use crate::nvim::editor::Level;
 use crate::nvim::questions::queue::Known;
 use crate::nvim::questions::{KeyAnswer, Questions};
 
@@ -26,10 +25,6 @@ impl App {
 
     pub fn put_up(&mut self, key: SessionKey, ask: AskId) {
         self.asking.show(&mut self.cx, key, ask);
-    }
-
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        self.cx.announce(key, text, level);
     }
 
     /// The answer that the key of this number gives in the chat, to the question under the cursor.

@@ -33,7 +33,7 @@ impl App {
         if !outdated.is_empty() {
             self.discard(outdated);
         }
-        self.signal(key, &entries, status);
+        self.sessions.tell_changes(&mut self.cx, key, &entries, status);
         let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         if !entries.is_empty() {
             // A call that is over takes its virtual text along, however it ended.
