@@ -2,6 +2,7 @@
 //! parts of a screen need.
 
 pub mod encoding;
+pub mod file_format;
 pub mod line_range;
 pub mod uri;
 pub mod url_check;
