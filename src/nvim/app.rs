@@ -54,7 +54,7 @@ use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{Background, Start, autocommands, later};
+use crate::nvim::{Background, Start, later};
 
 pub struct App {
     pub cx: Context,
@@ -179,7 +179,6 @@ impl App {
                 Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
                 Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
                 Some(EditorEvent::BarOutdated(key)) => self.update_bar(key)?,
-                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
                 Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::WindowsResized) => self.resized()?,
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
@@ -216,9 +215,6 @@ impl App {
                 Some(EditorEvent::QuestionShown) => {
                     let done = self.draw_now();
                     self.cx.editor.complain(done);
-                }
-                Some(EditorEvent::QuestionHeldBack) => {
-                    self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
                 }
                 Some(EditorEvent::AnsweredInVain(ask)) => {
                     Questions::answered_in_vain(&self.cx, ask, self.conflicts.is_open(ask));

@@ -76,8 +76,6 @@ pub enum EditorEvent {
     TurnLeft(SessionKey),
     /// What stands in the bar of a chat may be another: its windows are new ones, or its agent is elsewhere.
     BarOutdated(SessionKey),
-    /// The window that follows has to know from now on what the user does.
-    FollowBegan,
     /// A file was loaded into a buffer, but not by the user.
     BufferLoaded(Buf),
     /// Windows have other sizes, or were opened or closed.
@@ -114,8 +112,6 @@ pub enum EditorEvent {
     QuestionAsked(Box<Choosing>),
     /// A question is about to be shown: what it is about has to be on the screen.
     QuestionShown,
-    /// A question waits until the user does something else.
-    QuestionHeldBack,
     /// Somebody has answered what is not the question on the screen any more.
     AnsweredInVain(AskId),
     /// A question came or went.
