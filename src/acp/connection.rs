@@ -1,6 +1,6 @@
-//! The conversation with one agent, from the start of its process to the end: who speaks next, and
-//! what is told to whom when it is over. Our requests are made in `wishes` and their answers taken in
-//! `answers`; the agent's are served in `serve`. What messages look like is for `from_acp` and `to_acp`.
+//! The conversation with one agent, from the start to the end: who speaks next, and what is told to whom when
+//! it is over. Requests are made in `outgoing_requests`, their answers taken in `responses`, and the agent's
+//! served in `incoming_requests`. What messages look like is for `wire::from_acp` and `wire::to_acp`.
 
 mod deferred_replies;
 mod incoming_requests;
@@ -27,13 +27,15 @@ use self::pending_questions::{EndReason, PendingQuestions};
 use self::sessions::Sessions;
 use self::state::{Connection, State};
 use super::files::queue::{EditorRequest, FileQueue};
-use super::processes::agent_process::{Output, Process, SpawnError};
+use super::processes::agent_process::{Context, Process, SpawnError};
 use super::refusals::{failed_to_start, refuse};
 use super::shared::Shared;
 use super::wire::fast_path::{FastPath, SessionNames};
 use super::wire::log::AgentLog;
+use super::wire::message_reader::Incoming;
 use super::wire::outbox::Outbox;
 use super::wire::rpc::{self, Message, Noise, OpenRequests, RpcError};
+use super::wire::transport::Transport;
 use super::wire::{from_acp, to_acp};
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{
@@ -56,26 +58,60 @@ enum End {
     Fault(Failure),
 }
 
+/// What a conversation is given besides its transport.
+pub struct Link {
+    pub agent: AgentId,
+    /// As the user has configured it.
+    pub name: String,
+    pub log: AgentLog,
+    pub names: SessionNames,
+    pub fast_path: Arc<FastPath>,
+}
+
+impl Link {
+    pub fn new(shared: &Shared, agent: AgentId, launch: &Launch) -> Self {
+        let names = SessionNames::default();
+        Self {
+            agent,
+            name: launch.name.clone(),
+            log: shared.log.agent(&launch.name, &launch.env),
+            fast_path: Arc::new(FastPath::new(shared.mailbox.clone(), names.clone())),
+            names,
+        }
+    }
+}
+
 /// Starts an agent and talks with it until one of both leaves; returns when nothing of it is left.
 pub async fn run(
     shared: Arc<Shared>,
     agent: AgentId,
     launch: Launch,
+    commands: mpsc::UnboundedReceiver<Command>,
+    leaving: watch::Receiver<Option<Instant>>,
+) {
+    let link = Link::new(&shared, agent, &launch);
+    match start(&shared, launch, &link).await {
+        Ok(process) => {
+            shared.mailbox.post(Event::Started { agent, pid: process.pid });
+            converse(shared, link, process, commands, leaving).await;
+        }
+        Err(failure) => shared.mailbox.post(Event::Exited { agent, why: failed_to_start(failure) }),
+    }
+}
+
+/// Talks with an agent, whatever carries the messages, until one of both leaves.
+pub async fn converse(
+    shared: Arc<Shared>,
+    link: Link,
+    mut transport: impl Transport,
     mut commands: mpsc::UnboundedReceiver<Command>,
     mut leaving: watch::Receiver<Option<Instant>>,
 ) {
-    let log = shared.log.agent(&launch.name, &launch.env);
-    let names = SessionNames::default();
-    let fast_path = Arc::new(FastPath::new(shared.mailbox.clone(), names.clone()));
-    let (mut process, name) = match start(&shared, launch, &log, fast_path.clone()).await {
-        Ok(started) => started,
-        Err(failure) => return shared.mailbox.post(Event::Exited { agent, why: failed_to_start(failure) }),
-    };
-    shared.mailbox.post(Event::Started { agent, pid: process.pid });
+    let Link { agent, name, log, names, fast_path } = link;
     let (editor, for_editor) = mpsc::unbounded_channel();
-    let files = FileQueue::start(shared.clone(), agent, editor);
+    let file_queue = FileQueue::start(shared.clone(), agent, editor);
     let mut connection = Connection {
-        outbox: Outbox::new(process.input.clone(), log.clone()),
+        outbox: Outbox::new(transport.lines(), log.clone()),
         shared,
         agent,
         name,
@@ -84,33 +120,30 @@ pub async fn run(
         sessions: Sessions::new(names),
         home: None,
         fast_path,
-        origin: process.origin(),
+        origin: transport.origin(),
         questions: PendingQuestions::of(agent),
         deferred: DeferredReplies::default(),
-        file_queue: files,
+        file_queue,
         state: State::Starting(Vec::new()),
         unsent: Vec::new(),
         buffered: Vec::new(),
         noise_told: false,
     };
-    let end = connection.talk(&mut process, &mut commands, for_editor, &mut leaving).await;
-    connection.finish(end, process, commands, leaving).await;
+    let end = connection.talk(&mut transport, &mut commands, for_editor, &mut leaving).await;
+    connection.finish(end, transport, commands, leaving).await;
 }
 
-async fn start(
-    shared: &Arc<Shared>,
-    launch: Launch,
-    log: &AgentLog,
-    fast_path: Arc<FastPath>,
-) -> Result<(Process, String), Failure> {
-    let name = launch.name.clone();
-    let (limit, guard, log) = (shared.settings.message_limit, shared.guard.clone(), log.clone());
-    let keeper = shared.settings.keeper.clone();
+async fn start(shared: &Arc<Shared>, launch: Launch, link: &Link) -> Result<Process, Failure> {
+    let context = Context {
+        message_limit: shared.settings.message_limit,
+        keeper: shared.settings.keeper.clone(),
+        guard: shared.guard.clone(),
+        log: link.log.clone(),
+        fast_path: link.fast_path.clone(),
+    };
     let failure = |message: String| Failure { kind: FailureKind::Spawn, message, details: None };
-    match spawn_blocking(move || Process::start(&launch, limit, keeper.as_deref(), guard, &log, fast_path))
-        .await
-    {
-        Ok(Ok(process)) => Ok((process, name)),
+    match spawn_blocking(move || Process::start(&launch, context)).await {
+        Ok(Ok(process)) => Ok(process),
         Ok(Err(error)) => Err(failure(SpawnError::to_string(&error))),
         Err(_) => Err(failure("the plugin failed while starting it; see the log".to_owned())),
     }
@@ -119,7 +152,7 @@ async fn start(
 impl Connection {
     async fn talk(
         &mut self,
-        process: &mut Process,
+        transport: &mut impl Transport,
         commands: &mut mpsc::UnboundedReceiver<Command>,
         mut for_editor: mpsc::UnboundedReceiver<EditorRequest>,
         leaving: &mut watch::Receiver<Option<Instant>>,
@@ -130,9 +163,10 @@ impl Connection {
             to_acp::INITIALIZE,
             &to_acp::initialize(&self.shared.settings),
         );
+        let mut ended = transport.ended();
         loop {
             let mailbox = self.shared.mailbox.clone();
-            let (gone, exited) = (process.exit().is_some(), process.exited());
+            let is_gone = ended.borrow().is_some();
             let batch = tokio::select! {
                 biased;
                 _ = leaving.wait_for(Option::is_some) => return End::Wanted,
@@ -156,11 +190,15 @@ impl Connection {
                 () = sleep_until(deadline), if matches!(self.state, State::Starting(_)) => {
                     return End::Fault(self.too_slow());
                 }
-                () = exited, if !gone => continue,
+                Ok(_) = ended.wait_for(Option::is_some), if !is_gone => continue,
                 batch = async {
                     // An agent that is faster than the editor is held back here.
                     mailbox.room().await;
-                    if gone { timeout(OUTPUT_GRACE, process.output.recv()).await.unwrap_or_default() } else { process.output.recv().await }
+                    if is_gone {
+                        timeout(OUTPUT_GRACE, transport.receive()).await.unwrap_or_default()
+                    } else {
+                        transport.receive().await
+                    }
                 } => batch,
             };
             let Some(batch) = batch else { return End::Left };
@@ -168,8 +206,8 @@ impl Connection {
             if !named.is_empty() {
                 self.shared.resolved_names.tell_new(named).await;
             }
-            for output in batch {
-                if let ControlFlow::Break(failure) = self.incoming(output) {
+            for incoming in batch {
+                if let ControlFlow::Break(failure) = self.incoming(incoming) {
                     return End::Fault(failure);
                 }
             }
@@ -188,12 +226,12 @@ impl Connection {
         }
     }
 
-    fn incoming(&mut self, output: Output) -> ControlFlow<Failure> {
+    fn incoming(&mut self, incoming: Incoming) -> ControlFlow<Failure> {
         let limit = self.shared.settings.message_limit >> 20;
-        match output {
-            Output::Chunk(chunk) => self.chunk(chunk),
-            Output::Message(message) => return self.message(message),
-            Output::Noise(noise, line) if !self.noise_told => {
+        match incoming {
+            Incoming::Chunk(chunk) => self.chunk(chunk),
+            Incoming::Message(message) => return self.message(message),
+            Incoming::Noise(noise, line) if !self.noise_told => {
                 self.noise_told = true;
                 let what = match noise {
                     Noise::Array => "batches of messages, which the protocol doesn't have",
@@ -205,15 +243,15 @@ impl Connection {
                     format!("{} writes {what}, to its stdout: {line}", self.name),
                 );
             }
-            Output::Noise(..) => {}
-            Output::TooLong => {
+            Incoming::Noise(..) => {}
+            Incoming::TooLong => {
                 return ControlFlow::Break(Failure {
                     kind: FailureKind::Protocol,
                     message: format!("it sent a message of more than {limit} MiB, which is the limit"),
                     details: None,
                 });
             }
-            Output::LengthHeader => {
+            Incoming::LengthHeader => {
                 return ControlFlow::Break(Failure {
                     kind: FailureKind::Framing,
                     message:
@@ -262,11 +300,11 @@ impl Connection {
     async fn finish(
         mut self,
         end: End,
-        mut process: Process,
+        mut transport: impl Transport,
         mut commands: mpsc::UnboundedReceiver<Command>,
         mut leaving: watch::Receiver<Option<Instant>>,
     ) {
-        // What comes from here on is refused by the hub; what is here already waits with all else.
+        // What comes from here on is refused by the dispatcher; what is here already waits with all else.
         commands.close();
         while let Ok(command) = commands.try_recv() {
             self.unsent.push(command);
@@ -277,39 +315,41 @@ impl Connection {
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
             self.shared.watch.ended(session);
-            self.shared.file_access.ended(session);
+            self.shared.policy.file_access.ended(session);
             self.end_agent_terminals(session);
         }
         match end {
             End::Wanted => {
                 self.fail_all(&self.disconnected("was ended", Vec::new()));
-                process.end(&mut leaving).await;
-                self.exited(None, &process, true).await;
+                transport.close(&mut leaving).await;
+                self.exited(None, &transport, true).await;
             }
             End::Fault(failure) => {
                 self.fail_all(&failure);
-                self.exited(Some(failure), &process, false).await;
-                process.end(&mut leaving).await;
+                self.exited(Some(failure), &transport, false).await;
+                transport.close(&mut leaving).await;
             }
             End::Left => {
+                let mut ended = transport.ended();
                 // With the process its exit code comes, which says more than that it is gone.
                 tokio::select! {
-                    () = process.exited() => {}
+                    _ = ended.wait_for(Option::is_some) => {}
                     () = sleep(EXIT_GRACE) => {}
                     _ = leaving.wait_for(Option::is_some) => {}
                 }
-                let how = match process.exit() {
+                let exit = ended.borrow().clone();
+                let how = match exit {
                     Some(exit) => exit_text(Some(&exit)),
                     None => "closed its output".to_owned(),
                 };
-                let failure = self.disconnected(&how, process.stderr().await);
+                let failure = self.disconnected(&how, transport.last_words().await);
                 self.fail_all(&failure);
                 let too_early = matches!(self.state, State::Starting(_)).then_some(Failure {
                     message: format!("it {how} before it was ready; see what it said last"),
                     ..failure
                 });
-                self.exited(too_early, &process, false).await;
-                process.end(&mut leaving).await;
+                self.exited(too_early, &transport, false).await;
+                transport.close(&mut leaving).await;
             }
         }
     }
@@ -319,8 +359,9 @@ impl Connection {
         Failure { kind: FailureKind::Disconnected, message: format!("{} {how}", self.name), details }
     }
 
-    async fn exited(&self, failure: Option<Failure>, process: &Process, expected: bool) {
-        let why = Ending { failure, exit: process.exit(), stderr: process.stderr().await, expected };
+    async fn exited(&self, failure: Option<Failure>, transport: &impl Transport, expected: bool) {
+        let exit = transport.ended().borrow().clone();
+        let why = Ending { failure, exit, stderr: transport.last_words().await, expected };
         self.post(Event::Exited { agent: self.agent, why });
     }
 
@@ -366,3 +407,6 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

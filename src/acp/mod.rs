@@ -8,6 +8,7 @@ mod dispatcher;
 mod extension_methods;
 pub mod files;
 mod mutex;
+mod policy;
 pub mod processes;
 pub mod quirks;
 mod refusals;
@@ -21,19 +22,17 @@ mod worker;
 pub use background::{Background, start};
 pub use settings::Settings;
 
-use processes::agent_process;
+use wire::message_reader::{Incoming, MessageReader};
 use wire::{from_acp, rpc};
 
 /// What the updates in an agent's bytes say, read as they are read from its process; for benchmarks.
 #[doc(hidden)]
 pub fn updates_in(bytes: &[u8]) -> impl Iterator<Item = from_acp::Fact> {
     let log = wire::log::WireLog::start(None).agent("", &[]);
-    let mut hearing = agent_process::Hearing::new(Settings::default().message_limit, log);
-    bytes.chunks(64 << 10).flat_map(move |read| hearing.hear(read)).flat_map(|output| match output {
-        agent_process::Output::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
-        agent_process::Output::Message(rpc::Message::Notification { params, .. }) => {
-            from_acp::update(&params["update"])
-        }
+    let mut reader = MessageReader::new(Settings::default().message_limit, log);
+    bytes.chunks(64 << 10).flat_map(move |read| reader.push(read)).flat_map(|output| match output {
+        Incoming::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
+        Incoming::Message(rpc::Message::Notification { params, .. }) => from_acp::update(&params["update"]),
         _ => Vec::new(),
     })
 }

@@ -14,6 +14,8 @@ pub mod image;
 pub mod launch;
 pub mod prompts;
 pub mod question;
+#[cfg(test)]
+mod replay_tests;
 mod size;
 pub mod turn;
 pub mod update;
@@ -21,7 +23,7 @@ pub mod work;
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::core::ids::{AgentId, AskId, JobId, SessionKey, TerminalId};
@@ -455,4 +457,9 @@ impl Event {
                 | Self::FileServed { .. }
         )
     }
+}
+
+/// A field that may be null, which is something else than absent.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
 }

@@ -5,6 +5,7 @@ pub mod changes;
 pub mod ids;
 pub mod locations;
 pub mod message;
+pub mod policy;
 pub mod session;
 pub mod store;
 pub mod terminal;

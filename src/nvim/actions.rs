@@ -283,7 +283,6 @@ impl App {
                     fitting.map(|option| option.id.clone()).collect()
                 })
                 .unwrap_or_default(),
-            "locations" => ["turn", "session", "quickfix", "loclist", "pick"].map(str::to_owned).to_vec(),
             "sessions" => self.cx.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
                 .and_then(|session| session.info.as_ref())
@@ -315,9 +314,8 @@ impl App {
     /// Takes up what waits for a decision about the file in this window.
     fn settle_file(&mut self) -> Result<()> {
         let buf = self.cx.editor.current_buf()?;
-        if let Some(ask) = self.conflicts.of(buf) {
-            self.put_up_conflict(ask);
-            return Ok(());
+        if let Some(ask) = self.cx.conflicts.of(buf) {
+            return self.put_up_conflict(ask);
         }
         match self.offer_gone(buf)? {
             true => Ok(()),

@@ -11,9 +11,12 @@ pub mod chats;
 pub mod checkpoints;
 pub mod computed;
 pub mod events;
+pub mod files;
 pub mod follow;
+pub mod looks;
 pub mod prompt;
 pub mod questions;
+pub mod reading;
 pub mod sessions;
 pub mod terminals;
 pub mod windows;
@@ -28,7 +31,6 @@ use std::time::{Duration, Instant};
 use crate::nvim::agents::Agents;
 use crate::nvim::context::Context;
 use crate::nvim::events::{EditorEvent, SendMode};
-use crate::nvim::files::watching::Watching;
 use crate::nvim::guard::Effect;
 use crate::nvim::guard::Features;
 use mlua::{Function, Result};
@@ -46,7 +48,7 @@ use crate::nvim::chat::links::Place;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
-use crate::nvim::files::{FileJob, Files};
+use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::questions::Questions;
@@ -70,11 +72,9 @@ pub struct App {
     pub background: Option<Box<dyn Background>>,
     pub mailbox: Arc<Mailbox>,
     pub files: Files,
-    pub conflicts: crate::nvim::files::conflicts::Conflicts,
     pub tally: crate::nvim::review::change_stats::Tally,
     pub review: Proposals,
     pub reviews: Reviews,
-    pub watching: Watching,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub jobs: HashMap<JobId, Job>,
 }
@@ -83,12 +83,6 @@ pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
 
 /// What a computation in the background is for.
 pub enum Job {
-    File(Box<FileJob>),
-    Stamp {
-        path: PathBuf,
-        buf: Buf,
-        tick: u64,
-    },
     Diff {
         session: SessionKey,
         call: EntryId,
@@ -153,9 +147,7 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            conflicts: crate::nvim::files::conflicts::Conflicts::default(),
             tally: crate::nvim::review::change_stats::Tally::default(),
-            watching: Watching::default(),
             checkpoints: crate::nvim::checkpoints::Checkpoints::new(
                 Path::new(&records).join("acp/checkpoints"),
             ),
@@ -180,6 +172,15 @@ impl App {
                 Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
                 Some(EditorEvent::BarOutdated(key)) => self.update_bar(key)?,
                 Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
+                Some(EditorEvent::TurnEnded(key)) => self.turn_ended(key)?,
+                Some(EditorEvent::AgentExited(key)) => self.agent_exited(key)?,
+                Some(EditorEvent::SessionOpened(key)) => self.cx.emit("AcpOpened", key, json!({})),
+                Some(EditorEvent::CallChanged { session, entry, moved, content }) => {
+                    self.call_changed(session, entry, moved, content)?;
+                }
+                Some(EditorEvent::PermissionAsked { session, title }) => {
+                    self.permission_asked(session, &title);
+                }
                 Some(EditorEvent::WindowsResized) => self.resized()?,
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;
@@ -208,7 +209,7 @@ impl App {
                 Some(EditorEvent::EntryChosen(key)) => self.go_to(key)?,
                 Some(EditorEvent::QuestionChosen(key, ask)) => self.put_up(key, ask),
                 Some(EditorEvent::TerminalChosen(key, terminal)) => self.go_to_terminal(&(key, terminal))?,
-                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask),
+                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask)?,
                 Some(EditorEvent::QuestionAsked(choosing)) => {
                     self.asking.ask_to_choose(&mut self.cx, *choosing);
                 }
@@ -217,7 +218,7 @@ impl App {
                     self.cx.editor.complain(done);
                 }
                 Some(EditorEvent::AnsweredInVain(ask)) => {
-                    Questions::answered_in_vain(&self.cx, ask, self.conflicts.is_open(ask));
+                    Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
                 }
                 Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
                 Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
@@ -229,6 +230,14 @@ impl App {
                 Some(EditorEvent::LineChosen { path, row }) => self.go_to_row(&path, row)?,
                 Some(EditorEvent::KeysAsked) => self.show_keys()?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
+                Some(EditorEvent::FileTaskEnded(path)) => self.files.finish_task(&mut self.cx, &path)?,
+                Some(EditorEvent::FileVisited { session, path, lines, verb }) => {
+                    self.file_visited(session, &path, lines, verb)?;
+                }
+                Some(EditorEvent::FileLoaded { buf, path }) => self.review_loaded(buf, &path)?,
+                Some(EditorEvent::BufferUnloaded(buf)) => self.reviews.release(buf),
+                Some(EditorEvent::EditsFailed(buf)) => self.review_stale(buf)?,
+                Some(EditorEvent::QuestionClosed(ask)) => self.asking.put_off(ask),
                 None => match self.cx.take_task() {
                     Some(task) => task(self)?,
                     None => return Ok(()),
@@ -344,10 +353,11 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 9] = [
+        let features: [&mut dyn Any; 10] = [
             &mut self.chats,
             &mut self.prompts,
             &mut self.checkpoints,
+            &mut self.files,
             &mut self.follow,
             &mut self.terminals,
             &mut self.asking,
@@ -359,12 +369,16 @@ impl Features for App {
         Some((found, &mut self.cx))
     }
 
+    fn serve(&mut self) -> Result<()> {
+        self.route()
+    }
+
     fn settle(&mut self) -> Result<()> {
         self.route()?;
         if self.asking.retry {
             self.ask_next();
         }
-        self.ask_names()?;
+        self.files.ask_names(&mut self.cx);
         self.route()
     }
 

@@ -3,6 +3,7 @@
 //! event. Which features there are is left to the router.
 
 pub mod chat_buffers;
+pub mod conflicts;
 pub mod effects;
 
 use std::any::{Any, TypeId};
@@ -24,6 +25,7 @@ use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
 pub use crate::nvim::context::chat_buffers::{ChatBuffers, LONG_PROMPT};
+use crate::nvim::context::conflicts::OpenConflicts;
 use crate::nvim::editor::{Buf, Editor, picker};
 use crate::nvim::events::EditorEvent;
 pub use crate::nvim::guard::Then;
@@ -38,7 +40,9 @@ pub fn then<F: Any, T: 'static>(
 ) -> Then<T> {
     Box::new(move |features, answer| {
         let (feature, cx) = feature_of::<F>(features)?;
-        work(feature, cx, answer)
+        let done = work(feature, cx, answer);
+        features.serve()?;
+        done
     })
 }
 
@@ -78,6 +82,8 @@ pub struct Context {
     pub config: Config,
     pub sessions: BTreeMap<SessionKey, Session>,
     pub buffers: Buffers,
+    /// The conflicts that wait for the user, oldest first.
+    pub conflicts: OpenConflicts,
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     /// The session that the call under way is about, where it says so.
@@ -104,6 +110,7 @@ impl Context {
             config: Config::default(),
             sessions: BTreeMap::new(),
             buffers: Buffers::default(),
+            conflicts: OpenConflicts::default(),
             current: None,
             meant: None,
             chats: BTreeMap::new(),
@@ -322,6 +329,16 @@ impl Context {
                 self.later(PAUSE, move |feature: &mut F, cx| cx.read_on(feature, reading, buf, go_on))
             }
             Err(_) => go_on(feature, self, None),
+        }
+    }
+
+    /// Reads a buffer while the user waits.
+    pub fn read_now(&mut self, buf: Buf) -> Result<Snapshot> {
+        let mut reading = Reading::of(buf);
+        loop {
+            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.buffers.texts)? {
+                return Ok(snapshot);
+            }
         }
     }
 

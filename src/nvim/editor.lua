@@ -436,7 +436,7 @@ return {
   yank_meant = function(buf, ns, group)
     api.nvim_create_autocmd("TextYankPost", {
       buffer = buf,
-      callback = require("acp.tell").guarded(function()
+      callback = require("acp.notify").guarded(function()
         yanked(buf, ns, group, vim.v.event)
       end),
     })

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
+use crate::core::locations::{Lines, Verb};
 use crate::core::message::Content;
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
@@ -62,6 +63,25 @@ pub struct Choosing {
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
+    /// A loaded buffer holds a file, under this name from now on.
+    FileLoaded {
+        buf: Buf,
+        path: PathBuf,
+    },
+    BufferUnloaded(Buf),
+    /// An agent read or wrote a file, at these lines.
+    FileVisited {
+        session: SessionKey,
+        path: PathBuf,
+        lines: Option<Lines>,
+        verb: Verb,
+    },
+    /// What was to be done with a file is done; what waits for that begins once all before this was told.
+    FileTaskEnded(PathBuf),
+    /// Edits of a buffer ended with an error; some of them may be in.
+    EditsFailed(Buf),
+    /// The user has closed a question without an answer.
+    QuestionClosed(AskId),
     /// A session was made, which has no chat yet.
     SessionBegan(SessionKey),
     /// The user wants to see a session.
@@ -72,28 +92,65 @@ pub enum EditorEvent {
     LoginEnded(SessionKey),
     /// A prompt has gone to the agent, or waits for it.
     PromptSent(SessionKey),
-    /// The session's agent is not at work any more, however that came.
+    /// The session's agent is not at work any more, for the user has it started again.
     TurnLeft(SessionKey),
     /// What stands in the bar of a chat may be another: its windows are new ones, or its agent is elsewhere.
     BarOutdated(SessionKey),
     /// A file was loaded into a buffer, but not by the user.
     BufferLoaded(Buf),
+    /// The agent has said how the turn ended.
+    TurnEnded(SessionKey),
+    /// The session's agent is gone.
+    AgentExited(SessionKey),
+    /// The agent has opened the session.
+    SessionOpened(SessionKey),
+    /// The agent told of a tool call: of its locations, of its content, or of neither.
+    CallChanged {
+        session: SessionKey,
+        entry: EntryId,
+        moved: bool,
+        content: bool,
+    },
+    /// The user is asked for a permission.
+    PermissionAsked {
+        session: SessionKey,
+        title: String,
+    },
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.
-    LocationChosen { path: PathBuf, line: Option<u32>, column: Option<u32> },
+    LocationChosen {
+        path: PathBuf,
+        line: Option<u32>,
+        column: Option<u32>,
+    },
     /// The user wants to work with the agent of this name.
     AgentChosen(String),
     /// A command has ended.
     TerminalEnded,
     /// The user has sent a text.
-    PromptTyped { session: SessionKey, text: Text, mode: SendMode },
+    PromptTyped {
+        session: SessionKey,
+        text: Text,
+        mode: SendMode,
+    },
     /// It is known what a long prompt that was sent refers to.
-    ReferencesFound { session: SessionKey, number: u64, found: Vec<Reference> },
+    ReferencesFound {
+        session: SessionKey,
+        number: u64,
+        found: Vec<Reference>,
+    },
     /// What a prompt refers to was read: it may go out.
-    PromptReady { session: SessionKey, content: Vec<Content>, mode: SendMode },
+    PromptReady {
+        session: SessionKey,
+        content: Vec<Content>,
+        mode: SendMode,
+    },
     /// A prompt that goes out has got its note of unsaved edits.
-    PromptCompleted { session: SessionKey, content: Vec<Content> },
+    PromptCompleted {
+        session: SessionKey,
+        content: Vec<Content>,
+    },
     /// The user wants to see a chat, and to type into it.
     ChatRequested(SessionKey),
     /// Something needs a chat, and there is none yet.
@@ -117,15 +174,28 @@ pub enum EditorEvent {
     /// A question came or went.
     QuestionsChanged,
     /// The user has put a file back to what it was; what is on the disk now.
-    FileRestored { path: PathBuf, held: Held },
+    FileRestored {
+        path: PathBuf,
+        held: Held,
+    },
     /// All files of a restore are put back, as far as they can be.
     RestoreEnded,
     /// The user has undone what an agent did; how that is told to it.
-    ChangeUndone { session: SessionKey, text: String },
+    ChangeUndone {
+        session: SessionKey,
+        text: String,
+    },
     /// The user asks who wrote a row, counted from 0, and it was no agent of this Neovim.
-    LineUnattributed { buf: Buf, path: PathBuf, row: usize },
+    LineUnattributed {
+        buf: Buf,
+        path: PathBuf,
+        row: usize,
+    },
     /// The user wants to see a row of a file, counted from 0.
-    LineChosen { path: PathBuf, row: usize },
+    LineChosen {
+        path: PathBuf,
+        row: usize,
+    },
     /// The user wants to see the keys.
     KeysAsked,
     /// An agent changed a file.

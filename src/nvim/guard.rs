@@ -25,6 +25,8 @@ pub type Effect = Box<dyn FnOnce(&Editor)>;
 pub trait Features: Any {
     /// A feature by its type, and the context that all share.
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)>;
+    /// Serves what features have left for each other and for the background.
+    fn serve(&mut self) -> Result<()>;
     /// Does what must be done each time before the features are free again.
     fn settle(&mut self) -> Result<()>;
     /// Has the drain run again.

@@ -1,5 +1,5 @@
 --- The one installation that this Neovim runs at a time. A plugin manager may have begun it, `:Acp build`, or the first
---- `:AcpChat`; whoever asks meanwhile joins it. What is installed is up to `acp.install`.
+--- `:AcpChat`; a second request meanwhile joins it. What is installed is up to `acp.install`.
 
 local task = require("acp.install.task")
 
@@ -8,7 +8,7 @@ local M = {}
 ---@class acp.Installation
 ---@field root string
 ---@field said string how far it is
----@field began integer in nanoseconds
+---@field began integer as nanoseconds
 ---@field cancel fun()
 ---@field listen fun(listener: acp.InstallListener): fun() off
 
@@ -116,7 +116,7 @@ function M.wait(root, opts)
   elseif err then
     task.fail(err)
   end
-  return result
+  return result --[[@as acp.Installed]]
 end
 
 return M

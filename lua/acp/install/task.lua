@@ -52,7 +52,7 @@ function M.say(text)
   end
 end
 
---- Waits until `is_done()`; whoever makes that come true calls the function that `begin` is given.
+--- Waits until `is_done()`. `begin` is given the function to call when that may have changed.
 ---@param begin fun(wake: fun())
 ---@param is_done fun(): boolean
 function M.wait(begin, is_done)
@@ -123,7 +123,7 @@ function M.start(fn, opts)
     if said and opts.on_progress then
       opts.on_progress(said)
     end
-    -- Who says something goes on; who waits is woken. The one who heard it may have cancelled the task.
+    -- A task that reports progress goes on; one that waits is woken. Whoever heard it may have cancelled it.
     if said and wakers[thread] then
       wakers[thread]()
     end

@@ -1,5 +1,5 @@
 //! What an agent has started itself in turns that were stopped, and what goes on: named a moment after
-//! the end of the turn, and again whenever some of it has ended. Ending it is the hub's business.
+//! the end of the turn, and again whenever some of it has ended. Ending it is the dispatcher's part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,12 +35,13 @@ impl Connection {
         if self.sessions.any_turn() {
             return;
         }
+        let Some(origin) = self.origin.clone() else { return };
         let Some(known) = self.sessions.get_mut(session) else { return };
         known.left.turns.push(since..=escaped::now());
         let watch = LeftRunning {
             shared: self.shared.clone(),
             session,
-            origin: self.origin.clone(),
+            origin,
             turns: known.left.turns.clone(),
             number: known.left.watch.fetch_add(1, Ordering::Relaxed) + 1,
             last: known.left.watch.clone(),

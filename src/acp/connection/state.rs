@@ -28,8 +28,8 @@ pub(super) struct Connection {
     /// The session that was opened last, or is yet to be: what is about none is shown there.
     pub(super) home: Option<SessionKey>,
     pub(super) fast_path: Arc<FastPath>,
-    /// By what all that the agent starts can be found.
-    pub(super) origin: Origin,
+    /// By what all that the agent starts can be found, if it runs here.
+    pub(super) origin: Option<Origin>,
     pub(super) questions: PendingQuestions,
     pub(super) deferred: DeferredReplies,
     pub(super) file_queue: FileQueue,

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::open_requests::OutgoingRequest;
 use super::state::Connection;
-use crate::acp::processes::agent_process::Output;
 use crate::acp::wire::from_acp::{self, Chunk, Fact};
+use crate::acp::wire::message_reader::Incoming;
 use crate::acp::wire::rpc::Message;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, Update};
@@ -19,10 +19,10 @@ const MAX_BUFFERED: usize = 1000;
 
 impl Connection {
     /// The files that calls in these messages name. The editor is told first what they are called.
-    pub(super) fn paths_named(&self, batch: &[Output]) -> Vec<PathBuf> {
+    pub(super) fn paths_named(&self, batch: &[Incoming]) -> Vec<PathBuf> {
         let mut named = BTreeSet::new();
         for output in batch {
-            let Output::Message(Message::Notification { params, .. } | Message::Request { params, .. }) =
+            let Incoming::Message(Message::Notification { params, .. } | Message::Request { params, .. }) =
                 output
             else {
                 continue;

@@ -24,8 +24,8 @@ use self::json::{count, each, id, text};
 use self::options::{named, options};
 use super::rpc::{self, RpcError};
 use crate::core::message::{
-    AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Named,
-    Opened, OptionGroup, OptionKind, Steering, StopReason, StoredSession, TurnEnd, TurnUsage,
+    AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Opened,
+    Steering, StopReason, StoredSession, TurnEnd, TurnUsage,
 };
 
 /// The answer to `initialize`. Another version of the protocol is a failure.
@@ -282,6 +282,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::core::message::{Named, OptionGroup, OptionKind};
 
     fn version(version: &Value) -> Result<(), FailureKind> {
         connected(&json!({ "protocolVersion": version })).map(drop).map_err(|failure| failure.kind)

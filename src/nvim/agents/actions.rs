@@ -1,5 +1,5 @@
 //! `:Acp agents` and the keys of its page: starting an agent, looking at it, fetching the registry,
-//! taking an approval back. What all of that does is `agents::launch`' part.
+//! taking an approval back. How an agent is started is in `launch`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a tool call shows beyond the chat: by `diffs` its changes. Its places are left to `locations`.
+//! What a tool call shows beyond the chat, feature by feature: its files, its changes, its locations.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,24 @@ use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::ToolKind;
 use crate::core::session::tool_call::{Status, ToolCall};
 use crate::nvim::app::App;
-use crate::nvim::files::Task;
 use crate::nvim::follow;
 
 impl App {
-    /// What a tool call shows beyond the chat: its place and its diffs.
-    pub fn tool_changed(
+    /// An agent told of a tool call.
+    pub(super) fn call_changed(
         &mut self,
         key: SessionKey,
         entry: EntryId,
         moved: bool,
         content: bool,
     ) -> Result<()> {
+        if moved || content {
+            self.watch_files_of(key, entry)?;
+        }
+        self.tool_changed(key, entry, moved, content)
+    }
+
+    fn tool_changed(&mut self, key: SessionKey, entry: EntryId, moved: bool, content: bool) -> Result<()> {
         let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let (over, done) = (call.status.is_over(), call.status == Status::Done);
@@ -70,18 +76,6 @@ impl App {
             self.follow_due()?;
         }
         Ok(())
-    }
-
-    /// A session's agent may have written a file itself: a buffer that holds it takes what is on the disk.
-    pub fn file_touched(
-        &mut self,
-        session: Option<SessionKey>,
-        call: Option<EntryId>,
-        path: &Path,
-    ) -> Result<()> {
-        let Some(buf) = self.cx.buf_of(path) else { return Ok(()) };
-        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        self.file_task(path, Task::Take { session, call })
     }
 }
 

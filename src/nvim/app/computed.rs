@@ -18,17 +18,6 @@ impl App {
             return then(self, outcome);
         }
         match (self.jobs.remove(&job), outcome) {
-            (Some(Job::File(job)), Outcome::Examined(disk)) => {
-                self.stage(job, |app, job| app.examined(job, disk))
-            }
-            (Some(Job::File(mut job)), Outcome::Reconciled(outcome, now)) => {
-                job.now = now;
-                self.stage(job, |app, job| app.reconciled(job, *outcome))
-            }
-            (Some(Job::Stamp { path, buf, tick }), Outcome::Stamped { is_there, stamp }) => {
-                self.file_stamped(&path, buf, tick, stamp)?;
-                if is_there { Ok(()) } else { self.without_file(buf, &path) }
-            }
             (Some(Job::Diff { session, call, buf, tick, diffs }), Outcome::Placed(placed)) => {
                 self.asking.retry = true;
                 let waits = self

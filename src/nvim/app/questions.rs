@@ -8,9 +8,6 @@ use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Access, PermissionKind, Question};
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::{App, Job};
-use crate::nvim::editor::Level;
-use crate::nvim::events::Choosing;
-use crate::nvim::guard::Features;
 use crate::nvim::questions::queue::Known;
 use crate::nvim::questions::{KeyAnswer, Questions};
 
@@ -22,29 +19,12 @@ impl App {
         let is_visible = |key: SessionKey| {
             !jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
         };
-        let known = Known { others: self.conflicts.waiting().collect(), is_visible: &is_visible };
+        let known = Known { others: self.cx.conflicts.waiting().collect(), is_visible: &is_visible };
         self.asking.ask_next(&mut self.cx, &known);
     }
 
     pub fn put_up(&mut self, key: SessionKey, ask: AskId) {
         self.asking.show(&mut self.cx, key, ask);
-    }
-
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        self.cx.announce(key, text, level);
-    }
-
-    /// Lets the user choose an answer to a question that is open; `then` gets the index, or nothing.
-    pub fn ask_to_choose(
-        &mut self,
-        ask: AskId,
-        kind: &'static str,
-        prompt: String,
-        items: Vec<String>,
-        then: impl FnOnce(&mut App, Option<usize>) -> Result<()> + 'static,
-    ) {
-        let then = Box::new(|features: &mut dyn Features, index| then(crate::nvim::app_of(features), index));
-        self.asking.ask_to_choose(&mut self.cx, Choosing { ask, kind, prompt, items, then });
     }
 
     /// The answer that the key of this number gives in the chat, to the question under the cursor.
@@ -65,7 +45,7 @@ impl App {
     }
 
     pub fn answer_question(&mut self, word: Option<&str>) -> Result<()> {
-        let other = self.conflicts.waiting().next();
+        let other = self.cx.conflicts.waiting().next();
         self.asking.answer_question(&mut self.cx, word, other)?;
         self.route()
     }

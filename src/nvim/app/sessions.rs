@@ -89,7 +89,7 @@ impl App {
         let Some(launch) = self.sessions.relaunch(&self.cx, key)? else { return Ok(()) };
         // The session's files are watched anew once they are named in the next one.
         self.edits_over(key)?;
-        self.watching.ended(key);
+        self.files.watching.ended(key);
         self.sessions.leave_agent(&mut self.cx, key);
         self.route()?;
         self.sessions.restart(&mut self.cx, key, launch);
@@ -135,7 +135,7 @@ impl App {
             self.discard(session);
         }
         self.sessions.forget(key);
-        self.watching.ended(key);
+        self.files.watching.ended(key);
         Ok(())
     }
 

@@ -30,8 +30,8 @@ impl Questions {
         let files = &cx.config.files;
         let rules = Rules {
             ask: files.outside == OutsideFiles::Ask,
-            read: files.allowed_read.clone(),
-            write: files.allowed_write.clone(),
+            read: files.allowed.read.clone(),
+            write: files.allowed.write.clone(),
             kept: Some(Path::new(&state).join(KEPT)),
         };
         cx.send(Command::Outside { rules });
