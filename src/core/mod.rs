@@ -11,3 +11,4 @@ pub mod store;
 pub mod terminal;
 pub mod text;
 pub mod transcript;
+pub mod window_sizes;
