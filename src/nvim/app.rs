@@ -8,6 +8,7 @@ pub mod checkpoints;
 pub mod computed;
 pub mod events;
 pub mod follow;
+pub mod review;
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,15 +25,13 @@ use crate::nvim::guard::Features;
 use mlua::{Function, Result};
 use serde_json::{Value as Json, json};
 
-use crate::core::changes::file_review::FileReview;
-use crate::core::ids::{AgentId, EntryId, JobId, OriginId, SessionKey};
+use crate::core::ids::{AgentId, JobId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, FileDiff, Launch, StoredSession};
+use crate::core::message::{Command, Launch, StoredSession};
 use crate::core::session::entry::{Body, Greeting};
 use crate::core::session::lifecycle;
 use crate::core::session::{Phase, Session};
 use crate::core::store::record::Kept;
-use crate::core::text::Text;
 use crate::mailbox::Mailbox;
 use crate::nvim::actions::session_status;
 use crate::nvim::chat::Chat;
@@ -49,7 +48,6 @@ use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::queue_list::QueueList;
 use crate::nvim::questions::queue::Asking;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::stored::Gathering;
 use crate::nvim::terminals::Terminals;
 use crate::nvim::{Background, Start, autocommands, later};
@@ -87,9 +85,7 @@ pub struct App {
     pub mailbox: Arc<Mailbox>,
     pub files: Files,
     pub conflicts: crate::nvim::files::conflicts::Conflicts,
-    pub tally: crate::nvim::review::change_stats::Tally,
     pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
-    pub review: Proposals,
     pub reviews: Reviews,
     pub watching: Watching,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
@@ -117,34 +113,6 @@ pub enum Job {
         path: PathBuf,
         buf: Buf,
         tick: u64,
-    },
-    Diff {
-        session: SessionKey,
-        call: EntryId,
-        buf: Buf,
-        tick: u64,
-        diffs: Vec<FileDiff>,
-    },
-    /// What an agent wrote, to be taken into a review.
-    Review {
-        path: PathBuf,
-    },
-    /// What a file was before diffs that are in it.
-    Recall {
-        path: PathBuf,
-        buf: Buf,
-        origin: OriginId,
-        text: Text,
-    },
-    /// The same of a file that no buffer held, with what was told of it.
-    RecallUnopened {
-        path: PathBuf,
-        told: Vec<(OriginId, FileDiff)>,
-    },
-    /// A file on the disk is to be put back; what to say when that is done.
-    PutBack {
-        path: PathBuf,
-        was: Box<FileReview>,
     },
     /// What a prompt that was sent refers to.
     Prompt {
@@ -213,13 +181,11 @@ impl App {
             mailbox,
             files: Files::default(),
             conflicts: crate::nvim::files::conflicts::Conflicts::default(),
-            tally: crate::nvim::review::change_stats::Tally::default(),
             mentions: crate::nvim::prompt::unsaved_note::Mentions::default(),
             watching: Watching::default(),
             checkpoints: crate::nvim::checkpoints::Checkpoints::new(
                 Path::new(&records).join("acp/checkpoints"),
             ),
-            review: Proposals::default(),
             reviews: Reviews::default(),
             jobs: HashMap::new(),
             frames,
@@ -242,8 +208,13 @@ impl App {
                 Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
                 Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
-                Some(EditorEvent::RestoreEnded) => self.draw_reviews()?,
-                Some(EditorEvent::ChangeUndone { session, text }) => self.note_undone_text(session, text),
+                Some(EditorEvent::RestoreEnded) => self.reviews.draw_reviews(&mut self.cx)?,
+                Some(EditorEvent::ChangeUndone { session, text }) => self.reviews.add_undone(session, text),
+                Some(EditorEvent::ReviewOutdated(buf)) => self.review_stale(buf)?,
+                Some(EditorEvent::DiffsPlaced) => self.asking.retry = true,
+                Some(EditorEvent::CommentsSent { session, text, count }) => {
+                    self.comments_sent(session, text, count)?;
+                }
                 Some(EditorEvent::LineUnattributed { buf, path, row }) => {
                     self.checkpoints.blame(&mut self.cx, buf, path, row)?;
                 }
@@ -422,7 +393,7 @@ pub fn command_line(launch: &Launch) -> String {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 2] = [&mut self.checkpoints, &mut self.follow];
+        let features: [&mut dyn Any; 3] = [&mut self.checkpoints, &mut self.follow, &mut self.reviews];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
     }

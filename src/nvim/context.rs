@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mlua::{Result, Table, Value};
+use mlua::{Lua, Result, Table, Value};
 
 use crate::config::{Config, Log};
 use crate::core::ids::{JobId, Moment, SessionKey};
@@ -49,6 +49,25 @@ pub fn then<F: Any, T: 'static>(
 pub fn run<F: Any>(work: impl FnOnce(&mut F, &mut Context) -> Result<()> + 'static) {
     let then = then(|feature: &mut F, cx, ()| work(feature, cx));
     guard::run(move |features| then(features, ()));
+}
+
+/// Has the feature `F` take note of something in the midst of an edit, when nothing else may be run; `None` while
+/// something else is being done.
+pub fn note<F: Any, R>(work: impl FnOnce(&mut F, &mut Context) -> R) -> Option<R> {
+    guard::note(|features| {
+        let (feature, cx) = features.find(TypeId::of::<F>())?;
+        Some(work(feature.downcast_mut::<F>()?, cx.downcast_mut::<Context>()?))
+    })?
+}
+
+/// Goes on in the feature `F` after a while.
+pub fn later<F: Any>(
+    lua: &Lua,
+    after: Duration,
+    work: impl FnOnce(&mut F, &mut Context) -> Result<()> + 'static,
+) -> Result<()> {
+    let then = then(|feature: &mut F, cx, ()| work(feature, cx));
+    guard::later(lua, after, move |features| then(features, ()))
 }
 
 pub struct Context {
@@ -172,9 +191,18 @@ impl Context {
         work: Work,
         go_on: impl FnOnce(&mut F, &mut Self, Outcome) -> Result<()> + 'static,
     ) -> JobId {
+        let job = self.expect_outcome(go_on);
+        self.send(Command::Compute { job, work });
+        job
+    }
+
+    /// A command's number, and what goes on with its outcome.
+    pub fn expect_outcome<F: Any>(
+        &mut self,
+        go_on: impl FnOnce(&mut F, &mut Self, Outcome) -> Result<()> + 'static,
+    ) -> JobId {
         let job = self.next_job();
         self.jobs.insert(job, then(go_on));
-        self.send(Command::Compute { job, work });
         job
     }
 
@@ -261,8 +289,7 @@ impl Context {
         after: Duration,
         work: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static,
     ) -> Result<()> {
-        let then = then(|feature: &mut F, cx, ()| work(feature, cx));
-        guard::later(&self.editor.lua, after, move |features| then(features, ()))
+        later(&self.editor.lua, after, work)
     }
 
     /// Reads a buffer's text in slices, and goes on at once where one is enough. `None` when it can't be

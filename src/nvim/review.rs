@@ -21,15 +21,18 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::core::changes::comments::Comment;
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::review::Splice;
 use crate::core::ids::{EntryId, Moment, OriginId, SessionKey};
 use crate::core::message::FileDiff;
 use crate::core::text::Text;
-use crate::nvim::app::App;
+use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
+use crate::nvim::review::change_stats::ChangeStats;
 use crate::nvim::review::hunks::Drawn;
-use crate::nvim::review::panel::{Comment, Panel};
+use crate::nvim::review::panel::Panel;
+use crate::nvim::review::proposals::Proposals;
 use crate::nvim::review::split::Split;
 
 /// What was behind a change of an agent's.
@@ -71,6 +74,14 @@ pub struct Reviews {
     pub undone: HashMap<SessionKey, Vec<String>>,
     /// How many hunks were kept and undone since the review was opened.
     pub decided: (usize, usize),
+    /// What each session has changed.
+    pub stats: ChangeStats,
+    /// The diffs of open calls, as they are drawn.
+    pub proposals: Proposals,
+    /// The sessions with diffs that are being placed, once for each call and file.
+    placing: Vec<SessionKey>,
+    /// How many files are being looked into for what agents did to them.
+    recalling: usize,
 }
 
 /// At most this many diffs of files without a buffer are kept.
@@ -107,7 +118,7 @@ pub enum Input {
     Then(Then),
 }
 
-pub type Then = Box<dyn FnOnce(&mut App) -> Result<()>>;
+pub type Then = Box<dyn FnOnce(&mut Reviews, &mut Context) -> Result<()>>;
 
 impl Reviewed {
     /// Nothing is being read that comes before all else.

@@ -9,7 +9,7 @@ use mlua::{Function, Result, Table};
 use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
-use crate::nvim::app::{App, Job};
+use crate::nvim::app::App;
 use crate::nvim::chat::Chat;
 use crate::nvim::chat::winbar;
 
@@ -48,7 +48,7 @@ impl App {
                 })
                 .collect();
             for entry in over {
-                self.review.clear(&self.cx.editor, (key, entry))?;
+                self.reviews.proposals.clear(&self.cx.editor, (key, entry))?;
             }
             self.settle_split(key)?;
             let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
@@ -108,11 +108,6 @@ impl App {
         // What is asked about has to be there, on a busy machine as well.
         self.draw(8 * BUDGET)?;
         self.cx.editor.command("redraw")
-    }
-
-    /// Whether diffs of the session are being worked out, and not drawn yet.
-    pub fn has_diffs_under_way(&self, key: SessionKey) -> bool {
-        self.jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
     }
 
     /// How the user wants things drawn.

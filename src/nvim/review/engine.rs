@@ -14,19 +14,18 @@ use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::review::Splice;
 use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, FileDiff, ToolKind, Work};
+use crate::core::message::{FileDiff, Outcome, ToolKind, Work};
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::Status;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::{Text, one_line};
-use crate::nvim::actions::Scope;
-use crate::nvim::app::{App, Job};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::texts::Snapshot;
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::events::Change;
-use crate::nvim::review::{Input, Origin};
-use crate::nvim::{later, note, run};
+use crate::nvim::events::{Change, EditorEvent};
+use crate::nvim::review::actions::Scope;
+use crate::nvim::review::{Input, Origin, Reviews, Then};
 
 /// Larger texts, in bytes, are compared in the background.
 const LARGE: usize = 128 << 10;
@@ -40,10 +39,16 @@ thread_local! {
     static STALE: RefCell<BTreeSet<Buf>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-impl App {
+impl Reviews {
     /// What was behind a change of a file.
-    fn origin(&mut self, key: SessionKey, call: Option<EntryId>, path: &Path) -> Option<OriginId> {
-        let session = self.cx.sessions.get(&key)?;
+    fn origin_of(
+        &mut self,
+        cx: &mut Context,
+        key: SessionKey,
+        call: Option<EntryId>,
+        path: &Path,
+    ) -> Option<OriginId> {
+        let session = cx.sessions.get(&key)?;
         let about = |call: &crate::core::session::tool_call::ToolCall| {
             call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
         };
@@ -65,61 +70,70 @@ impl App {
             .and_then(|entry| entry.tool())
             .map_or_else(|| "write".to_owned(), |call| call.headline());
         let agent = session.name();
-        let at = self.cx.now();
-        Some(self.reviews.origin(Origin { session: key, agent, prompt, turn, asked, call, title, at }))
+        let at = cx.now();
+        Some(self.origin(Origin { session: key, agent, prompt, turn, asked, call, title, at }))
     }
 
     /// A change came about whose texts are known, of one side at least.
-    pub fn review_change(&mut self, change: &Change) -> Result<()> {
+    pub fn review_change(&mut self, cx: &mut Context, change: &Change) -> Result<()> {
         let Change { session, call, path, buf, before, after, held, .. } = change;
         // What nobody knows cannot be brought back: to take it for no file would remove one.
         let unknown = |text: &Option<Text>, held: &Held| text.is_none() && *held != Held::Absent;
         if unknown(before, &held.0) || unknown(after, &held.1) {
             return Ok(());
         }
-        let Some(origin) = self.origin(*session, *call, path) else { return Ok(()) };
-        self.reviews.take_told(path);
-        let buf = buf.or_else(|| self.cx.buf_of(path));
-        self.review_written(path, buf, before.clone(), after.clone(), origin)
+        let Some(origin) = self.origin_of(cx, *session, *call, path) else { return Ok(()) };
+        self.take_told(path);
+        let buf = buf.or_else(|| cx.buf_of(path));
+        self.review_written(cx, (path, buf), (before.clone(), after.clone()), origin)
     }
 
     /// Takes what an agent wrote into the review of its file, which is made when there is none.
     fn review_written(
         &mut self,
-        path: &Path,
-        buf: Option<Buf>,
-        before: Option<Text>,
-        after: Option<Text>,
+        cx: &mut Context,
+        (path, buf): (&Path, Option<Buf>),
+        (before, after): (Option<Text>, Option<Text>),
         origin: OriginId,
     ) -> Result<()> {
-        if self.reviews.files.contains_key(path) {
+        if self.files.contains_key(path) {
             if let Some(buf) = buf {
-                self.hold(path, buf)?;
+                self.attach(cx, path, buf)?;
             }
-            return self.take_in(path, Input::Agent { before, after, origin });
+            return self.take_in(cx, path, Input::Agent { before, after, origin });
         }
         let written = Written { user: before, agent: Some((after, origin)) };
         let is_large = written.texts().any(|text| text.len() >= LARGE);
         let file = (!is_large).then(|| Box::new(written.clone().review()));
-        self.reviews.begin(path, file);
+        self.begin(path, file);
         if let Some(buf) = buf {
-            self.hold(path, buf)?;
-            self.set_reviewed_tick(path, buf)?;
+            self.attach(cx, path, buf)?;
+            self.set_reviewed_tick(cx, path, buf)?;
         }
-        if is_large { self.compare(path, None, written) } else { self.draw_reviews() }
+        if is_large { self.compare(cx, path, None, written) } else { self.draw_reviews(cx) }
     }
 
     /// Has the background take what was written into a review, or into a new one. What comes in meanwhile
     /// waits.
-    fn compare(&mut self, path: &Path, file: Option<Box<FileReview>>, written: Written) -> Result<()> {
-        let job = self.next_job(Job::Review { path: path.to_owned() });
-        self.send(Command::Compute { job, work: Work::Review { file, written } })
+    fn compare(
+        &mut self,
+        cx: &mut Context,
+        path: &Path,
+        file: Option<Box<FileReview>>,
+        written: Written,
+    ) -> Result<()> {
+        let path = path.to_owned();
+        cx.compute(Work::Review { file, written }, move |this: &mut Self, cx, outcome| match outcome {
+            Outcome::Reviewed(file) => this.reviewed(cx, &path, file),
+            _ => Ok(()),
+        });
+        Ok(())
     }
 
     /// A call is over: files that it says it changed, and that were not written through the editor, are
     /// looked at.
-    pub fn review_call(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
-        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
+    pub fn review_call(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
+        let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         if call.status != Status::Done || session.taking_up.is_some() {
             return Ok(());
@@ -129,174 +143,219 @@ impl App {
         let mut paths: Vec<PathBuf> = diffs.iter().map(|(path, _)| path.clone()).collect();
         paths.dedup();
         for path in paths {
-            let Some(origin) = self.origin(key, Some(entry), &path) else { continue };
+            let Some(origin) = self.origin_of(cx, key, Some(entry), &path) else { continue };
             let of_file = || diffs.iter().filter(|(of, _)| *of == path).map(|(_, diff)| diff.clone());
             if let Some(before) = taken_away(&mut of_file()) {
                 let diffs = of_file().collect();
                 // What follows in the review rests on whether the file is gone.
-                self.look_first(&path.clone(), move |app, look| match look {
+                cx.look_first(&path.clone(), move |this: &mut Self, cx, look| match look {
                     // What a buffer still shows of it is the user's to write or to drop.
-                    Look::Missing => app.review_written(&path, None, Some(before), None, origin),
-                    _ => app.review_diffs(&path, origin, diffs),
-                })?;
+                    Look::Missing => this.review_written(cx, (&path, None), (Some(before), None), origin),
+                    _ => this.review_diffs(cx, &path, origin, diffs),
+                });
                 continue;
             }
             let diffs = of_file().collect();
-            self.review_diffs(&path, origin, diffs)?;
+            self.review_diffs(cx, &path, origin, diffs)?;
         }
         Ok(())
     }
 
     /// Takes a file into the review that a call has changed.
-    fn review_diffs(&mut self, path: &Path, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
-        let known = self.reviews.files.contains_key(path);
-        match self.cx.buf_of(path) {
+    fn review_diffs(
+        &mut self,
+        cx: &mut Context,
+        path: &Path,
+        origin: OriginId,
+        diffs: Vec<FileDiff>,
+    ) -> Result<()> {
+        let known = self.files.contains_key(path);
+        match cx.buf_of(path) {
             Some(buf) if known => {
-                self.hold(path, buf)?;
+                self.attach(cx, path, buf)?;
                 let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
-                self.review_text(path, buf, wrote)
+                self.review_text(cx, (path, buf), wrote)
             }
-            Some(buf) => self.reconstruct(path, buf, origin, diffs),
+            Some(buf) => self.reconstruct(cx, (path, buf), origin, diffs),
             None if known => Ok(()),
             None => {
-                diffs.into_iter().for_each(|diff| self.reviews.tell(path.to_owned(), origin, diff));
+                diffs.into_iter().for_each(|diff| self.tell(path.to_owned(), origin, diff));
                 Ok(())
             }
         }
     }
 
     /// Has it worked out what a file was before diffs that are in it already.
-    fn reconstruct(&mut self, path: &Path, buf: Buf, origin: OriginId, diffs: Vec<FileDiff>) -> Result<()> {
+    fn reconstruct(
+        &mut self,
+        cx: &mut Context,
+        (path, buf): (&Path, Buf),
+        origin: OriginId,
+        diffs: Vec<FileDiff>,
+    ) -> Result<()> {
         let path = path.to_owned();
-        self.with_text(buf, move |app, snapshot| {
+        cx.with_text(self, buf, move |this: &mut Self, cx, snapshot| {
             let Some(Snapshot { text, .. }) = snapshot else { return Ok(()) };
             let text = text.body();
             let work = Work::Before { text: text.clone(), diffs };
-            let job = app.next_job(Job::Recall { path, buf, origin, text });
-            app.send(Command::Compute { job, work })
+            this.recalling += 1;
+            cx.compute(work, move |this: &mut Self, cx, outcome| {
+                this.recalling -= 1;
+                if let Outcome::Before(before) = outcome {
+                    this.reconstructed(cx, (&path, buf), (before, text), origin)?;
+                }
+                this.all_known(cx)
+            });
+            Ok(())
         })
     }
 
-    pub fn reconstructed(
+    fn reconstructed(
         &mut self,
-        path: &Path,
-        buf: Buf,
+        cx: &mut Context,
+        (path, buf): (&Path, Buf),
+        (before, text): (Text, Text),
         origin: OriginId,
-        text: Text,
-        before: Text,
     ) -> Result<()> {
-        if before == text || self.reviews.files.contains_key(path) || !self.cx.editor.buf_is_loaded(buf) {
+        if before == text || self.files.contains_key(path) || !cx.editor.buf_is_loaded(buf) {
             return Ok(());
         }
-        self.review_written(path, Some(buf), Some(before), Some(text), origin)?;
-        self.review_stale(buf)
+        self.review_written(cx, (path, Some(buf)), (Some(before), Some(text)), origin)?;
+        cx.raise(EditorEvent::ReviewOutdated(buf));
+        Ok(())
     }
 
     /// Has the background look into what was told of files that nobody has opened yet, and goes on when that is
     /// known.
-    pub fn when_told_is_known(&mut self, then: impl FnOnce(&mut App) -> Result<()> + 'static) -> Result<()> {
-        for path in self.reviews.told() {
-            let told = self.reviews.take_told(&path);
+    pub fn when_told_is_known(
+        &mut self,
+        cx: &mut Context,
+        then: impl FnOnce(&mut Self, &mut Context) -> Result<()> + 'static,
+    ) -> Result<()> {
+        for path in self.told() {
+            let told = self.take_told(&path);
             let work = Work::Recall {
                 path: path.clone(),
                 diffs: told.iter().map(|(_, diff)| diff.clone()).collect(),
             };
-            let job = self.next_job(Job::RecallUnopened { path, told });
-            self.send(Command::Compute { job, work })?;
+            self.recalling += 1;
+            cx.compute(work, move |this: &mut Self, cx, outcome| {
+                this.recalling -= 1;
+                if let Outcome::Recalled(found) = outcome {
+                    this.recalled_unopened(cx, &path, told, found)?;
+                }
+                this.all_known(cx)
+            });
         }
-        self.reviews.when_known.push(Box::new(then));
-        self.all_known()
+        self.when_known.push(Box::new(then));
+        self.all_known(cx)
     }
 
     /// A file that nobody had opened has been looked into.
-    pub fn recalled_unopened(
+    fn recalled_unopened(
         &mut self,
+        cx: &mut Context,
         path: &Path,
         told: Vec<(OriginId, FileDiff)>,
         found: Option<(Text, Text)>,
     ) -> Result<()> {
         let Some((origin, _)) = told.last() else { return Ok(()) };
-        if self.reviews.files.contains_key(path) {
+        if self.files.contains_key(path) {
             return Ok(());
         }
         // Somebody has opened it meanwhile: what is in the buffer counts.
-        if let Some(buf) = self.cx.buf_of(path) {
-            return self.reconstruct(path, buf, *origin, told.into_iter().map(|(_, diff)| diff).collect());
+        if let Some(buf) = cx.buf_of(path) {
+            return self.reconstruct(
+                cx,
+                (path, buf),
+                *origin,
+                told.into_iter().map(|(_, diff)| diff).collect(),
+            );
         }
         match found {
             Some((before, after)) if before == after => Ok(()),
-            Some((before, after)) => self.review_written(path, None, Some(before), Some(after), *origin),
+            Some((before, after)) => {
+                self.review_written(cx, (path, None), (Some(before), Some(after)), *origin)
+            }
             // It may be there later.
             None => {
-                told.into_iter().for_each(|(origin, diff)| self.reviews.tell(path.to_owned(), origin, diff));
+                told.into_iter().for_each(|(origin, diff)| self.tell(path.to_owned(), origin, diff));
                 Ok(())
             }
         }
     }
 
     /// Goes on with what waited until nothing is to be found out any more.
-    pub fn all_known(&mut self) -> Result<()> {
-        if self.jobs.values().any(|job| matches!(job, Job::Recall { .. } | Job::RecallUnopened { .. })) {
+    fn all_known(&mut self, cx: &mut Context) -> Result<()> {
+        if self.recalling > 0 {
             return Ok(());
         }
-        let waiting = std::mem::take(&mut self.reviews.when_known);
-        waiting.into_iter().try_for_each(|then| then(self))
+        let waiting = std::mem::take(&mut self.when_known);
+        waiting.into_iter().try_for_each(|then| then(self, cx))
     }
 
     /// A buffer holds the file from now on.
-    pub fn review_loaded(&mut self, buf: Buf, path: &Path) -> Result<()> {
-        if self.reviews.files.contains_key(path) {
-            self.hold(path, buf)?;
-            return self.review_text(path, buf, Input::Loaded);
+    pub fn review_loaded(&mut self, cx: &mut Context, buf: Buf, path: &Path) -> Result<()> {
+        if self.files.contains_key(path) {
+            self.attach(cx, path, buf)?;
+            return self.review_text(cx, (path, buf), Input::Loaded);
         }
-        let told = self.reviews.take_told(path);
+        let told = self.take_told(path);
         match told.last() {
             Some((origin, _)) => {
                 let origin = *origin;
-                self.reconstruct(path, buf, origin, told.into_iter().map(|(_, diff)| diff).collect())
+                self.reconstruct(cx, (path, buf), origin, told.into_iter().map(|(_, diff)| diff).collect())
             }
             None => Ok(()),
         }
     }
 
-    fn hold(&mut self, path: &Path, buf: Buf) -> Result<()> {
-        self.reviews.hold(path, buf);
-        if !self.reviews.listening.insert(buf) {
+    fn attach(&mut self, cx: &mut Context, path: &Path, buf: Buf) -> Result<()> {
+        self.hold(path, buf);
+        if !self.listening.insert(buf) {
             return Ok(());
         }
-        self.reviews.listeners += 1;
-        let number = self.reviews.listeners;
-        if let Some(reviewed) = self.reviews.of_buf(buf) {
+        self.listeners += 1;
+        let number = self.listeners;
+        if let Some(reviewed) = self.of_buf(buf) {
             reviewed.listener = number;
         }
-        let on_lines = self.cx.editor.lua.create_function(
+        let on_lines = cx.editor.lua.create_function(
             move |_, (_, _, _, first, last, new): (Value, Buf, Value, usize, usize, usize)| {
-                let heard = note(|app| app.lines_changed(buf, number, first..last, new));
+                let rows = first..last;
+                let heard =
+                    context::note(|this: &mut Self, cx| this.lines_changed(cx, (buf, number), rows, new));
                 if heard.is_none() && STALE.with_borrow_mut(|stale| stale.insert(buf)) {
                     // In the midst of a change of ours: see afterwards what came of it.
-                    run(move |app| {
+                    context::run(move |_: &mut Self, cx| {
                         STALE.with_borrow_mut(|stale| stale.remove(&buf));
-                        app.review_stale(buf)
+                        cx.raise(EditorEvent::ReviewOutdated(buf));
+                        Ok(())
                     });
                 }
                 Ok(heard == Some(false))
             },
         )?;
-        let on_reload = self.cx.editor.lua.create_function(move |lua, _: Value| {
-            later(lua, Duration::ZERO, move |app| app.review_reloaded(buf))
+        let on_reload = cx.editor.lua.create_function(move |lua, _: Value| {
+            context::later(lua, Duration::ZERO, move |this: &mut Self, cx| this.review_reloaded(cx, buf))
         })?;
-        let options = self
-            .cx
+        let options = cx
             .editor
             .table([("on_lines", Value::Function(on_lines)), ("on_reload", Value::Function(on_reload))])?;
-        self.cx.editor.api::<bool>("nvim_buf_attach", (buf, false, options))?;
-        self.bind_file_keys(buf)
+        cx.editor.api::<bool>("nvim_buf_attach", (buf, false, options))?;
+        self.bind_file_keys(cx, buf)
     }
 
     /// Lines of a buffer changed. Says whether there is a wish to hear more.
-    fn lines_changed(&mut self, buf: Buf, listener: u64, rows: Range<usize>, new_end: usize) -> bool {
-        let editor = self.cx.editor.clone();
-        let Some(reviewed) = self.reviews.of_buf(buf) else { return false };
+    fn lines_changed(
+        &mut self,
+        cx: &mut Context,
+        (buf, listener): (Buf, u64),
+        rows: Range<usize>,
+        new_end: usize,
+    ) -> bool {
+        let editor = cx.editor.clone();
+        let Some(reviewed) = self.of_buf(buf) else { return false };
         if reviewed.listener != listener {
             return false;
         }
@@ -316,11 +375,14 @@ impl App {
                 file.user_spliced(Splice { rows, lines });
                 reviewed.tick = tick;
                 reviewed.touched = true;
-                self.draw_reviews_soon(Duration::ZERO);
+                self.draw_reviews_soon(cx, Duration::ZERO);
             }
             Some(_) if reviewed.waiting.is_empty() => {
                 // Lines were missed: the whole text says what is true.
-                let check = later(&editor.lua, Duration::ZERO, move |app| app.review_stale(buf));
+                let check = cx.later(Duration::ZERO, move |_: &mut Self, cx| {
+                    cx.raise(EditorEvent::ReviewOutdated(buf));
+                    Ok(())
+                });
                 editor.complain(check);
             }
             _ => reviewed.waiting.push_back(Input::Splice(Splice { rows, lines })),
@@ -328,77 +390,76 @@ impl App {
         true
     }
 
-    /// The buffer may hold another text than its review says: what is new is the user's.
-    pub fn review_stale(&mut self, buf: Buf) -> Result<()> {
-        if !self.cx.editor.buf_is_loaded(buf) {
+    /// The buffer may hold another text than its review says, and nothing of ours is on its way into it: what is
+    /// new is the user's.
+    pub fn review_stale(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        if !cx.editor.buf_is_loaded(buf) {
             return Ok(());
         }
-        let tick = self.cx.editor.changedtick(buf)?;
-        let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
-        // Edits on their way are told of once they are in.
-        if self.files.is_being_edited(&path)
-            || self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick)
-        {
+        let tick = cx.editor.changedtick(buf)?;
+        let Some(path) = self.path_of(buf).map(Path::to_owned) else { return Ok(()) };
+        if self.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
             return Ok(());
         }
-        self.review_text(&path, buf, Input::Text)
+        self.review_text(cx, (&path, buf), Input::Text)
     }
 
     /// Has a buffer's text taken into its review, in the place of the order in which it was wished for.
     fn review_text(
         &mut self,
-        path: &Path,
-        buf: Buf,
+        cx: &mut Context,
+        (path, buf): (&Path, Buf),
         input: impl FnOnce(Text) -> Input + 'static,
     ) -> Result<()> {
-        let tick = self.cx.editor.changedtick(buf)?;
-        self.reviews.readings += 1;
-        let number = self.reviews.readings;
-        let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
+        let tick = cx.editor.changedtick(buf)?;
+        self.readings += 1;
+        let number = self.readings;
+        let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
         reviewed.tick = tick;
         reviewed.waiting.push_back(Input::Reading(number));
         let path = path.to_owned();
-        self.with_text(buf, move |app, snapshot| {
-            let Some(reviewed) = app.reviews.files.get_mut(&path) else { return Ok(()) };
+        cx.with_text(self, buf, move |this: &mut Self, cx, snapshot| {
+            let Some(reviewed) = this.files.get_mut(&path) else { return Ok(()) };
             reviewed.has_read(number, snapshot.map(|Snapshot { tick, text }| (tick, input(text.body()))));
-            app.take_waiting(&path)
+            this.take_waiting(cx, &path)
         })
     }
 
     /// The buffer was read from the disk again: while a call is at work on the file, that is the agent's
     /// doing, and else the user's.
-    fn review_reloaded(&mut self, buf: Buf) -> Result<()> {
-        let Some(path) = self.reviews.path_of(buf).map(Path::to_owned) else { return Ok(()) };
+    fn review_reloaded(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let Some(path) = self.path_of(buf).map(Path::to_owned) else { return Ok(()) };
         let works_on = |session: &&crate::core::session::Session| {
             session.open_calls().any(|(_, call)| {
                 call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
             })
         };
-        let Some(key) = self.cx.sessions.values().find(works_on).map(|session| session.key) else {
-            return self.review_stale(buf);
+        let Some(key) = cx.sessions.values().find(works_on).map(|session| session.key) else {
+            cx.raise(EditorEvent::ReviewOutdated(buf));
+            return Ok(());
         };
-        let tick = self.cx.editor.changedtick(buf)?;
-        if self.reviews.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
+        let tick = cx.editor.changedtick(buf)?;
+        if self.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
             return Ok(());
         }
-        let Some(origin) = self.origin(key, None, &path) else { return Ok(()) };
+        let Some(origin) = self.origin_of(cx, key, None, &path) else { return Ok(()) };
         let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
-        self.review_text(&path, buf, wrote)
+        self.review_text(cx, (&path, buf), wrote)
     }
 
     /// Something happened until which undecided changes of a session stay at the longest.
-    pub fn settle_reviews(&mut self, key: SessionKey, until: Stay) -> Result<()> {
-        if self.cx.config.diff.stay != until {
+    pub fn settle_reviews(&mut self, cx: &mut Context, key: SessionKey, until: Stay) -> Result<()> {
+        if cx.config.diff.stay != until {
             return Ok(());
         }
-        let paths: Vec<PathBuf> = self.reviews.files.keys().cloned().collect();
+        let paths: Vec<PathBuf> = self.files.keys().cloned().collect();
         paths.into_iter().try_for_each(|path| {
-            self.when_reviewed(&path.clone(), move |app| {
-                let meant = app.reviews.files.get(&path).and_then(|reviewed| {
-                    Some(app.reviews.meant(&Scope::Session(key), &path, reviewed.file.as_deref()?))
+            self.when_reviewed(cx, &path.clone(), move |this: &mut Self, cx| {
+                let meant = this.files.get(&path).and_then(|reviewed| {
+                    Some(this.meant(&Scope::Session(key), &path, reviewed.file.as_deref()?))
                 });
-                app.keep_in(&path, &meant.unwrap_or_default());
-                app.draw_reviews()
+                this.keep_in(&path, &meant.unwrap_or_default());
+                this.draw_reviews(cx)
             })
         })
     }
@@ -406,31 +467,39 @@ impl App {
     /// Runs what needs a file's review when all that came before is in it.
     pub fn when_reviewed(
         &mut self,
+        cx: &mut Context,
         path: &Path,
-        then: impl FnOnce(&mut App) -> Result<()> + 'static,
+        then: impl FnOnce(&mut Self, &mut Context) -> Result<()> + 'static,
     ) -> Result<()> {
-        if let Some(buf) = self.reviews.files.get(path).and_then(|reviewed| reviewed.buf) {
-            self.review_stale(buf)?;
-        }
-        match self.reviews.files.get_mut(path) {
-            Some(reviewed) => reviewed.waiting.push_back(Input::Then(Box::new(then))),
-            None => return Ok(()),
-        }
-        self.take_waiting(path)
+        let Some(buf) = self.files.get(path).and_then(|reviewed| reviewed.buf) else {
+            return self.take_in_turn(cx, path, Box::new(then));
+        };
+        cx.raise(EditorEvent::ReviewOutdated(buf));
+        let path = path.to_owned();
+        cx.after_events(move |this: &mut Self, cx| this.take_in_turn(cx, &path, Box::new(then)));
+        Ok(())
     }
 
-    pub fn take_in(&mut self, path: &Path, input: Input) -> Result<()> {
-        let editor = self.cx.editor.clone();
-        let Some(reviewed) = self.reviews.files.get_mut(path) else { return Ok(()) };
+    fn take_in_turn(&mut self, cx: &mut Context, path: &Path, then: Then) -> Result<()> {
+        match self.files.get_mut(path) {
+            Some(reviewed) => reviewed.waiting.push_back(Input::Then(then)),
+            None => return Ok(()),
+        }
+        self.take_waiting(cx, path)
+    }
+
+    pub fn take_in(&mut self, cx: &mut Context, path: &Path, input: Input) -> Result<()> {
+        let editor = cx.editor.clone();
+        let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
         reviewed.waiting.push_back(input);
         if let Some(buf) = reviewed.buf {
             reviewed.tick = editor.changedtick(buf)?;
         }
-        self.take_waiting(path)
+        self.take_waiting(cx, path)
     }
 
-    fn take_waiting(&mut self, path: &Path) -> Result<()> {
-        while let Some(reviewed) = self.reviews.files.get_mut(path)
+    fn take_waiting(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+        while let Some(reviewed) = self.files.get_mut(path)
             && reviewed.is_free()
             && let Some(file) = &mut reviewed.file
             && let Some(input) = reviewed.waiting.pop_front()
@@ -438,7 +507,7 @@ impl App {
             let is_large = |text: &Text| text.len() >= LARGE;
             match input {
                 Input::Then(then) => {
-                    then(self)?;
+                    then(self, cx)?;
                     continue;
                 }
                 Input::Splice(splice) if splice.rows.end <= file.line_count() => file.user_spliced(splice),
@@ -452,54 +521,55 @@ impl App {
                 }
                 Input::Text(text) if is_large(&text) => {
                     let file = reviewed.file.take();
-                    return self.compare(path, file, Written { user: Some(text), agent: None });
+                    return self.compare(cx, path, file, Written { user: Some(text), agent: None });
                 }
                 Input::Text(text) => file.user_wrote(&text),
                 Input::Agent { before, after, origin } => {
                     let written = Written { user: before, agent: Some((after, origin)) };
                     if written.texts().any(is_large) {
                         let file = reviewed.file.take();
-                        return self.compare(path, file, written);
+                        return self.compare(cx, path, file, written);
                     }
                     written.into_review(file);
                 }
             }
-            if let Some(reviewed) = self.reviews.files.get_mut(path) {
+            if let Some(reviewed) = self.files.get_mut(path) {
                 reviewed.touched = true;
             }
         }
-        self.draw_reviews()
+        self.draw_reviews(cx)
     }
 
     /// The background has compared.
-    pub fn reviewed(&mut self, path: &Path, file: Box<FileReview>) -> Result<()> {
-        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+    fn reviewed(&mut self, cx: &mut Context, path: &Path, file: Box<FileReview>) -> Result<()> {
+        if let Some(reviewed) = self.files.get_mut(path) {
             reviewed.file = Some(file);
             reviewed.touched = true;
         }
-        self.take_waiting(path)
+        self.take_waiting(cx, path)
     }
 
     /// A file on the disk was put back, or could not be: then its hunks are there again.
     pub fn was_put_back(
         &mut self,
+        cx: &mut Context,
         path: &Path,
         was: Box<FileReview>,
         done: std::result::Result<(), String>,
     ) -> Result<()> {
         let Err(why) = done else { return Ok(()) };
-        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+        if let Some(reviewed) = self.files.get_mut(path) {
             reviewed.file = Some(was);
             reviewed.touched = true;
         }
-        let text = format!("couldn't undo in {}: {why}", self.cx.short_name(None, path));
-        self.cx.advise(text, Level::Error);
-        self.take_waiting(path)
+        let text = format!("couldn't undo in {}: {why}", cx.short_name(None, path));
+        cx.advise(text, Level::Error);
+        self.take_waiting(cx, path)
     }
 
     /// A file on the disk was put back by the checkpoints.
-    pub fn file_restored(&mut self, path: &Path, held: &Held) -> Result<()> {
-        if let Some(reviewed) = self.reviews.files.get_mut(path)
+    pub fn file_restored(&mut self, cx: &mut Context, path: &Path, held: &Held) -> Result<()> {
+        if let Some(reviewed) = self.files.get_mut(path)
             && let Some(review) = &mut reviewed.file
         {
             review.is_there = *held != Held::Absent;
@@ -508,57 +578,57 @@ impl App {
             Held::Text(text) => text.plain_lines(),
             Held::Absent | Held::Unknown => Text::default(),
         };
-        self.take_in(path, Input::Text(text))
+        self.take_in(cx, path, Input::Text(text))
     }
 
     /// The review and its buffer are the same now.
-    pub fn set_reviewed_tick(&mut self, path: &Path, buf: Buf) -> Result<()> {
-        let tick = self.cx.editor.changedtick(buf)?;
-        if let Some(reviewed) = self.reviews.files.get_mut(path) {
+    pub fn set_reviewed_tick(&mut self, cx: &mut Context, path: &Path, buf: Buf) -> Result<()> {
+        let tick = cx.editor.changedtick(buf)?;
+        if let Some(reviewed) = self.files.get_mut(path) {
             reviewed.tick = tick;
         }
         Ok(())
     }
 
     /// The buffer is what counts, whatever the review says.
-    pub fn review_again(&mut self, path: &Path, buf: Buf) -> Result<()> {
-        self.review_text(path, buf, Input::Text)
+    pub fn review_again(&mut self, cx: &mut Context, path: &Path, buf: Buf) -> Result<()> {
+        self.review_text(cx, (path, buf), Input::Text)
     }
 
-    fn draw_reviews_soon(&mut self, after: Duration) {
-        if std::mem::replace(&mut self.reviews.drawing, true) {
+    fn draw_reviews_soon(&mut self, cx: &Context, after: Duration) {
+        if std::mem::replace(&mut self.drawing, true) {
             return;
         }
-        let soon = later(&self.cx.editor.lua, after, |app| {
-            app.reviews.drawing = false;
-            app.draw_reviews()
+        let soon = cx.later(after, |this: &mut Self, cx| {
+            this.drawing = false;
+            this.draw_reviews(cx)
         });
-        self.cx.editor.complain(soon);
+        cx.editor.complain(soon);
     }
 
     /// Buffers may look otherwise now, in windows of other sizes or with other options: so do lines that are
     /// gone.
-    pub fn looks_changed(&mut self) {
+    pub fn looks_changed(&mut self, cx: &Context) {
         let mut any = false;
-        for reviewed in self.reviews.files.values_mut().filter(|reviewed| reviewed.buf.is_some()) {
+        for reviewed in self.files.values_mut().filter(|reviewed| reviewed.buf.is_some()) {
             reviewed.touched = true;
             any = true;
         }
         if any {
-            self.draw_reviews_soon(PAUSE);
+            self.draw_reviews_soon(cx, PAUSE);
         }
     }
 
     /// Draws the hunks of files whose reviews have changed, as far as the time goes.
-    pub fn draw_reviews(&mut self) -> Result<()> {
+    pub fn draw_reviews(&mut self, cx: &mut Context) -> Result<()> {
         let until = Instant::now() + BUDGET;
-        let editor = self.cx.editor.clone();
-        let off = self.cx.config.diff.style == DiffStyle::Off;
+        let editor = cx.editor.clone();
+        let off = cx.config.diff.style == DiffStyle::Off;
         // Lines that are no text would have the two windows of a diff stand askew.
-        let beside = self.reviews.split.as_ref().map(|split| split.buf);
-        self.update_split()?;
+        let beside = self.split.as_ref().map(|split| split.buf);
+        self.update_split(cx)?;
         let mut left = false;
-        for reviewed in self.reviews.files.values_mut() {
+        for reviewed in self.files.values_mut() {
             let (Some(file), Some(buf), true) = (&reviewed.file, reviewed.buf, reviewed.touched) else {
                 continue;
             };
@@ -575,9 +645,9 @@ impl App {
             left |= reviewed.touched;
         }
         if left {
-            self.draw_reviews_soon(PAUSE);
+            self.draw_reviews_soon(cx, PAUSE);
         }
-        self.draw_panel()
+        self.draw_panel(cx)
     }
 }
 

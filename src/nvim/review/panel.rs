@@ -7,11 +7,11 @@ use mlua::Result;
 
 use crate::config::Keys;
 use crate::core::changes::diff::{Hunk, counts};
-use crate::nvim::actions::Scope;
 pub use crate::nvim::diff_view::page::{About, plural};
 use crate::nvim::diff_view::page::{Page, nothing_left, visible};
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::review::Reviews;
+use crate::nvim::review::actions::Scope;
 
 pub struct Panel {
     pub buf: Buf,
@@ -19,14 +19,6 @@ pub struct Panel {
     /// Where relative paths begin.
     pub root: PathBuf,
     pub page: Page,
-}
-
-/// What the user has to say of a hunk.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Comment {
-    pub path: PathBuf,
-    pub hunk: Hunk,
-    pub text: String,
 }
 
 impl Panel {

@@ -15,7 +15,8 @@ use crate::nvim::diff_view::marks::{
 };
 use crate::nvim::editor::{Buf, Editor};
 
-type Call = (SessionKey, EntryId);
+/// A tool call of a session.
+pub type Call = (SessionKey, EntryId);
 
 #[derive(Default)]
 pub struct Proposals {
@@ -49,8 +50,7 @@ impl Proposals {
         editor: &Editor,
         call: Call,
         (buf, tick): (Buf, u64),
-        placed: Vec<Placed>,
-        made_shown: bool,
+        (placed, made_shown): (Vec<Placed>, bool),
     ) -> Result<()> {
         editor.clear_namespace(buf, namespace(editor, call)?, 0, -1)?;
         // What is made already shows among the hunks of the file.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use mlua::{Result, Table, Value};
 
-use crate::core::ids::{EntryId, SessionKey};
 use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::review::proposals::Call;
 
 /// Narrower windows stand one above the other.
 const NARROWEST: u16 = 40;
@@ -18,7 +18,17 @@ pub enum Beside {
     /// The text without what agents did to it.
     Before,
     /// What an open call wants to make of it.
-    Proposed(SessionKey, EntryId),
+    Proposed(Call),
+}
+
+/// What is to be shown beside each other.
+pub struct Shown<'a> {
+    pub path: PathBuf,
+    /// What the file is called.
+    pub name: &'a str,
+    /// What stands over the other text.
+    pub title: &'a str,
+    pub beside: Beside,
 }
 
 pub struct Split {
@@ -34,15 +44,9 @@ pub struct Split {
 }
 
 impl Split {
-    /// Opens it without moving the cursor. `name` is what the file is called.
-    pub fn open(
-        editor: &Editor,
-        (path, name): (PathBuf, &str),
-        beside: Beside,
-        (win, buf): (Win, Buf),
-        lines: Vec<String>,
-        title: &str,
-    ) -> Result<Self> {
+    /// Opens it without moving the cursor.
+    pub fn open(editor: &Editor, shown: Shown, (win, buf): (Win, Buf), lines: Vec<String>) -> Result<Self> {
+        let Shown { path, name, title, beside } = shown;
         let old = beside == Beside::Before;
         let (columns, _) = editor.win_size(win)?;
         let split = match (columns > 2 * NARROWEST, old) {

@@ -58,9 +58,9 @@ impl App {
             }
         }
         if over {
-            self.review.clear(&self.cx.editor, (key, entry))?;
+            self.reviews.proposals.clear(&self.cx.editor, (key, entry))?;
             self.review_call(key, entry)?;
-        } else if content || !self.review.is_drawn((key, entry)) {
+        } else if content || !self.reviews.proposals.is_drawn((key, entry)) {
             self.show_diffs(key, entry)?;
         }
         if moved || content {

@@ -265,7 +265,7 @@ impl App {
         if self.of_agent(agent).len() == 1 {
             self.end_agent(agent)?;
         }
-        self.review.clear_session(&self.cx.editor, key)?;
+        self.reviews.proposals.clear_session(&self.cx.editor, key)?;
         let editor = self.cx.editor.clone();
         self.follow.forget(&editor, key)?;
         self.terminals.forget(&self.cx.editor, key)?;
@@ -285,7 +285,7 @@ impl App {
         self.reviews.undone.remove(&key);
         self.forget_checkpoints(key)?;
         self.files.forget(key);
-        self.tally.forget(key);
+        self.reviews.stats.forget(key);
         if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);
         }
