@@ -5,4 +5,6 @@ pub mod allowlist;
 pub mod checkpoint;
 pub mod record;
 pub mod registry;
+pub mod restore;
+pub mod restore_page;
 pub mod stored_sessions;

@@ -209,7 +209,7 @@ impl App {
                 Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
                 Some(EditorEvent::RestoreEnded) => self.reviews.draw_reviews(&mut self.cx)?,
-                Some(EditorEvent::ChangeUndone { session, text }) => self.reviews.add_undone(session, text),
+                Some(EditorEvent::ChangeUndone { session, text }) => self.reviews.undone.add(session, text),
                 Some(EditorEvent::ReviewOutdated(buf)) => self.review_stale(buf)?,
                 Some(EditorEvent::DiffsPlaced) => self.asking.retry = true,
                 Some(EditorEvent::CommentsSent { session, text, count }) => {

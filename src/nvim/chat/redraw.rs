@@ -48,7 +48,7 @@ impl App {
                 })
                 .collect();
             for entry in over {
-                self.reviews.proposals.clear(&self.cx.editor, (key, entry))?;
+                self.reviews.clear_proposal(&self.cx, (key, entry))?;
             }
             self.settle_split(key)?;
             let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };

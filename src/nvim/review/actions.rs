@@ -1,14 +1,15 @@
 //! Judging what agents changed: going from hunk to hunk, keeping and undoing them by the hunk, lines,
 //! file, call, turn or session.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use mlua::{Function, Result, Table, Value};
 
 use crate::config::Pane;
-use crate::core::changes::diff::{Hunk, counts};
+use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
+use crate::core::changes::scope::Scope;
+use crate::core::changes::stepping::step;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::Look;
@@ -22,24 +23,8 @@ use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 
-/// At most this many undone changes are told one by one.
-const TOLD: usize = 20;
-
 /// A chat, and the entry that the cursor is on in it.
 pub type ChatEntry = (SessionKey, Option<EntryId>);
-
-/// Which hunks are meant.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Scope {
-    Rows(PathBuf, Range<usize>),
-    Hunk(PathBuf, Hunk),
-    File(PathBuf),
-    Call(SessionKey, EntryId),
-    /// By the entry of its prompt.
-    Turn(SessionKey, EntryId),
-    Session(SessionKey),
-    All,
-}
 
 /// What is to become of hunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,30 +34,6 @@ pub enum Verdict {
 }
 
 const NOTHING_HERE: &str = "no agent has changed anything here; ]c goes to the next change";
-
-impl Reviews {
-    /// The hunks of a file that are meant, from the top down.
-    pub fn meant(&self, scope: &Scope, path: &Path, file: &FileReview) -> Vec<usize> {
-        let count = file.hunks().len();
-        let by = |fits: &dyn Fn(&crate::nvim::review::Origin) -> bool| {
-            let fits =
-                |hunk: &usize| file.origins(*hunk).iter().filter_map(|origin| self.of(*origin)).any(fits);
-            (0..count).filter(fits).collect()
-        };
-        match scope {
-            Scope::Rows(of, rows) if of == path => file.hunks_at(rows.clone()),
-            Scope::File(of) if of == path => (0..count).collect(),
-            Scope::Hunk(of, hunk) if of == path => {
-                file.hunks().iter().position(|other| other == hunk).into_iter().collect()
-            }
-            Scope::Rows(..) | Scope::Hunk(..) | Scope::File(_) => Vec::new(),
-            Scope::Call(key, call) => by(&|origin| origin.session == *key && origin.call == Some(*call)),
-            Scope::Turn(key, prompt) => by(&|origin| origin.session == *key && origin.prompt == *prompt),
-            Scope::Session(key) => by(&|origin| origin.session == *key),
-            Scope::All => (0..count).collect(),
-        }
-    }
-}
 
 impl Reviews {
     pub fn decide_hunks(
@@ -90,7 +51,7 @@ impl Reviews {
     pub fn scope(&self, cx: &Context, args: &Args, entry: Option<ChatEntry>) -> Result<Scope> {
         let buf = cx.editor.current_buf()?;
         let here = self.path_of(buf).map(Path::to_owned);
-        let latest = self.latest(cx.session_here()).or(self.latest(None)).cloned();
+        let latest = self.origins.latest(cx.session_here()).or(self.origins.latest(None)).cloned();
         if let (None, Some((key, entry))) = (args.first(), entry) {
             let is_call = |entry: &EntryId| {
                 let entry = cx.sessions.get(&key).and_then(|session| session.entry(*entry));
@@ -134,7 +95,7 @@ impl Reviews {
             Scope::Rows(path, _) | Scope::Hunk(path, _) | Scope::File(path) => vec![path.clone()],
             // What agents did to files that nobody has opened yet is among it.
             _ => {
-                return self.when_told_is_known(cx, move |this: &mut Self, cx| {
+                return self.when_reports_are_known(cx, move |this: &mut Self, cx| {
                     let paths = this.files.keys().cloned().collect();
                     this.decide_next(cx, verdict, scope, paths, Vec::new())
                 });
@@ -155,7 +116,7 @@ impl Reviews {
         let Some(path) = paths.pop() else { return self.decide_found(cx, verdict, found) };
         self.when_reviewed(cx, &path.clone(), move |this: &mut Self, cx| {
             if let Some(file) = this.files.get(&path).and_then(|reviewed| reviewed.file.as_deref()) {
-                let hunks = this.meant(&scope, &path, file);
+                let hunks = this.origins.hunks_in(&scope, &path, file);
                 let mixed = hunks.iter().copied().filter(|hunk| file.is_mixed(*hunk)).collect();
                 if !hunks.is_empty() {
                     found.push(Found { path, hunks, mixed });
@@ -256,7 +217,7 @@ impl Reviews {
         let there = file.is_there;
         reviewed.touched = true;
         for (hunk, origins) in told {
-            let origin = origins.iter().next_back().and_then(|origin| self.of(*origin));
+            let origin = origins.iter().next_back().and_then(|origin| self.origins.get(*origin));
             if let Some(session) = origin.map(|origin| origin.session) {
                 self.note_undone(cx, session, path, &hunk);
             }
@@ -282,34 +243,16 @@ impl Reviews {
     }
 
     /// The agent is to know that what it wrote is not there any more.
-    fn note_undone(&mut self, cx: &mut Context, key: SessionKey, path: &Path, hunk: &Hunk) {
-        let Some(session) = cx.sessions.get(&key) else { return };
-        let name = path.strip_prefix(&session.place.cwd).unwrap_or(path).display();
-        let (added, removed) = counts(std::slice::from_ref(hunk));
-        let first =
-            hunk.added.iter().chain(&hunk.removed).map(|line| line.trim()).find(|line| !line.is_empty());
-        let first = first.map(|line| format!(": {line}")).unwrap_or_default();
-        let text = format!("- {name}:{} (+{added} -{removed}){first}", hunk.row + 1);
-        self.undone.entry(key).or_default().push(text);
-    }
-
-    /// A line that tells the agent what was undone of its changes.
-    pub fn add_undone(&mut self, key: SessionKey, text: String) {
-        self.undone.entry(key).or_default().push(text);
+    fn note_undone(&mut self, cx: &Context, key: SessionKey, path: &Path, hunk: &Hunk) {
+        if let Some(session) = cx.sessions.get(&key) {
+            self.undone.add_hunk(key, &session.place.cwd, path, hunk);
+        }
     }
 
     /// A prompt with what the agent has to be told beside it.
     pub fn with_undone(&mut self, cx: &Context, key: SessionKey, mut content: Vec<Content>) -> Vec<Content> {
-        let undone = self.undone.remove(&key).filter(|_| cx.config.diff.tell_undone);
-        if let Some(mut undone) = undone {
-            let more = undone.len().saturating_sub(TOLD);
-            undone.truncate(TOLD);
-            if more > 0 {
-                undone.push(format!("- and {more} more"));
-            }
-            let text = format!("\n\nI undid these changes of yours:\n{}", undone.join("\n"));
-            content.push(Content::Text(text.into()));
-        }
+        let undone = self.undone.take(key).filter(|_| cx.config.diff.tell_undone);
+        content.extend(undone.map(|text| Content::Text(text.into())));
         content
     }
 
@@ -349,15 +292,7 @@ impl Reviews {
             places.extend(file.hunks().iter().map(|hunk| (path.to_owned(), hunk.row.min(last))));
         }
         let now = (here.unwrap_or_default(), row);
-        let target = if forward {
-            let next = places.partition_point(|place| *place <= now);
-            places.get(next + count - 1).or(places.last().filter(|place| **place > now)).or(places.first())
-        } else {
-            let before = places.partition_point(|place| *place < now);
-            let first = places.first().filter(|place| **place < now);
-            before.checked_sub(count).and_then(|at| places.get(at)).or(first).or(places.last())
-        };
-        match target.cloned() {
+        match step(&places, &now, count, forward) {
             Some((path, row)) => self.go_to_row(cx, &path, row),
             None => fail("nothing is left to decide; agents' changes are all kept or undone"),
         }

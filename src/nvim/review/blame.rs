@@ -36,7 +36,7 @@ impl Reviews {
     fn blame_reviewed(&mut self, cx: &mut Context, path: &std::path::Path, row: usize) -> Result<bool> {
         let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
         let Some((origin, edited)) = file.and_then(|file| file.author(row)) else { return Ok(false) };
-        let Some(origin) = self.of(origin) else { return Ok(false) };
+        let Some(origin) = self.origins.get(origin) else { return Ok(false) };
         let time: String = cx.editor.func("strftime", ("%H:%M", origin.at.0 / 1000))?;
         let head = format!("{} · turn {} · {time}", origin.agent, origin.turn);
         let (title, asked) = (origin.title.clone(), origin.asked.clone());

@@ -17,11 +17,12 @@ use crate::nvim::editor::Buf;
 use crate::nvim::editor::code_window::code_window;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::engine::{BUDGET, PAUSE};
+use crate::nvim::review::proposals::Call;
+use crate::nvim::review::tracking::{BUDGET, PAUSE};
 
 /// Where diffs are to be drawn: in a buffer's text at a tick.
 struct Target {
-    call: (SessionKey, EntryId),
+    call: Call,
     buf: Buf,
     tick: u64,
 }
@@ -55,7 +56,7 @@ impl Reviews {
     fn show_proposal(
         &mut self,
         cx: &mut Context,
-        (key, entry): (SessionKey, EntryId),
+        (key, entry): Call,
         path: &Path,
         diffs: Vec<FileDiff>,
     ) -> Result<()> {
@@ -79,7 +80,7 @@ impl Reviews {
     pub fn place_diffs(
         &mut self,
         cx: &mut Context,
-        (session, call): (SessionKey, EntryId),
+        (session, call): Call,
         buf: Buf,
         diffs: Vec<FileDiff>,
     ) -> Result<()> {
@@ -102,6 +103,20 @@ impl Reviews {
             });
             Ok(())
         })
+    }
+
+    pub fn is_proposal_drawn(&self, call: Call) -> bool {
+        self.proposals.is_drawn(call)
+    }
+
+    /// A call is over, and what it proposed with it.
+    pub fn clear_proposal(&mut self, cx: &Context, call: Call) -> Result<()> {
+        self.proposals.clear(&cx.editor, call)
+    }
+
+    /// A session is not at work any more.
+    pub fn clear_proposals(&mut self, cx: &Context, session: SessionKey) -> Result<()> {
+        self.proposals.clear_session(&cx.editor, session)
     }
 
     /// Whether diffs of the session are being placed, and not drawn yet.

@@ -5,20 +5,25 @@ use std::path::{Path, PathBuf};
 
 use mlua::{Result, Value};
 
+use crate::config::Keys;
 use crate::core::changes::comments::{Comment, as_prompt};
 use crate::core::changes::diff::{Hunk, counts};
+use crate::core::changes::file_review::FileReview;
+use crate::core::changes::hunk_page::{About, Page, visible};
+use crate::core::changes::review_page::{Hints, Shown, review_page};
+use crate::core::changes::scope::Scope;
 use crate::core::ids::SessionKey;
 use crate::core::session::{Phase, Session};
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::{self, Context};
-use crate::nvim::diff_view::page::{About, visible};
+use crate::nvim::diff_view::page::nothing_left;
 use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
 use crate::nvim::editor::picker;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::actions::{Scope, Verdict};
+use crate::nvim::review::actions::Verdict;
 use crate::nvim::review::panel::Panel;
 
 const EDITED: &str = "the review has edits that are not written: :write applies them, :edit! drops them";
@@ -34,8 +39,9 @@ impl Reviews {
             return fail(format!("review takes turn, session, file, all or quickfix, not {word:?}"));
         }
         let scope = self.scope(cx, &Args { words: vec![word.to_owned()], ..Args::default() }, None)?;
-        self.when_told_is_known(cx, move |this: &mut Self, cx| {
-            let any = this.open().any(|(path, _, file)| !this.meant(&scope, path, file).is_empty());
+        self.when_reports_are_known(cx, move |this: &mut Self, cx| {
+            let any =
+                this.open().any(|(path, _, file)| !this.origins.hunks_in(&scope, path, file).is_empty());
             if !any {
                 return fail(NOTHING);
             }
@@ -47,11 +53,11 @@ impl Reviews {
         let items = cx.editor.lua.create_table()?;
         for (path, _, file) in self.open() {
             let all = file.hunks();
-            for at in self.meant(scope, path, file) {
+            for at in self.origins.hunks_in(scope, path, file) {
                 let hunk = &all[at];
                 let shown = visible(hunk, (file.was_there, file.is_there));
                 let (added, removed) = counts(std::slice::from_ref(&shown));
-                let origin = file.origins(at).iter().next_back().and_then(|origin| self.of(*origin));
+                let origin = self.origins.of_hunk(file, at);
                 let by =
                     origin.map(|origin| format!(" {}: {}", origin.agent, origin.title)).unwrap_or_default();
                 let line = (hunk.row + 1).min(file.line_count());
@@ -104,13 +110,36 @@ impl Reviews {
         Ok(buf)
     }
 
+    /// What is to be shown in the panel now.
+    pub fn page_of(&self, panel: &Panel, keys: &Keys) -> Page {
+        let shown = Shown {
+            scope: &panel.scope,
+            origins: &self.origins,
+            comments: &self.comments,
+            decided: self.decided,
+            root: &panel.root,
+        };
+        let files: Vec<(&Path, &FileReview)> = self.open().map(|(path, _, file)| (path, file)).collect();
+        let some = keys.line(&[
+            ("review_keep", "keep"),
+            ("review_undo", "undo"),
+            ("review_keep_all", "keep all"),
+            ("review_undo_all", "undo all"),
+            ("review_comment", "comment"),
+            ("review_send", "send comments"),
+            ("review_go", "go"),
+            ("review_help", "keys"),
+        ]);
+        review_page(&shown, &files, Hints { some, none: nothing_left("Nothing is left to decide", keys) })
+    }
+
     /// Has the review show what is left to decide now.
     pub fn draw_panel(&mut self, cx: &mut Context) -> Result<()> {
         let Some(mut panel) = self.panel.take() else { return Ok(()) };
         if !cx.editor.buf_is_valid(panel.buf) {
             return Ok(());
         }
-        let drawn = panel.draw(&cx.editor, self, &cx.config.keys);
+        let drawn = panel.draw(&cx.editor, |panel| self.page_of(panel, &cx.config.keys));
         self.panel = Some(panel);
         drawn
     }
@@ -237,7 +266,6 @@ impl Reviews {
     fn author_of(&self, path: &Path, hunk: &Hunk) -> Option<SessionKey> {
         let file = self.files.get(path)?.file.as_deref()?;
         let at = file.hunks().iter().position(|other| other == hunk)?;
-        let origins = file.origins(at);
-        origins.iter().next_back().and_then(|origin| self.of(*origin)).map(|origin| origin.session)
+        self.origins.of_hunk(file, at).map(|origin| origin.session)
     }
 }

@@ -8,6 +8,7 @@ use mlua::Result;
 
 use crate::config::DiffStyle;
 use crate::core::changes::diff::{Placed, PlacedState};
+use crate::core::changes::stepping::neighbour;
 use crate::core::ids::SessionKey;
 use crate::core::locations::Look;
 use crate::core::message::FileDiff;
@@ -22,7 +23,7 @@ use crate::nvim::editor::{Buf, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Call;
-use crate::nvim::review::split::{Beside, Shown, Split};
+use crate::nvim::review::split::{Shown, Split, SplitContent};
 
 const NOTHING: &str = "nothing is left to decide; agents' changes are all kept or undone";
 
@@ -121,7 +122,7 @@ impl Reviews {
         }
         let Some(win) = window_for(cx, buf, win)? else { return Ok(()) };
         let name = name_in_project(cx, &path);
-        let shown = Shown { path: path.clone(), name: &name, title, beside: Beside::Before };
+        let shown = Shown { path: path.clone(), name: &name, title, content: SplitContent::Before };
         self.split = Some(Split::open(&cx.editor, shown, (win, buf), lines)?);
         self.draw_again(cx, &path)
     }
@@ -137,8 +138,8 @@ impl Reviews {
         forward: bool,
         then: impl FnOnce(&mut Self, &mut Context) -> Result<()> + 'static,
     ) -> Result<()> {
-        let shown = self.split.as_ref().map(|split| (split.path.clone(), split.beside.clone()));
-        if let Some((path, Beside::Proposed(call))) = &shown {
+        let shown = self.split.as_ref().map(|split| (split.path.clone(), split.content.clone()));
+        if let Some((path, SplitContent::Proposed(call))) = &shown {
             let paths = proposed_paths(cx, *call);
             let Some(next) = neighbour(&paths, Some(path), forward) else { return Ok(()) };
             return self.propose_beside(cx, *call, &next, then);
@@ -160,9 +161,9 @@ impl Reviews {
             return Ok(());
         };
         let on_scratch = win == split.other;
-        let count = match split.beside {
-            Beside::Proposed(call) => proposed_paths(cx, call).len(),
-            Beside::Before => self.open().count(),
+        let count = match split.content {
+            SplitContent::Proposed(call) => proposed_paths(cx, call).len(),
+            SplitContent::Before => self.open().count(),
         };
         if count < 2 {
             return Ok(());
@@ -181,7 +182,7 @@ impl Reviews {
     /// The user has changed the file that a proposal stands beside: it is another text, too.
     fn propose_again(&mut self, cx: &mut Context) -> Result<()> {
         let Some(split) = &self.split else { return Ok(()) };
-        let Beside::Proposed(call) = split.beside else { return Ok(()) };
+        let SplitContent::Proposed(call) = split.content else { return Ok(()) };
         let buf = split.buf;
         let diffs = proposed_diffs(cx, call, &split.path);
         if diffs.is_empty() { Ok(()) } else { self.place_diffs(cx, call, buf, diffs) }
@@ -235,9 +236,9 @@ impl Reviews {
             let end = (hunk.row + hunk.removed.len()).min(lines.len());
             lines.splice(hunk.row.min(end)..end, hunk.added.iter().cloned());
         }
-        let beside = Beside::Proposed(call);
+        let content = SplitContent::Proposed(call);
         match &mut self.split {
-            Some(split) if split.beside == beside && split.buf == buf => {
+            Some(split) if split.content == content && split.buf == buf => {
                 split.update(&cx.editor, &lines)?;
                 return Ok(true);
             }
@@ -255,7 +256,7 @@ impl Reviews {
         let title = format!("{name}: {agent} proposes{more}");
         let split = Split::open(
             &cx.editor,
-            Shown { path: path.clone(), name: &name, title: &title, beside },
+            Shown { path: path.clone(), name: &name, title: &title, content },
             (win, buf),
             lines,
         )?;
@@ -271,7 +272,7 @@ impl Reviews {
 
     /// What was proposed has been answered, or is over.
     pub fn settle_split(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
-        let Some(Beside::Proposed((of, call))) = self.split.as_ref().map(|split| &split.beside) else {
+        let Some(SplitContent::Proposed((of, call))) = self.split.as_ref().map(|split| &split.content) else {
             return Ok(());
         };
         if *of != key {
@@ -327,7 +328,7 @@ impl Reviews {
 
     /// What is left to decide has changed.
     pub fn update_split(&mut self, cx: &mut Context) -> Result<()> {
-        let Some(split) = self.split.as_mut().filter(|split| split.beside == Beside::Before) else {
+        let Some(split) = self.split.as_mut().filter(|split| split.content == SplitContent::Before) else {
             return Ok(());
         };
         let reviewed = self.files.get(&split.path);
@@ -342,18 +343,6 @@ impl Reviews {
 /// What a file is called below the working folder.
 pub fn name_in_project(cx: &Context, path: &Path) -> String {
     path.strip_prefix(cx.editor.cwd()).unwrap_or(path).display().to_string()
-}
-
-/// The path after or before another, round and round.
-fn neighbour(paths: &[PathBuf], here: Option<&Path>, forward: bool) -> Option<PathBuf> {
-    let count = paths.len();
-    let at = here.and_then(|here| paths.iter().position(|path| path == here));
-    let next = match (at, forward) {
-        (None, _) => 0,
-        (Some(at), true) => (at + 1) % count,
-        (Some(at), false) => (at + count - 1) % count,
-    };
-    paths.get(next).cloned()
 }
 
 /// The window of the tab page that shows a buffer, or is made to.

@@ -58,9 +58,9 @@ impl App {
             }
         }
         if over {
-            self.reviews.proposals.clear(&self.cx.editor, (key, entry))?;
+            self.reviews.clear_proposal(&self.cx, (key, entry))?;
             self.review_call(key, entry)?;
-        } else if content || !self.reviews.proposals.is_drawn((key, entry)) {
+        } else if content || !self.reviews.is_proposal_drawn((key, entry)) {
             self.show_diffs(key, entry)?;
         }
         if moved || content {

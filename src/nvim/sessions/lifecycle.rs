@@ -265,7 +265,7 @@ impl App {
         if self.of_agent(agent).len() == 1 {
             self.end_agent(agent)?;
         }
-        self.reviews.proposals.clear_session(&self.cx.editor, key)?;
+        self.reviews.clear_proposals(&self.cx, key)?;
         let editor = self.cx.editor.clone();
         self.follow.forget(&editor, key)?;
         self.terminals.forget(&self.cx.editor, key)?;
@@ -282,10 +282,9 @@ impl App {
         }
         self.drop_conflicts(key)?;
         self.forget_mention(key);
-        self.reviews.undone.remove(&key);
+        self.reviews.forget(key);
         self.forget_checkpoints(key)?;
         self.files.forget(key);
-        self.reviews.stats.forget(key);
         if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);
         }

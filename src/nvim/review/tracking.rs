@@ -12,6 +12,7 @@ use mlua::{Result, Value};
 use crate::config::{DiffStyle, Stay};
 use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::review::Splice;
+use crate::core::changes::scope::{Origin, Scope};
 use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, ToolKind, Work};
@@ -24,11 +25,10 @@ use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::{Change, EditorEvent};
-use crate::nvim::review::actions::Scope;
-use crate::nvim::review::{Input, Origin, Reviews, Then};
+use crate::nvim::review::{Input, Reviews, Then};
 
 /// Larger texts, in bytes, are compared in the background.
-const LARGE: usize = 128 << 10;
+const LARGE_BYTES: usize = 128 << 10;
 
 /// Hunks are drawn for this long, then the editor has its turn.
 pub const BUDGET: Duration = Duration::from_millis(3);
@@ -71,7 +71,7 @@ impl Reviews {
             .map_or_else(|| "write".to_owned(), |call| call.headline());
         let agent = session.name();
         let at = cx.now();
-        Some(self.origin(Origin { session: key, agent, prompt, turn, asked, call, title, at }))
+        Some(self.origins.number(Origin { session: key, agent, prompt, turn, asked, call, title, at }))
     }
 
     /// A change came about whose texts are known, of one side at least.
@@ -83,7 +83,7 @@ impl Reviews {
             return Ok(());
         }
         let Some(origin) = self.origin_of(cx, *session, *call, path) else { return Ok(()) };
-        self.take_told(path);
+        self.reported.take(path);
         let buf = buf.or_else(|| cx.buf_of(path));
         self.review_written(cx, (path, buf), (before.clone(), after.clone()), origin)
     }
@@ -103,7 +103,7 @@ impl Reviews {
             return self.take_in(cx, path, Input::Agent { before, after, origin });
         }
         let written = Written { user: before, agent: Some((after, origin)) };
-        let is_large = written.texts().any(|text| text.len() >= LARGE);
+        let is_large = written.texts().any(|text| text.len() >= LARGE_BYTES);
         let file = (!is_large).then(|| Box::new(written.clone().review()));
         self.begin(path, file);
         if let Some(buf) = buf {
@@ -179,7 +179,7 @@ impl Reviews {
             Some(buf) => self.reconstruct(cx, (path, buf), origin, diffs),
             None if known => Ok(()),
             None => {
-                diffs.into_iter().for_each(|diff| self.tell(path.to_owned(), origin, diff));
+                diffs.into_iter().for_each(|diff| self.reported.add(path.to_owned(), origin, diff));
                 Ok(())
             }
         }
@@ -225,24 +225,24 @@ impl Reviews {
         Ok(())
     }
 
-    /// Has the background look into what was told of files that nobody has opened yet, and goes on when that is
+    /// Has the background look into what calls reported of files that nobody has opened yet, and goes on when that is
     /// known.
-    pub fn when_told_is_known(
+    pub fn when_reports_are_known(
         &mut self,
         cx: &mut Context,
         then: impl FnOnce(&mut Self, &mut Context) -> Result<()> + 'static,
     ) -> Result<()> {
-        for path in self.told() {
-            let told = self.take_told(&path);
+        for path in self.reported.files() {
+            let reported = self.reported.take(&path);
             let work = Work::Recall {
                 path: path.clone(),
-                diffs: told.iter().map(|(_, diff)| diff.clone()).collect(),
+                diffs: reported.iter().map(|(_, diff)| diff.clone()).collect(),
             };
             self.recalling += 1;
             cx.compute(work, move |this: &mut Self, cx, outcome| {
                 this.recalling -= 1;
                 if let Outcome::Recalled(found) = outcome {
-                    this.recalled_unopened(cx, &path, told, found)?;
+                    this.recalled_unopened(cx, &path, reported, found)?;
                 }
                 this.all_known(cx)
             });
@@ -256,10 +256,10 @@ impl Reviews {
         &mut self,
         cx: &mut Context,
         path: &Path,
-        told: Vec<(OriginId, FileDiff)>,
+        reported: Vec<(OriginId, FileDiff)>,
         found: Option<(Text, Text)>,
     ) -> Result<()> {
-        let Some((origin, _)) = told.last() else { return Ok(()) };
+        let Some((origin, _)) = reported.last() else { return Ok(()) };
         if self.files.contains_key(path) {
             return Ok(());
         }
@@ -269,7 +269,7 @@ impl Reviews {
                 cx,
                 (path, buf),
                 *origin,
-                told.into_iter().map(|(_, diff)| diff).collect(),
+                reported.into_iter().map(|(_, diff)| diff).collect(),
             );
         }
         match found {
@@ -279,7 +279,9 @@ impl Reviews {
             }
             // It may be there later.
             None => {
-                told.into_iter().for_each(|(origin, diff)| self.tell(path.to_owned(), origin, diff));
+                reported
+                    .into_iter()
+                    .for_each(|(origin, diff)| self.reported.add(path.to_owned(), origin, diff));
                 Ok(())
             }
         }
@@ -300,11 +302,16 @@ impl Reviews {
             self.attach(cx, path, buf)?;
             return self.review_text(cx, (path, buf), Input::Loaded);
         }
-        let told = self.take_told(path);
-        match told.last() {
+        let reported = self.reported.take(path);
+        match reported.last() {
             Some((origin, _)) => {
                 let origin = *origin;
-                self.reconstruct(cx, (path, buf), origin, told.into_iter().map(|(_, diff)| diff).collect())
+                self.reconstruct(
+                    cx,
+                    (path, buf),
+                    origin,
+                    reported.into_iter().map(|(_, diff)| diff).collect(),
+                )
             }
             None => Ok(()),
         }
@@ -385,7 +392,7 @@ impl Reviews {
                 });
                 editor.complain(check);
             }
-            _ => reviewed.waiting.push_back(Input::Splice(Splice { rows, lines })),
+            _ => reviewed.waiting.push(Input::Splice(Splice { rows, lines })),
         }
         true
     }
@@ -416,7 +423,7 @@ impl Reviews {
         let number = self.readings;
         let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
         reviewed.tick = tick;
-        reviewed.waiting.push_back(Input::Reading(number));
+        reviewed.waiting.push_reading(number);
         let path = path.to_owned();
         cx.with_text(self, buf, move |this: &mut Self, cx, snapshot| {
             let Some(reviewed) = this.files.get_mut(&path) else { return Ok(()) };
@@ -456,7 +463,7 @@ impl Reviews {
         paths.into_iter().try_for_each(|path| {
             self.when_reviewed(cx, &path.clone(), move |this: &mut Self, cx| {
                 let meant = this.files.get(&path).and_then(|reviewed| {
-                    Some(this.meant(&Scope::Session(key), &path, reviewed.file.as_deref()?))
+                    Some(this.origins.hunks_in(&Scope::Session(key), &path, reviewed.file.as_deref()?))
                 });
                 this.keep_in(&path, &meant.unwrap_or_default());
                 this.draw_reviews(cx)
@@ -482,7 +489,7 @@ impl Reviews {
 
     fn take_in_turn(&mut self, cx: &mut Context, path: &Path, then: Then) -> Result<()> {
         match self.files.get_mut(path) {
-            Some(reviewed) => reviewed.waiting.push_back(Input::Then(then)),
+            Some(reviewed) => reviewed.waiting.push(Input::Then(then)),
             None => return Ok(()),
         }
         self.take_waiting(cx, path)
@@ -491,7 +498,7 @@ impl Reviews {
     pub fn take_in(&mut self, cx: &mut Context, path: &Path, input: Input) -> Result<()> {
         let editor = cx.editor.clone();
         let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
-        reviewed.waiting.push_back(input);
+        reviewed.waiting.push(input);
         if let Some(buf) = reviewed.buf {
             reviewed.tick = editor.changedtick(buf)?;
         }
@@ -500,18 +507,17 @@ impl Reviews {
 
     fn take_waiting(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
         while let Some(reviewed) = self.files.get_mut(path)
-            && reviewed.is_free()
             && let Some(file) = &mut reviewed.file
-            && let Some(input) = reviewed.waiting.pop_front()
+            && let Some(input) = reviewed.waiting.next()
         {
-            let is_large = |text: &Text| text.len() >= LARGE;
+            let is_large = |text: &Text| text.len() >= LARGE_BYTES;
             match input {
                 Input::Then(then) => {
                     then(self, cx)?;
                     continue;
                 }
                 Input::Splice(splice) if splice.rows.end <= file.line_count() => file.user_spliced(splice),
-                Input::Splice(_) | Input::Reading(_) => {}
+                Input::Splice(_) => {}
                 Input::Loaded(text) => {
                     if !text.contains('\r') && file.has_returns() {
                         file.without_returns();
