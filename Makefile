@@ -1,7 +1,7 @@
 # What can be done with a checkout. Each recipe is a line or two; the work is cargo's and scripts/'.
 
 .DEFAULT_GOAL := help
-.PHONY: help all demo check test bench soak lint test-agents test-versions check-windows pictures clean
+.PHONY: help all demo check test bench soak lint types test-agents test-versions check-windows pictures clean
 
 help: ## show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +17,7 @@ check: ## format, lints and the core's tests in half a minute; no Neovim, no dow
 
 test: ## check, lint, build and test everything; NVIM=/path takes another Neovim
 	@test -f "$$NVIM" || scripts/fetch-nvim >/dev/null
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory lint types
 	cargo build --locked
 	cargo test --locked --no-run
 	scripts/test-versions install
@@ -30,6 +30,9 @@ lint: ## check the format and the lints of Rust, Lua, scripts and workflows, and
 	scripts/lint-workflows
 	scripts/lint-spelling
 	cargo clippy --locked --all-targets -- -D warnings
+
+types: ## check the types of the plugin's Lua against Neovim's
+	scripts/lint-types
 
 PROFILE ?= dist
 

@@ -17,12 +17,12 @@ for name in vim.fs.dir(root .. "/lua/acp/install") do
     package.preload[full] = assert(loadfile(root .. "/lua/acp/install/" .. name))
   end
 end
-for _, module in ipairs({ "helptags", "repository", "targets", "tell" }) do
+for _, module in ipairs({ "helptags", "notify", "repository", "targets" }) do
   package.preload["acp." .. module] = assert(loadfile(("%s/lua/acp/%s.lua"):format(root, module)))
 end
 
 local running = require("acp.install.running")
-local tell = require("acp.tell")
+local notify = require("acp.notify")
 
 ---@param installed acp.Installed
 local function told(installed)
@@ -50,9 +50,9 @@ running.start(root).listen({
   on_done = function(err, installed)
     done, failed = true, err
     if err then
-      tell.notify(err, vim.log.levels.ERROR)
+      notify.show(err, vim.log.levels.ERROR)
     else
-      tell.notify(told(installed), vim.log.levels.INFO)
+      notify.show(told(installed), vim.log.levels.INFO)
     end
   end,
 })
@@ -63,5 +63,5 @@ if #vim.api.nvim_list_uis() == 0 then
   end)
   assert(not failed, failed)
 else
-  tell.notify("getting the library; `:Acp build` shows how far it is", vim.log.levels.INFO)
+  notify.show("getting the library; `:Acp build` shows how far it is", vim.log.levels.INFO)
 end

@@ -62,15 +62,15 @@ local group = vim.api.nvim_create_augroup("acp_session", {})
 vim.api.nvim_create_autocmd("SessionLoadPost", {
   group = group,
   callback = function()
-    require("acp.restored").loaded()
+    require("acp.mksession").after_load()
   end,
 })
 if vim.fn.exists("##SessionWritePost") == 1 then
   vim.api.nvim_create_autocmd("SessionWritePost", {
     group = group,
     callback = function()
-      if package.loaded["acp"] or package.loaded["acp.restored"] then
-        require("acp.restored").written()
+      if package.loaded["acp"] or package.loaded["acp.mksession"] then
+        require("acp.mksession").after_write()
       end
     end,
   })

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use acp_nvim::acp::files::disk::{DiskError, DiskErrorKind, Foreign, Roots, read, write};
+use acp_nvim::acp::files::disk::{DiskError, DiskErrorKind, NonText, Roots, read, write};
 
 /// A folder of the test's own, with `p` as a session's root in it.
 struct Folder(PathBuf);
@@ -272,17 +272,17 @@ fn what_is_no_text_is_an_error_that_says_so() {
         |to_bytes: fn(u16) -> [u8; 2]| "Gr\u{fc}\u{df}e, all\n".encode_utf16().flat_map(to_bytes).collect();
     let (little, big): (Vec<u8>, Vec<u8>) = (utf16(u16::to_le_bytes), utf16(u16::to_be_bytes));
     let in_utf16 = "it is text in UTF-16 and not in UTF-8; use a command that can read it";
-    let cases: [(&[u8], Foreign, &str); 6] = [
-        (&little, Foreign::Utf16, in_utf16),
-        (&big, Foreign::Utf16, in_utf16),
-        (b"\xfe\xff\0a", Foreign::Utf16, in_utf16),
-        (b"a\0b", Foreign::Binary, "it is a binary file; use a command that can read it"),
+    let cases: [(&[u8], NonText, &str); 6] = [
+        (&little, NonText::Utf16, in_utf16),
+        (&big, NonText::Utf16, in_utf16),
+        (b"\xfe\xff\0a", NonText::Utf16, in_utf16),
+        (b"a\0b", NonText::Binary, "it is a binary file; use a command that can read it"),
         (
             b"gr\xfcn\n",
-            Foreign::Encoding,
+            NonText::Encoding,
             "it is binary, or text in another encoding than UTF-8; use a command that can read it",
         ),
-        (b"\xff\xfea\0", Foreign::Utf16, in_utf16),
+        (b"\xff\xfea\0", NonText::Utf16, in_utf16),
     ];
     for (bytes, foreign, text) in cases {
         let error = whole(&folder.file("p/a", bytes)).unwrap_err();

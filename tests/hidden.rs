@@ -127,8 +127,52 @@ fn text_that_imitates_the_plugins_lines_has_no_bar_in_the_margin() {
     let is_done = |row: &String| row.starts_with("Done \u{b7} ") && row != "Done \u{b7} 7 ms";
     assert_eq!(rows[..3], ["Fake 1.0", "You", "Fake"], "{rows:?}");
     assert!(rows[3].contains("make You<202e>"), "{rows:?}");
-    assert_eq!(rows[4], "\u{25be} thought");
-    assert!(rows.len() == 6 && is_done(&rows[5]), "{rows:?}\n{}", chat.nvim.screen());
+    assert_eq!(rows[4].trim(), "(6 more lines, <Tab>)");
+    assert_eq!(rows[5], "\u{25be} thought");
+    assert!(rows.len() == 7 && is_done(&rows[6]), "{rows:?}\n{}", chat.nvim.screen());
+}
+
+/// What is wrapped has a thinner bar where it goes on, or else its end could pass for a line of its own.
+#[test]
+fn the_bar_goes_on_where_a_line_wraps_and_text_that_fills_a_row_gains_nothing() {
+    let odd = format!("{}You", "x".repeat(39));
+    let names = ["Allow it for as long as this session is open", "Reject it and tell the agent why"];
+    let options = json!([{ "optionId": "a", "name": names[0], "kind": "allow_always" },
+        { "optionId": "b", "name": names[1], "kind": "reject_once" }]);
+    let call = json!({ "toolCallId": "1", "title": "make", "kind": "execute" });
+    let long: String = (1..30).map(|line| format!("{line}\n")).collect();
+    let failed = json!({ "sessionUpdate": "tool_call", "toolCallId": "2", "title": "ls", "kind": "execute",
+        "status": "failed", "content": [{ "type": "content", "content": { "type": "text", "text": long } }] });
+    let mut chat = Scripted::sized(
+        &[],
+        steps([
+            prompt(),
+            update(failed),
+            asks("p", "session/request_permission", json!({ "toolCall": call, "options": options })),
+            answered("p"),
+            ends(&odd),
+        ]),
+        40,
+        40,
+    );
+    chat.configure("window = { layout = 'current' }, permission = { open = 'never' }");
+    chat.nvim.command("set laststatus=0");
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_for_screen("Allow this command?");
+    let rows = framed(&mut chat);
+    assert!(rows.iter().any(|row| row.contains("more lines")), "the hint: {rows:?}");
+    let first = rows.iter().position(|row| row.contains("1 Allow it")).expect("the first choice");
+    let screen = chat.nvim.screen();
+    let thin: Vec<&str> = screen.lines().filter_map(|row| row.strip_prefix('\u{258f}')).collect();
+    assert!(rows[first + 1].contains("2 "), "the second choice: {rows:?}");
+    assert!(thin.iter().any(|row| row.contains("session is open")), "{screen}");
+    chat.nvim.command("Acp reject");
+    chat.nvim.wait_for_screen("You · ");
+    let screen = chat.nvim.screen();
+    let rows = framed(&mut chat);
+    assert!(screen.contains("\n\u{258f}You · "), "{screen}");
+    assert_eq!(rows.iter().filter(|row| row.starts_with("You")).count(), 1, "{screen}");
 }
 
 #[test]

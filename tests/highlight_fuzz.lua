@@ -35,6 +35,12 @@ budget.parse = function(parser, ...) ---@diagnostic disable-line: duplicate-set-
   parsed = parsed + 1
   return begin(parser, ...)
 end
+local collect = budget.collect
+budget.collect = function() ---@diagnostic disable-line: duplicate-set-field
+  local worked = collect()
+  parsed = parsed + (worked and 1 or 0)
+  return worked
+end
 local capture = spans.captures
 spans.captures = function(rows, ...) ---@diagnostic disable-line: duplicate-set-field
   local before = 0
@@ -108,7 +114,7 @@ local function until_quiet()
     vim.wait(20000, function()
       local now = parsed * 1e6 + painted
       turns, before = now == before and turns + 1 or 0, now
-      return turns > 8
+      return turns > 20
     end, 1),
     "it never came to an end"
   )

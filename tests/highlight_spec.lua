@@ -323,13 +323,25 @@ local function stream(buf, id, first, text, after)
   return last
 end
 
--- Waits until some turns of the loop pass without a new mark. (Time alone also passes where another program runs.)
+-- How often something was parsed, or memory freed.
+local worked = 0
+for _, name in ipairs({ "parse", "collect" }) do
+  local work = budget[name]
+  budget[name] = function(...)
+    local result = work(...)
+    worked = worked + (result and 1 or 0)
+    return result
+  end
+end
+
+-- Waits until some turns of the loop pass without work and without a new mark. (Time alone also passes where another
+-- program runs.)
 local function until_quiet()
   local count, turns = -1, 0
   until_true("no more marks are set", function()
-    local now = #api.nvim_buf_get_extmarks(0, ns, 0, -1, {})
+    local now = #api.nvim_buf_get_extmarks(0, ns, 0, -1, {}) + worked
     turns, count = now == count and turns + 1 or 0, now
-    return turns > 12
+    return turns > 24
   end)
 end
 
@@ -695,7 +707,7 @@ local function give(text, size)
     end
     until_true("nothing is parsed any more", function()
       turns = turns + 1
-      return turns > 20
+      return turns > 60
     end)
     budget.parse = parse
   end)

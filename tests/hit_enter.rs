@@ -139,7 +139,7 @@ fn editor() -> Scripted {
     chat.chat();
     chat.nvim.stop_insert();
     chat.nvim.exec_lua(
-        "_G.tell = function(...) require('acp.tell').notify(...) end
+        "_G.tell = function(...) require('acp.notify').show(...) end
          vim.cmd('wincmd h | enew')
          _G.home = vim.api.nvim_get_current_buf()
          vim.bo.swapfile = false",

@@ -175,6 +175,8 @@ fn a_plugin_manager_that_gives_up_ends_what_the_build_has_started() {
         |nvim| nvim.exec_lua("return require('lazy').installing == 0", []) == true.into(),
         "the build to end",
     );
+    let left = nvim.exec_lua("return #require('lazy').libraries['acp.nvim']", []);
+    assert_eq!(left, 0.into(), "when the build says that it has ended it has cleaned up");
     nvim.wait_until(|nvim| !sleeps(nvim), "cargo's children to end");
     assert_nothing_is_installed(&world);
 }

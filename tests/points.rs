@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use acp_nvim::acp::quirks::{QUIRKS, Special, Treatment};
+use acp_nvim::acp::quirks::{Handling, QUIRKS, Quirk};
 use support::source::{Kind, Token, tokens};
 
 /// Points of which only the background's part is shown by a test, or none at all, while the editor's
@@ -519,21 +519,20 @@ fn each_quirk_is_acted_on_or_survived_by_a_rule_that_a_test_shows() {
     let tests = tests();
     for quirk in QUIRKS {
         assert!(![quirk.agent, quirk.seen, quirk.does].contains(&""), "{quirk:?}");
-        match quirk.answer {
-            Treatment::General { test } => assert_eq!(tests.get(test), Some(&false), "{quirk:?}"),
-            Treatment::Special(special) => assert!(is_used(special), "nothing asks for it: {quirk:?}"),
+        match quirk.handling {
+            Handling::General { test } => assert_eq!(tests.get(test), Some(&false), "{quirk:?}"),
+            Handling::Special(special) => assert!(is_used(special), "nothing asks for it: {quirk:?}"),
         }
     }
 }
 
 /// Whether code outside of the table asks for it.
-fn is_used(special: Special) -> bool {
+fn is_used(special: Quirk) -> bool {
     let name = format!("{special:?}");
     let acp = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/acp");
     let users = sources().into_iter().filter(|file| file.starts_with(&acp) && !file.ends_with("quirks.rs"));
     users.map(|file| tokens(&std::fs::read_to_string(file).expect("a source"))).any(|tokens| {
         // With the two colons between them.
-        (0..tokens.len())
-            .any(|at| word(&tokens, at) == Some("Special") && word(&tokens, at + 3) == Some(&name))
+        (0..tokens.len()).any(|at| word(&tokens, at) == Some("Quirk") && word(&tokens, at + 3) == Some(&name))
     })
 }

@@ -521,13 +521,20 @@ fn a_command_that_goes_on_after_its_turn_was_stopped_is_named_and_ended_by_a_key
     ];
     let mut chat = stopped(&commands);
     chat.wait_for("The turn was stopped, but this goes on:");
-    chat.wait_for("sh -c sleep 1004 & wait\nsleep 1005\nX in here ends it");
+    chat.wait_for(
+        "sh -c sleep 1004 & wait\nsleep 1005\nX in the transcript ends it, :Acp terminal kill anywhere",
+    );
     assert_eq!(left(&mut chat), ["sh -c sleep 1004 & wait", "sleep 1005"], "and not what ran before");
     chat.nvim.wait_for_screen("2 still running");
     chat.nvim.input("<Esc><C-w>kX");
     wait_for(|| sleeping(&chat) == ["sleep 1009"], "what went on to be gone");
     wait_for(|| left(&mut chat).is_empty(), "it to be told of no more");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("still running"), "the winbar to say so");
+    chat.wait_for("this went on:\nsh -c sleep 1004 & wait · ended by you\nsleep 1005 · ended by you");
+    chat.nvim.wait_until(
+        |nvim| nvim.messages().contains("ended sh -c sleep 1004 & wait and 1 more"),
+        "a word about those that were ended",
+    );
     chat.nvim.input("X");
     chat.nvim.wait_until(|nvim| nvim.messages().contains("nothing goes on"), "a word about it");
 }
@@ -539,6 +546,8 @@ fn a_command_that_ends_by_itself_after_its_turn_is_told_of_no_more() {
     let sleeper = chat.nvim.processes().into_iter().find(|process| process.command == "sleep 1006");
     send(libc::SIGKILL, sleeper.expect("the command").pid);
     wait_for(|| left(&mut chat).is_empty(), "it to be told of no more");
+    chat.wait_for("this went on:\nsleep 1006 · ended by itself");
+    assert!(!chat.transcript().contains("X in the transcript"), "nothing is left to be ended");
 }
 
 #[test]

@@ -179,7 +179,8 @@ fn described(played: &Played) -> String {
 /// A line of a transcript without what depends on the machine.
 fn without_times(line: &str) -> String {
     let is_time = |fact: &str| {
-        if fact.ends_with(" ago") {
+        // The recordings have dates, so what is "3 h ago" today is "yesterday" tomorrow.
+        if fact.ends_with(" ago") || ["just now", "yesterday"].contains(&fact) {
             return true;
         }
         let (number, unit) = fact.split_once(' ').unwrap_or((fact, ""));

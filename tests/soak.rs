@@ -473,6 +473,9 @@ impl Soak {
         let ready = "local chat = require('acp').status().sessions[1]
                      return chat ~= nil and vim.api.nvim_get_current_buf() == chat.prompt";
         if self.is(ready, []) {
+            // What waited in line when an agent went away stands in the prompt again.
+            let empty = "vim.api.nvim_buf_set_lines(0, 0, -1, false, {})";
+            self.lua(empty, []);
             self.nvim.input(&format!("<Esc>A{text}<C-s><Esc>"));
         } else {
             self.attempt(&format!("Acp send {text}"));

@@ -250,7 +250,7 @@ fn one_place_shows_messages() {
     let sources =
         all_files().into_iter().filter(|file| file.starts_with("lua") || file.starts_with("src/nvim"));
     let sources = sources.filter(|file| file.extension().is_some_and(|kind| kind == "lua" || kind == "rs"));
-    for file in sources.filter(|file| file != Path::new("lua/acp/tell.lua")) {
+    for file in sources.filter(|file| file != Path::new("lua/acp/notify.lua")) {
         let text = read(&file);
         for (number, line) in text.lines().enumerate() {
             let code = line.trim_start();
@@ -263,7 +263,7 @@ fn one_place_shows_messages() {
             }
         }
     }
-    assert!(wrong.is_empty(), "tell the user by lua/acp/tell.lua or Editor::notify: {wrong:?}");
+    assert!(wrong.is_empty(), "notify the user by lua/acp/notify.lua or Editor::notify: {wrong:?}");
 }
 
 #[test]

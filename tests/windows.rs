@@ -105,6 +105,43 @@ fn each_layout_is_as_it_says_in_a_small_and_in_a_large_neovim() {
 }
 
 #[test]
+fn in_a_tab_page_without_room_the_chat_floats() {
+    for layout in ["right", "bottom", "current", "tab"] {
+        for (columns, rows) in [(20, 6), (80, 24)] {
+            let mut chat = sessions(1, columns, rows);
+            window(&mut chat, &json!({ "layout": layout }));
+            // As many windows as there can be, of one line and of one column.
+            let code = "local count = 0
+                while pcall(vim.cmd, 'split') do count = count + 1 end
+                while pcall(vim.cmd, 'vsplit') do count = count + 1 end
+                return count + 1";
+            let full = chat.nvim.exec_lua(code, []).as_u64().expect("a number");
+            chat.nvim.command("AcpChat");
+            let mode = chat.nvim.mode();
+            assert!(!mode.blocking, "{layout}, {columns}x{rows}: {mode:?}\n{}", chat.nvim.grid().text());
+            chat.nvim.wait_until(
+                |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []) == "idle".into(),
+                "the session",
+            );
+            let prompt = "local chat = require('acp').status().sessions[1]
+                return vim.api.nvim_get_current_buf() == chat.prompt and vim.fn.bufwinid(chat.buffer) > 0";
+            assert_eq!(chat.nvim.exec_lua(prompt, []), true.into(), "{layout}, {columns}x{rows}");
+            assert_eq!(chat.nvim.messages(), "", "{layout}, {columns}x{rows}");
+            chat.nvim.command("stopinsert");
+            chat.nvim.command("Acp toggle");
+            let windows = "vim.cmd.tabonly() return #vim.api.nvim_tabpage_list_wins(0)";
+            if layout != "tab" || columns == 20 {
+                assert_eq!(
+                    chat.nvim.exec_lua(windows, []),
+                    full.into(),
+                    "the user's windows are as they were"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn sizes_may_be_columns_lines_and_shares() {
     for (options, expected) in [
         (json!({ "layout": "right", "width": 30 }), (30, 16)),
@@ -318,6 +355,31 @@ fn quitting_while_an_agent_works_keeps_the_chat_once() {
     chat.nvim.wait_until(|nvim| nvim.messages().contains("Fake is still at work"), "to be told why");
     chat.nvim.type_ahead(":q<CR>");
     assert!(chat.nvim.wait_for_end().success());
+}
+
+/// Neovim to 0.12 lays fixed heights in a column within a column out beyond the screen, and then ends.
+#[test]
+fn a_neovim_that_gets_small_with_a_chat_above_a_list_goes_on() {
+    let mut chat = in_layout("right", 120, 40);
+    chat.nvim.stop_insert();
+    let state = "local prompt = vim.fn.bufwinid(require('acp').status().sessions[1].prompt)
+        return ('%d %s'):format(vim.api.nvim_win_get_height(prompt), vim.wo[prompt].winfixheight)";
+    let before = chat.nvim.exec_lua(state, []);
+    chat.nvim.command("botright copen");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(state, []).as_str().is_some_and(|state| state.ends_with("false")),
+        "the prompt to give way",
+    );
+    for (columns, rows) in [(60, 16), (120, 40), (40, 12), (80, 24), (60, 9), (120, 40)] {
+        chat.nvim.resize(columns, rows);
+        let below = "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+            local row = vim.api.nvim_win_get_position(win)[1]
+            assert(row + vim.api.nvim_win_get_height(win) < vim.o.lines, 'a window lies beyond the screen')
+          end";
+        chat.nvim.exec_lua(below, []);
+    }
+    chat.nvim.command("cclose");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(state, []) == before, "the prompt to be as it was");
 }
 
 #[test]

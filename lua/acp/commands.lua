@@ -1,154 +1,24 @@
---- The commands: which subcommands :Acp has, what they take, and how a command line becomes a call.
+--- The commands: how a command line becomes a call, and what completes it. Which subcommands there are is in
+--- acp.subcommands.
 
 local acp = require("acp")
-local tell = require("acp.tell")
+local notify = require("acp.notify")
 
 local M = {}
 
 ---@class acp.Subcommand
 ---@field name string
 ---@field about string one line, shown by |:Acp| without arguments
----@field takes? string its arguments, as the help writes them
 ---@field words? string[] fixed words to complete its argument with
----@field completes? true the library knows what may follow
+---@field several? true it takes several of the words
+---@field asked? string the name by which the library knows what may follow
 ---@field files? true its argument is a file
 ---@field bang? true it means something else with a !
----@field here? string the function of this module that does it, without the library
+---@field without_library? true the function of its name in this module does it
 
 --- All subcommands, in the order in which |:Acp| without arguments offers them.
 ---@type acp.Subcommand[]
-M.subcommands = {
-  { name = "new", about = "Begin another session with an agent", takes = "[agent]", completes = true },
-  { name = "toggle", about = "Show or hide the chat" },
-  {
-    name = "agents",
-    about = "List all agents, to start one or to see how; with ! fetch the registry of them",
-    bang = true,
-  },
-  {
-    name = "send",
-    about = "Send a prompt, with the selected lines if there is a range; with ! at once, though a turn runs",
-    takes = "{text}",
-    bang = true,
-  },
-  {
-    name = "ask",
-    about = "Ask without leaving the window, about the selected lines if any",
-    takes = "{text}",
-  },
-  { name = "history", about = "Choose a prompt that was sent before" },
-  { name = "queue", about = "Change the prompts that wait" },
-  { name = "paste", about = "Put the clipboard's image into the prompt" },
-  { name = "cancel", about = "Stop the agent's turn" },
-  { name = "allow", about = "Allow what the agent asks for", takes = "[option]", completes = true },
-  { name = "reject", about = "Reject what the agent asks for", takes = "[option]", completes = true },
-  {
-    name = "answer",
-    about = "Answer what the agent wants to know",
-    takes = "[decline|cancel]",
-    words = { "decline", "cancel" },
-  },
-  {
-    name = "changes",
-    about = "Go to a file that the agent has changed; with ! or quickfix, list all in the quickfix list",
-    takes = "[quickfix]",
-    words = { "quickfix" },
-    bang = true,
-  },
-  {
-    name = "follow",
-    about = "Follow the agent through the files it works on",
-    takes = "[on|off|toggle|resume|pin|unpin]",
-    words = { "on", "off", "toggle", "resume", "pin", "unpin" },
-  },
-  {
-    name = "locations",
-    about = "List the places that the agent has been at",
-    takes = "[turn|session] [quickfix|loclist|pick]",
-    completes = true,
-  },
-  {
-    name = "keep",
-    about = "Keep what the agent changed: the hunk at the cursor or in the range, or more",
-    takes = "[which]",
-    words = { "hunk", "file", "turn", "session", "all" },
-  },
-  {
-    name = "undo",
-    about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
-    takes = "[which]",
-    words = { "hunk", "file", "turn", "session", "all" },
-  },
-  { name = "checkpoints", about = "Put files back to how they were before a turn or a tool call" },
-  { name = "settle", about = "Decide what becomes of a file that collides with yours, or is gone" },
-  { name = "blame", about = "Show which agent wrote the line at the cursor, and what for" },
-  {
-    name = "review",
-    about = "Review what agents changed in one buffer; with ! in the quickfix list",
-    takes = "[what]",
-    words = { "turn", "session", "file", "all", "quickfix" },
-    bang = true,
-  },
-  {
-    name = "diff",
-    about = "Show a changed file beside what it was, or put that away",
-    takes = "[open|close|next|previous]",
-    words = { "open", "close", "next", "previous" },
-  },
-  { name = "mode", about = "Choose the agent's mode", takes = "[mode]", completes = true },
-  { name = "model", about = "Choose the agent's model", takes = "[model]", completes = true },
-  {
-    name = "config",
-    about = "Choose one of the agent's other options",
-    takes = "[option] [value]",
-    completes = true,
-  },
-  {
-    name = "sessions",
-    about = "Go to another session, or take up an earlier one",
-    takes = "[number|words]",
-    completes = true,
-  },
-  {
-    name = "resume",
-    about = "Take up the last session of this project",
-    takes = "[agent]",
-    completes = true,
-  },
-  { name = "rename", about = "Give the session a name", takes = "[name]" },
-  {
-    name = "export",
-    about = "Write the conversation down as Markdown; with ! over a file that is there",
-    takes = "[file]",
-    files = true,
-    bang = true,
-  },
-  { name = "close", about = "End the session and put its chat away" },
-  { name = "delete", about = "Delete one of the stored sessions" },
-  { name = "terminals", about = "Go to the terminal of a command" },
-  { name = "plan", about = "Pin the agent's plan in a small window, or take it away" },
-  { name = "paths", about = "See what agents may use outside of their folders, and take it back" },
-  {
-    name = "terminal",
-    about = "Show, put away or end a command, or list the places it names",
-    takes = "[verb]",
-    words = { "open", "close", "kill", "quickfix" },
-  },
-  { name = "login", about = "Log in to the agent", takes = "[method]", completes = true },
-  { name = "logout", about = "Log out of the agent" },
-  {
-    name = "build",
-    about = "Get the plugin's library for this system; with ! again",
-    takes = "[release|cargo]",
-    words = { "release", "cargo" },
-    bang = true,
-    here = "build",
-  },
-  { name = "restart", about = "Start the agent again" },
-  { name = "stop", about = "End the agent and all that it runs" },
-  { name = "log", about = "Open the log" },
-  { name = "keys", about = "Show the chat's keys" },
-}
+M.subcommands = require("acp.subcommands")
 
 --- The subcommand of this name, which may end in a ! if that means something, and whether it does.
 ---@param name string
@@ -179,7 +49,7 @@ end
 local function with_library(fn)
   local loader = require("acp.native")
   local missing = loader.missing()
-  -- Without a screen nobody can answer; the call says what is missing.
+  -- Without a UI there is nobody to ask; the call itself says what is missing.
   if not missing or loader.is_chosen() or #vim.api.nvim_list_uis() == 0 then
     return fn()
   end
@@ -191,8 +61,8 @@ end
 ---@param subcommand acp.Subcommand
 ---@param args acp.Args
 local function call(subcommand, args)
-  if subcommand.here then
-    return M[subcommand.here](args)
+  if subcommand.without_library then
+    return M[subcommand.name](args)
   end
   with_library(function()
     acp.call(subcommand.name, args)
@@ -214,12 +84,12 @@ function M.build(args)
   local loader = require("acp.native")
   local from = args.args and args.args[1]
   if from and from ~= "release" and from ~= "cargo" then
-    return tell.notify((":Acp build takes release or cargo, not %q"):format(from), vim.log.levels.ERROR)
+    return notify.show((":Acp build takes release or cargo, not %q"):format(from), vim.log.levels.ERROR)
   end
   require("acp.install.view").run(loader.root(), { force = args.bang, from = from }, {
     fn = function()
       if loader.rebuilt() then
-        tell.notify("restart Neovim to use the new library", vim.log.levels.INFO)
+        notify.show("restart Neovim to use the new library", vim.log.levels.INFO)
       end
     end,
   })
@@ -235,7 +105,7 @@ function M.run(command)
   end
   local subcommand, bang = M.find(name)
   if not subcommand then
-    return tell.notify(
+    return notify.show(
       (":Acp has no subcommand %q; `:Acp` alone lists them"):format(name),
       vim.log.levels.ERROR
     )
@@ -293,12 +163,11 @@ function M.complete(lead, line, position)
   elseif not subcommand then
     return {}
   elseif subcommand.words then
-    return #words == 1 and beginning_with(subcommand.words, lead) or {}
+    return (#words == 1 or subcommand.several) and beginning_with(subcommand.words, lead) or {}
   elseif subcommand.files then
     return #words == 1 and vim.fn.getcompletion(lead, "file") or {}
-  elseif subcommand.completes then
-    local kind = (subcommand.name == "new" or subcommand.name == "resume") and "agents" or subcommand.name
-    return acp.complete(kind, lead, vim.list_slice(words, 2))
+  elseif subcommand.asked then
+    return acp.complete(subcommand.asked, lead, vim.list_slice(words, 2))
   end
   return {}
 end

@@ -20,7 +20,7 @@ local named = {
   { word = "terminal", menu = "the end of the last terminal's output" },
 }
 
--- Who waits for files, by the number of the search.
+-- Callbacks that wait for files, by the number of their search.
 ---@type table<integer, fun(files: string[]?)>
 local waiting = {}
 -- The files that were found last, and for what.
@@ -39,7 +39,7 @@ function M.token(line, column, row)
     return 0, before
   end
   -- A path with blanks stands in quotes.
-  local start = before:match('()@"[^"]*$') or before:match("()@[^%s@]*$")
+  local start = (before:match('()@"[^"]*$') or before:match("()@[^%s@]*$")) --[[@as integer?]]
   if not start or not (" " .. before):sub(start, start):match("[%s(%[{<\",;']") then
     return nil
   end
@@ -197,7 +197,7 @@ function M.omnifunc(findstart, base)
     end
     if text:sub(1, 1) == "@" and last.query ~= query_of(text) then
       -- The files come later, and the menu with them.
-      vim.schedule(require("acp.tell").guarded(M.trigger))
+      vim.schedule(require("acp.notify").guarded(M.trigger))
       return -3
     end
     return start
@@ -239,7 +239,7 @@ function M.attach(buf, when)
   vim.api.nvim_create_autocmd({ "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = buf,
-    callback = require("acp.tell").guarded(function()
+    callback = require("acp.notify").guarded(function()
       if not chosen() and (when == "always" or not M.has_plugin()) then
         M.trigger()
       end

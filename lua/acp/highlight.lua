@@ -89,6 +89,8 @@ local SEEN_AT_ONCE = 100
 local chats = {}
 local anchors = api.nvim_create_namespace("acp.highlight.regions")
 local no_parser = false
+--- When the pause after the last slice is over, in ms.
+local rested = 0
 local warm = false
 
 local function now()
@@ -103,6 +105,21 @@ local function arm(chat, delay)
     chat.due = due
     chat.timer:start(math.max(math.ceil(delay), 0), 0, chat.wake)
   end
+end
+
+--- Whether a slice may begin. When the last one has just been, as two events may come in one tick, or when there is
+--- memory to be freed first, it may not, and the timer is set.
+---@param chat acp.highlight.Chat
+---@return boolean
+local function may_begin(chat)
+  if now() >= rested and budget.collect() then
+    rested = now() + PAUSE
+  end
+  local wait = rested - now()
+  if wait > 0 then
+    arm(chat, wait)
+  end
+  return wait <= 0
 end
 
 -- Where things stand ------------------------------------------------------------------------------
@@ -244,6 +261,7 @@ local function look_if_due(chat, region, views, stop)
     return
   end
   local ok, wait = pcall(look.step, chat, region, base, stop)
+  rested = now() + PAUSE
   if not ok then
     give_up(region, wait)
   elseif wait then
@@ -254,7 +272,7 @@ end
 --- One slice of work.
 local function run(chat)
   chat.due = nil
-  if not api.nvim_buf_is_loaded(chat.buf) then
+  if not api.nvim_buf_is_loaded(chat.buf) or not may_begin(chat) then
     return
   end
   local views = views_of(chat)
@@ -268,6 +286,7 @@ local function run(chat)
   end
   repeat
     if uv.hrtime() > stop then
+      rested = now() + PAUSE
       arm(chat, PAUSE)
       return
     end
@@ -453,7 +472,7 @@ M.grew = for_chat(function(chat, id, end_row)
   if region and not region.closed then
     set_end(chat, region, end_row)
     region.grown = true
-    if not region.look then
+    if not region.look and may_begin(chat) then
       look_if_due(chat, region, views_of(chat), uv.hrtime() + SLICE_NS)
     end
   end

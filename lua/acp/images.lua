@@ -15,7 +15,7 @@ local COLUMNS, ROWS = 60, 15
 ---@class acp.Image
 ---@field row integer 0-based
 ---@field path string
----@field width integer in pixels
+---@field width integer as pixels
 ---@field height integer
 
 ---@class acp.Drawn
@@ -227,7 +227,7 @@ function M.update()
     return
   end
   waits = true
-  vim.schedule(require("acp.tell").guarded(function()
+  vim.schedule(require("acp.notify").guarded(function()
     waits = false
     for buf, all in pairs(drawn) do
       for mark, one in pairs(all) do

@@ -30,7 +30,7 @@ local native
 local options = {}
 -- Whether the library knows these options.
 local configured = false
--- Who serves the methods that agents call beyond the protocol.
+-- The user's handlers of methods beyond the protocol.
 ---@type { request: table<string, acp.RequestHandler>, notification: table<string, acp.NotificationHandler> }
 local handlers = { request = {}, notification = {} }
 -- The advice about the library that has been given already; once is enough.
@@ -72,7 +72,7 @@ local function show(err)
   if #lines > 1 then
     line = ("%s (%d more: `:checkhealth acp`)"):format(line, #lines - 1)
   end
-  require("acp.tell").notify(line, vim.log.levels.ERROR)
+  require("acp.notify").show(line, vim.log.levels.ERROR)
   return text
 end
 
@@ -141,7 +141,7 @@ function M.call(name, args)
   end)
 end
 
---- Raises an error in the name of who called the function if an argument is of the wrong kind.
+--- Raises an error at the caller's level if an argument has the wrong type.
 ---@param name string
 ---@param value any
 ---@param kind string
@@ -164,14 +164,14 @@ local function compare_with_sources()
       local advice = loader.outdated(fingerprint)
       if advice and advice ~= advised then
         advised = advice
-        require("acp.tell").notify(advice, vim.log.levels.WARN)
+        require("acp.notify").show(advice, vim.log.levels.WARN)
       end
     end,
   })
 end
 
 --- Shows the chat, or begins one. `opts` may be the agent's name.
----@param opts? string|acp.ChatOptions
+---@param opts? string|acp.OpenOptions
 ---@return nil
 ---@return string? err
 function M.chat(opts)
@@ -433,7 +433,7 @@ function M.on(event, fn)
   local id = vim.api.nvim_create_autocmd("User", {
     pattern = name,
     desc = "acp: " .. name,
-    callback = require("acp.tell").guarded(function(args)
+    callback = require("acp.notify").guarded(function(args)
       fn(without_nulls(args.data) or {})
     end),
   })

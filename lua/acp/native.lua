@@ -163,7 +163,7 @@ function M.load()
     )
   end
   loaded, place = library, found
-  return loaded, place
+  return library, found
 end
 
 --- What to do if the library that runs is not the one of the plugin's sources.

@@ -1,5 +1,5 @@
 --- The targets that each release has a library for, as Rust calls them, one on a line: scripts/release reads
---- this file, too. Which of them fits a machine is left to whoever installs.
+--- this file, too. Which of them fits a machine is left to the installer.
 return {
   "aarch64-apple-darwin",
   "aarch64-pc-windows-msvc",

@@ -2,23 +2,15 @@
 --- Types for the language server: what setup() takes, what the functions give, and what the library offers
 --- to this plugin's own Lua. Never loaded. |acp-config| says what each option does.
 
+-- From here to the next such line made from src/config; `ACP_WRITE_HELP=1 cargo test help` writes it.
+
 ---@class acp.Options
 ---@field agents? table<string, acp.AgentOptions>
 ---@field default_agent? string
----@field registry? acp.RegistryOptions
----@field window? acp.WindowOptions
----@field prompt? acp.PromptOptions
 ---@field icons? boolean
----@field follow? boolean|acp.FollowOptions
 ---@field timestamps? boolean
----@field follow? boolean
----@field permission? acp.PermissionOptions
+---@field follow? boolean|acp.FollowOptions
 ---@field keys? acp.KeyOptions
----@field chat? acp.ChatOptions
----@field terminal? acp.TerminalOptions
----@field diff? acp.DiffOptions
----@field files? acp.FileOptions
----@field files? acp.FilesOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
 ---@field projects? table<string, acp.ProjectOptions>
@@ -26,23 +18,27 @@
 ---@field notify? boolean
 ---@field bell? boolean
 ---@field record? boolean
+---@field registry? acp.RegistryOptions
+---@field window? acp.WindowOptions
+---@field prompt? acp.PromptOptions
+---@field permission? acp.PermissionOptions
+---@field chat? acp.ChatOptions
+---@field terminal? acp.TerminalOptions
+---@field diff? acp.DiffOptions
+---@field files? acp.FilesOptions
 ---@field checkpoints? acp.CheckpointOptions
 ---@field timeouts? acp.TimeoutOptions
-
----@class acp.ProjectOptions
----@field mcp_servers? acp.McpServer[]
----@field additional_directories? string[]
 
 ---@class acp.AgentOptions
 ---@field command? string
 ---@field args? string[]
----@field cmd? string[] program and arguments, in place of `command` and `args`
 ---@field env? table<string, string|number>
 ---@field cwd? string
 ---@field title? string
 ---@field mcp_servers? acp.McpServer[]
 ---@field enabled? boolean
 ---@field follow? boolean
+---@field cmd? string[]
 
 ---@class acp.RegistryOptions
 ---@field url? string
@@ -56,80 +52,10 @@
 ---@class acp.PromptOptions
 ---@field complete? "auto"|"always"|"never"
 
----@alias acp.Key string|string[]|false
-
----@class acp.KeyOptions
----@field send? acp.Key
----@field send_insert? acp.Key
----@field steer? acp.Key
----@field cancel? acp.Key
----@field prompt? acp.Key
----@field next_entry? acp.Key
----@field previous_entry? acp.Key
----@field next_call? acp.Key
----@field previous_call? acp.Key
----@field next_change? acp.Key
----@field previous_change? acp.Key
----@field go_to? acp.Key
----@field answer? acp.Key
----@field toggle? acp.Key
----@field click? acp.Key
----@field details? acp.Key
----@field yank_code? acp.Key
----@field outline? acp.Key
----@field next_hunk? acp.Key
----@field previous_hunk? acp.Key
----@field review_keep? acp.Key
----@field review_undo? acp.Key
----@field review_keep_all? acp.Key
----@field review_undo_all? acp.Key
----@field review_comment? acp.Key
----@field review_send? acp.Key
----@field review_go? acp.Key
----@field review_next? acp.Key
----@field review_previous? acp.Key
----@field review_close? acp.Key
----@field review_help? acp.Key
----@field older_prompt? acp.Key
----@field newer_prompt? acp.Key
----@field take_back? acp.Key
----@field queue? acp.Key
----@field queue_edit? acp.Key
----@field queue_remove? acp.Key
----@field queue_up? acp.Key
----@field queue_down? acp.Key
----@field queue_send? acp.Key
----@field queue_close? acp.Key
----@field agents_start? acp.Key
----@field agents_details? acp.Key
----@field agents_refresh? acp.Key
----@field agents_site? acp.Key
----@field agents_remove? acp.Key
----@field agents_cancel? acp.Key
----@field agents_close? acp.Key
----@field agents_help? acp.Key
----@field next_mode? acp.Key
----@field follow? acp.Key
----@field locations? acp.Key
----@field restart? acp.Key
----@field end_left? acp.Key
----@field hide? acp.Key
----@field help? acp.Key
-
 ---@class acp.FollowOptions
 ---@field enabled? boolean
----@field resume_after? number seconds
+---@field resume_after? number
 ---@field window? fun(place: acp.Location): integer|boolean|nil
-
---- A place that an agent is at.
----@class acp.Location
----@field path string
----@field line? integer
----@field verb string
----@field kind? string the tool call's kind
----@field call? string the tool call's id
----@field session integer
----@field agent string the agent's name in the options
 
 ---@class acp.PermissionOptions
 ---@field open? "auto"|"always"|"never"
@@ -144,15 +70,19 @@
 ---@field auto_close? "never"|"success"
 ---@field input? boolean
 ---@field limit? integer
----@field timeout? number|false seconds
----@field output_limit? integer bytes
+---@field timeout? number|false
+---@field output_limit? integer
 
----@class acp.FileOptions
+---@class acp.DiffOptions
+---@field style? "inline"|"split"|"off"
+---@field stay? "decided"|"prompt"|"turn"
+---@field tell_undone? boolean
+
+---@class acp.FilesOptions
 ---@field conflict? "ask"|"refuse"|"markers"
 ---@field save? "clean"|"always"
 ---@field format_on_save? boolean
 ---@field unsaved? "mention"|"save"|"nothing"
----@class acp.FilesOptions
 ---@field outside? "ask"|"refuse"
 ---@field allowed? acp.AllowedPaths
 
@@ -160,18 +90,89 @@
 ---@field read? string[]
 ---@field write? string[]
 
----@class acp.DiffOptions
----@field style? "inline"|"split"|"off"
----@field stay? "decided"|"prompt"|"turn"
----@field tell_undone? boolean
-
 ---@class acp.CheckpointOptions
 ---@field enabled? boolean
----@field days? number
----@field size? number MiB
+---@field days? integer
+---@field size? integer
 
 ---@class acp.TimeoutOptions
----@field initialize? number seconds
+---@field initialize? number
+
+---@class acp.ProjectOptions
+---@field mcp_servers? acp.McpServer[]
+---@field additional_directories? string[]
+
+---@alias acp.Key string|string[]|false
+
+---@class acp.KeyOptions
+---@field send? acp.Key
+---@field send_insert? acp.Key
+---@field steer? acp.Key
+---@field cancel? acp.Key
+---@field next_mode? acp.Key
+---@field take_back? acp.Key
+---@field queue? acp.Key
+---@field older_prompt? acp.Key
+---@field newer_prompt? acp.Key
+---@field queue_edit? acp.Key
+---@field queue_remove? acp.Key
+---@field queue_up? acp.Key
+---@field queue_down? acp.Key
+---@field queue_send? acp.Key
+---@field queue_close? acp.Key
+---@field toggle? acp.Key
+---@field click? acp.Key
+---@field details? acp.Key
+---@field go_to? acp.Key
+---@field next_entry? acp.Key
+---@field previous_entry? acp.Key
+---@field next_call? acp.Key
+---@field previous_call? acp.Key
+---@field next_change? acp.Key
+---@field previous_change? acp.Key
+---@field outline? acp.Key
+---@field yank_code? acp.Key
+---@field answer? acp.Key
+---@field follow? acp.Key
+---@field locations? acp.Key
+---@field prompt? acp.Key
+---@field hide? acp.Key
+---@field restart? acp.Key
+---@field end_left? acp.Key
+---@field help? acp.Key
+---@field agents_start? acp.Key
+---@field agents_details? acp.Key
+---@field agents_refresh? acp.Key
+---@field agents_site? acp.Key
+---@field agents_remove? acp.Key
+---@field agents_cancel? acp.Key
+---@field agents_close? acp.Key
+---@field agents_help? acp.Key
+---@field next_hunk? acp.Key
+---@field previous_hunk? acp.Key
+---@field review_keep? acp.Key
+---@field review_undo? acp.Key
+---@field review_keep_all? acp.Key
+---@field review_undo_all? acp.Key
+---@field review_comment? acp.Key
+---@field review_send? acp.Key
+---@field review_go? acp.Key
+---@field review_next? acp.Key
+---@field review_previous? acp.Key
+---@field review_close? acp.Key
+---@field review_help? acp.Key
+
+-- Made from src/config up to here.
+
+--- A place that an agent is at.
+---@class acp.Location
+---@field path string
+---@field line? integer
+---@field verb string
+---@field kind? string the tool call's kind
+---@field call? string the tool call's id
+---@field session integer
+---@field agent string the agent's name in the options
 
 --- As ACP writes it. With `command` it is started, with `url` it is spoken to.
 ---@class acp.McpServer
@@ -183,7 +184,7 @@
 ---@field url? string
 ---@field headers? table<string, string|number>|{ name: string, value: string }[]
 
----@class acp.ChatOptions
+---@class acp.OpenOptions
 ---@field agent? string
 ---@field new? boolean another session, though one is there
 ---@field range? acp.Range
@@ -301,3 +302,8 @@
 ---@field status fun(session?: integer): acp.Status
 ---@field handle fun(kind: "request"|"notification", name: string, handler?: function)
 ---@field shutdown fun() ends all agents; takes half a second at most
+
+--- What |vim.uv| gives; its types are in no package that could be fetched.
+---@class uv.uv_process_t: userdata
+---@class uv.uv_pipe_t: userdata
+---@class uv.uv_timer_t: userdata

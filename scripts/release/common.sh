@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034 # who sources it uses what it sets
+# shellcheck shell=sh disable=SC2034 # used by the scripts that source it
 # What the scripts of a release share; each sources this after setting $doing, which says in an error's text
 # what couldn't be done. Leaves the folder in the project's root, and reads each fact from the one file that has it.
 

@@ -9,17 +9,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::acp::dispatcher::Shared;
-use crate::acp::files::disks::PATIENCE;
-use crate::acp::files::watch::Watch;
-use crate::acp::files::{buffer_state, probe};
-use crate::core::changes::diff;
+use super::files::disks::PATIENCE;
+use super::files::watch::Watch;
+use super::files::{buffer_state, probe};
+use super::shared::Shared;
 use crate::core::changes::file_review::without;
-use crate::core::changes::text_edits;
+use crate::core::changes::{diff, text_edits};
+use crate::core::ids::JobId;
 use crate::core::locations::Look;
-use crate::core::message::{HalfWritten, OnDisk, Outcome, Stamp, Work};
+use crate::core::message::{Event, HalfWritten, OnDisk, Outcome, Stamp, Work};
 use crate::core::session::references::references;
 use crate::core::session::unsaved_note;
 use crate::core::terminal::error_locations;
@@ -30,8 +31,31 @@ use crate::fingerprint;
 /// be the agent.
 const WRITER: Duration = Duration::from_millis(1200);
 
+/// Does a piece of work on a thread or task of its own, and posts what comes of it (`Event::Computed`).
+pub fn start(shared: &Arc<Shared>, job: JobId, work: Work) {
+    let shared = shared.clone();
+    if let Work::Reach { paths } = work {
+        tokio::spawn(async move {
+            let outcome = Outcome::Reached(shared.disks.answering(&paths).await);
+            shared.mailbox.post(Event::Computed { job, outcome });
+        });
+        return;
+    }
+    let Some(path) = on_disk(&work) else {
+        spawn_blocking(move || {
+            shared.mailbox.post(Event::Computed { job, outcome: run(work, &shared.watch) });
+        });
+        return;
+    };
+    tokio::spawn(async move {
+        if let Some(outcome) = run_on_disk(shared.clone(), path, work).await {
+            shared.mailbox.post(Event::Computed { job, outcome });
+        }
+    });
+}
+
 /// The path on whose disk the work depends, if it does on one.
-pub fn on_disk(work: &Work) -> Option<PathBuf> {
+fn on_disk(work: &Work) -> Option<PathBuf> {
     match work {
         Work::Look { path, .. }
         | Work::Recall { path, .. }
@@ -45,7 +69,7 @@ pub fn on_disk(work: &Work) -> Option<PathBuf> {
 }
 
 /// Does work that depends on the disk of this path. Nothing comes of a panic.
-pub async fn run_on_disk(shared: Arc<Shared>, path: PathBuf, work: Work) -> Option<Outcome> {
+async fn run_on_disk(shared: Arc<Shared>, path: PathBuf, work: Work) -> Option<Outcome> {
     let waits = matches!(work, Work::Examine { half: HalfWritten::Wait, .. })
         // The user who goes somewhere is not to wait for a writer.
         || matches!(&work, Work::Look { roots, .. } if !roots.is_empty());
@@ -103,7 +127,7 @@ async fn answered(is_look: bool, work: impl Future<Output = Option<Outcome>>) ->
 }
 
 /// Does the work. It may take long; call it where waiting is allowed.
-pub fn run(work: Work, watch: &Watch) -> Outcome {
+fn run(work: Work, watch: &Watch) -> Outcome {
     match work {
         Work::Edits { old, new } => Outcome::Edits(text_edits::edits(&old, &new)),
         Work::Review { file: Some(mut file), written } => {

@@ -6,33 +6,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::{self, JoinSet, spawn_blocking};
+use tokio::task::{self, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
-use super::{Settings, compute, connection, stillborn};
-use crate::acp::extension_methods::Handled;
-use crate::acp::files::Loaded;
-use crate::acp::files::disks::Disks;
-use crate::acp::files::file_access::Outside;
-use crate::acp::files::find::Finder;
-use crate::acp::files::resolved_names::Names;
-use crate::acp::files::restore;
-use crate::acp::files::watch::{Edit, Watch};
-use crate::acp::processes::escaped;
-use crate::acp::processes::guard::Guard;
-use crate::acp::store::checkpoints::Checkpoints;
-use crate::acp::store::drafts::Shelf;
-use crate::acp::store::images::Images;
-use crate::acp::store::registry;
-use crate::acp::store::session_index::Records;
-use crate::acp::terminals::Terminals;
-use crate::acp::wire::log::WireLog;
-use crate::core::ids::{AgentId, JobId, SessionKey};
-use crate::core::message::{
-    Command, Event, Failure, FailureKind, Outcome, Severity, Steering, TurnEnd, Work,
-};
+use super::files::find::Finder;
+use super::files::restore;
+use super::files::watch::Edit;
+use super::processes::escaped;
+use super::refusals::{failed_to_start, refuse, session_of};
+use super::settings::Settings;
+use super::shared::Shared;
+use super::store::checkpoints::Checkpoints;
+use super::store::drafts::DraftStore;
+use super::store::images::Images;
+use super::store::registry::AgentRegistry;
+use super::store::session_index::SessionIndex;
+use super::{compute, connection};
+use crate::core::ids::{AgentId, SessionKey};
+use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, Severity};
 use crate::mailbox::Mailbox;
 
+/// How long everything may take to end when nobody says a limit, and no guard takes care of the rest.
+pub const EXIT_LIMIT: Duration = Duration::from_millis(300);
+/// How long agents have when Neovim ends, before the guard takes care of them. Most need no more.
+const EXIT_GRACE: Duration = Duration::from_millis(30);
 /// How long a command that goes on after its turn may take to end, once it was asked to.
 const LEFT_GRACE: Duration = Duration::from_secs(2);
 
@@ -45,69 +42,36 @@ pub enum Order {
     Leave,
 }
 
-/// What all agents share.
-pub struct Shared {
-    pub mailbox: Arc<Mailbox>,
-    pub settings: Settings,
-    pub terminals: Terminals,
-    pub guard: Arc<Guard>,
-    pub loaded: Loaded,
-    pub handled: Handled,
-    pub watch: Watch,
-    pub outside: Outside,
-    pub images: Images,
-    pub disks: Disks,
-    pub names: Names,
-    pub log: WireLog,
-}
-
-pub struct Hub {
+pub struct Dispatcher {
     shared: Arc<Shared>,
     agents: HashMap<AgentId, mpsc::UnboundedSender<Command>>,
     /// Which agent a session belongs to.
     sessions: HashMap<SessionKey, AgentId>,
-    records: Records,
+    session_index: SessionIndex,
     checkpoints: Checkpoints,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
     finder: Finder,
-    shelf: Shelf,
+    drafts: DraftStore,
+    registry: AgentRegistry,
     /// Says to all that Neovim is leaving, and until when it waits.
     leaving: watch::Sender<Option<Instant>>,
 }
 
-impl Hub {
+impl Dispatcher {
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
-        let log = WireLog::start(settings.log.clone());
-        let guard = Guard::logging(log.clone());
-        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
-        let disks = Disks::new();
-        let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone());
-        let names = Names::new(mailbox.clone(), disks.clone());
-        let shared = Shared {
-            mailbox,
-            settings,
-            terminals,
-            guard,
-            loaded: Loaded::default(),
-            handled: Handled::default(),
-            watch,
-            outside: Outside::default(),
-            images: Images::default(),
-            disks,
-            names,
-            log,
-        };
+        let shared = Shared::new(mailbox.clone(), settings);
         Self {
+            session_index: SessionIndex::new(mailbox.clone()),
+            checkpoints: Checkpoints::new(mailbox.clone(), shared.disks.clone()),
+            drafts: DraftStore::new(mailbox.clone()),
+            registry: AgentRegistry::new(mailbox, shared.log.clone()),
             shared: Arc::new(shared),
             agents: HashMap::new(),
             sessions: HashMap::new(),
-            records: Records::default(),
-            checkpoints: Checkpoints::default(),
             tasks: JoinSet::new(),
             names: HashMap::new(),
             finder: Finder::default(),
-            shelf: Shelf::default(),
             leaving: watch::Sender::new(None),
         }
     }
@@ -119,8 +83,8 @@ impl Hub {
                 order = orders.recv() => match order {
                     Some(Order::Do(command)) => self.command(command),
                     Some(Order::End(limit)) => break (limit, false),
-                    Some(Order::Leave) if self.shared.guard.holds() => break (super::EXIT_GRACE, true),
-                    Some(Order::Leave) | None => break (super::LEAVING, false),
+                    Some(Order::Leave) if self.shared.guard.holds() => break (EXIT_GRACE, true),
+                    Some(Order::Leave) | None => break (EXIT_LIMIT, false),
                 },
                 Some(ended) = self.tasks.join_next_with_id() => self.ended(ended),
             }
@@ -138,21 +102,27 @@ impl Hub {
             }
             shared.images.end();
         });
-        let records = std::mem::take(&mut self.records);
-        let records = spawn_blocking(move || records.end());
-        let checkpoints = std::mem::take(&mut self.checkpoints);
-        let checkpoints = spawn_blocking(move || checkpoints.end());
-        let shelf = std::mem::take(&mut self.shelf);
-        let kept = spawn_blocking(move || shelf.finish());
+        let stores = self.finish_stores();
         while let Some(ended) = self.tasks.join_next_with_id().await {
             self.ended(ended);
         }
         // It can only fail by a panic, which the panic hook has logged.
         let _ = terminals.await;
-        let _ = records.await;
-        let _ = checkpoints.await;
-        // The same.
-        let _ = kept.await;
+        for store in stores {
+            // The same.
+            let _ = store.await;
+        }
+    }
+
+    /// Has all that was sent to the stores written, each by itself: one disk may be slower than another.
+    fn finish_stores(&self) -> [JoinHandle<()>; 3] {
+        let (sessions, checkpoints) = (self.session_index.clone(), self.checkpoints.clone());
+        let drafts = self.drafts.clone();
+        [
+            spawn_blocking(move || sessions.finish()),
+            spawn_blocking(move || checkpoints.finish()),
+            spawn_blocking(move || drafts.finish()),
+        ]
     }
 
     fn command(&mut self, command: Command) {
@@ -162,9 +132,15 @@ impl Hub {
                 // A terminal that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, &terminal);
             }
-            Command::EndLeft { commands, .. } => {
+            Command::EndLeft { session, commands } => {
+                let shared = self.shared.clone();
                 // That they are gone is told by who watches them.
-                spawn_blocking(move || escaped::end_all(commands, LEFT_GRACE));
+                spawn_blocking(move || {
+                    let commands = escaped::end_all(commands, LEFT_GRACE);
+                    if !commands.is_empty() {
+                        shared.mailbox.post(Event::LeftSurvived { session, commands });
+                    }
+                });
             }
             Command::Type { session, terminal, bytes } => {
                 self.shared.terminals.type_bytes(session, &terminal, &bytes);
@@ -172,11 +148,11 @@ impl Hub {
             Command::Resize { session, terminal, rows, columns } => {
                 self.shared.terminals.resize(session, &terminal, rows, columns);
             }
-            Command::FileLoaded { path } => self.shared.loaded.add(&self.shared.disks, path),
-            Command::FileUnloaded { path } => self.shared.loaded.remove(&path),
+            Command::FileLoaded { path } => self.shared.open_files.add(&self.shared.disks, path),
+            Command::FileUnloaded { path } => self.shared.open_files.remove(&path),
             Command::Resolve { paths } => {
                 let shared = self.shared.clone();
-                tokio::spawn(async move { shared.names.tell(paths).await });
+                tokio::spawn(async move { shared.resolved_names.tell(paths).await });
             }
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Edits { session, call, path, diffs, held, size } => {
@@ -186,17 +162,19 @@ impl Hub {
                     self.shared.watch.held(&path, stamp);
                 }
             }
-            Command::Outside { rules } => self.shared.outside.set(rules),
+            Command::Outside { rules } => self.shared.file_access.set(rules),
             Command::ListAllowed => self.list_allowed(),
             Command::Revoke { allowed } => {
                 let shared = self.shared.clone();
                 spawn_blocking(move || {
-                    if let Some(text) = shared.outside.revoke(allowed) {
+                    if let Some(text) = shared.file_access.revoke(allowed) {
                         shared.mailbox.post(Event::Advised { severity: Severity::Warning, text });
                     }
                 });
             }
-            Command::Handle { requests, notifications } => self.shared.handled.set(requests, notifications),
+            Command::Handle { requests, notifications } => {
+                self.shared.extension_methods.set(requests, notifications)
+            }
             Command::PutBack { job, path, expected, text } => {
                 let shared = self.shared.clone();
                 tokio::spawn(async move {
@@ -207,19 +185,12 @@ impl Hub {
                     }
                 });
             }
-            Command::Compute { job, work } => self.compute(job, work),
-            Command::Record { folder, wish } => self.records.wish(&self.shared.mailbox, folder, wish),
+            Command::Compute { job, work } => compute::start(&self.shared, job, work),
+            Command::Record { folder, wish } => self.session_index.request(folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
-                let to = (&self.shared.mailbox, &self.shared.disks);
-                self.checkpoints.wish(to, folder, limits, *wish);
+                self.checkpoints.request(folder, limits, *wish);
             }
-            Command::ReadAgents { job, files, change } => {
-                let shared = self.shared.clone();
-                spawn_blocking(move || {
-                    let (stored, failure) = registry::read(&files, *change, &shared.log);
-                    shared.mailbox.post(Event::AgentsRead { job, stored: Box::new(stored), failure });
-                });
-            }
+            Command::ReadAgents { job, files, change } => self.registry.request(job, *files, *change),
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);
                 let mailbox = self.shared.mailbox.clone();
@@ -229,39 +200,17 @@ impl Hub {
                 self.shared.images.set(&folder);
                 spawn_blocking(move || Images::sweep(&folder));
             }
-            Command::Keep(keep) => self.shelf.put(&self.shared.mailbox, keep),
+            Command::Keep(keep) => self.drafts.request(keep),
             // Told apart before it comes here.
             Command::Shutdown => {}
             command => self.pass_on(command),
         }
     }
 
-    fn compute(&self, job: JobId, work: Work) {
-        let shared = self.shared.clone();
-        if let Work::Reach { paths } = work {
-            tokio::spawn(async move {
-                let outcome = Outcome::Reached(shared.disks.answering(&paths).await);
-                shared.mailbox.post(Event::Computed { job, outcome });
-            });
-            return;
-        }
-        let Some(path) = compute::on_disk(&work) else {
-            spawn_blocking(move || {
-                shared.mailbox.post(Event::Computed { job, outcome: compute::run(work, &shared.watch) });
-            });
-            return;
-        };
-        tokio::spawn(async move {
-            if let Some(outcome) = compute::run_on_disk(shared.clone(), path, work).await {
-                shared.mailbox.post(Event::Computed { job, outcome });
-            }
-        });
-    }
-
     fn list_allowed(&self) {
         let shared = self.shared.clone();
         spawn_blocking(move || {
-            let (allowed, trouble) = shared.outside.list();
+            let (allowed, trouble) = shared.file_access.list();
             shared.mailbox.post(Event::Allowed { allowed, trouble });
         });
     }
@@ -288,7 +237,7 @@ impl Hub {
             | Command::Login { agent, .. }
             | Command::Logout { agent }
             | Command::Disconnect { agent } => Some(*agent),
-            Command::Answer { ask, .. } => Some(super::connection::pending_questions::asker(*ask)),
+            Command::Answer { ask, .. } => Some(connection::pending_questions::asker(*ask)),
             other => session_of(other).and_then(|session| self.sessions.get(&session).copied()),
         };
         if let Command::Close { session } = &command {
@@ -316,63 +265,15 @@ impl Hub {
         };
         let Some(agent) = self.names.remove(&id) else { return };
         self.agents.remove(&agent);
+        // What is taken up again gets another number, so whoever still names files for these comes too late.
+        for (session, _) in self.sessions.extract_if(|_, of| *of == agent) {
+            self.shared.watch.closed(session);
+        }
         if panicked {
             let message =
                 "the plugin failed while it spoke with it; see the log, and start it again".to_owned();
             let failure = Failure { kind: FailureKind::Protocol, message, details: None };
-            self.shared.mailbox.post(Event::Exited { agent, why: stillborn(failure) });
+            self.shared.mailbox.post(Event::Exited { agent, why: failed_to_start(failure) });
         }
     }
-}
-
-fn session_of(command: &Command) -> Option<SessionKey> {
-    match command {
-        Command::Close { session }
-        | Command::Prompt { session, .. }
-        | Command::Steer { session, .. }
-        | Command::Cancel { session }
-        | Command::SetMode { session, .. }
-        | Command::SetModel { session, .. }
-        | Command::SetOption { session, .. } => Some(*session),
-        _ => None,
-    }
-}
-
-/// Answers a command that cannot be carried out. Those that nobody waits for are dropped.
-pub fn refuse(mailbox: &Mailbox, agent: Option<AgentId>, command: Command, failure: Failure) {
-    let (agent, what, session) = match (command, agent) {
-        (Command::Connect { agent, .. }, _) => {
-            return mailbox.post(Event::Exited { agent, why: stillborn(failure) });
-        }
-        (Command::Open { session, .. } | Command::Load { session, .. }, _) => {
-            return mailbox.post(Event::OpenFailed { session, failure });
-        }
-        (Command::Prompt { session, .. }, _) => {
-            return mailbox.post(Event::TurnEnded { session, end: TurnEnd::Failed(failure) });
-        }
-        (Command::Steer { session, content }, _) => {
-            let outcome = Steering::NotTaken(Some(failure));
-            return mailbox.post(Event::Steered { session, content, outcome });
-        }
-        (command, Some(agent)) => match wish(&command) {
-            Some(what) => (agent, what, session_of(&command)),
-            None => return,
-        },
-        (_, None) => return,
-    };
-    mailbox.post(Event::RequestFailed { agent, session, what: what.to_owned(), failure });
-}
-
-/// What a command asks of an agent, fit for "couldn't …".
-pub fn wish(command: &Command) -> Option<&'static str> {
-    Some(match command {
-        Command::List { .. } => "list sessions",
-        Command::Delete { .. } => "delete the session",
-        Command::Login { .. } => "log in",
-        Command::Logout { .. } => "log out",
-        Command::SetMode { .. } => "change the mode",
-        Command::SetModel { .. } => "change the model",
-        Command::SetOption { .. } => "change the option",
-        _ => return None,
-    })
 }

@@ -10,7 +10,7 @@ pub fn is_extension(method: &str) -> bool {
 }
 
 #[derive(Default)]
-pub struct Handled(Mutex<Methods>);
+pub struct ExtensionMethods(Mutex<Methods>);
 
 #[derive(Default)]
 struct Methods {
@@ -18,7 +18,7 @@ struct Methods {
     notifications: HashSet<String>,
 }
 
-impl Handled {
+impl ExtensionMethods {
     /// From now on it is these and no others.
     pub fn set(&self, requests: Vec<String>, notifications: Vec<String>) {
         let (requests, notifications) = (requests.into_iter().collect(), notifications.into_iter().collect());

@@ -5,3 +5,4 @@ pub(crate) mod agent_process;
 pub(crate) mod escaped;
 pub mod guard;
 pub(crate) mod keeper;
+mod process_tree;

@@ -4,35 +4,35 @@
 
 /// One habit of one agent.
 #[derive(Debug)]
-pub struct Quirk {
+pub struct AgentQuirk {
     /// What `agentInfo.name` looks like: `*` at either end stands for anything.
     pub agent: &'static str,
     /// The version that was seen doing it.
     pub seen: &'static str,
     pub does: &'static str,
-    pub answer: Treatment,
+    pub handling: Handling,
 }
 
 #[derive(Debug)]
-pub enum Treatment {
+pub enum Handling {
     /// This agent is treated differently from others.
-    Special(Special),
+    Special(Quirk),
     /// A rule for every agent covers it; the test of this name shows that.
     General { test: &'static str },
 }
 
 /// What is done for some agents only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Special {
+pub enum Quirk {
     /// A file that is not there reads as an empty one.
     MissingFileIsEmpty,
 }
 
 /// Whether an agent of this name is to be treated differently in this.
-pub fn has(agent: Option<&str>, special: Special) -> bool {
+pub fn has(agent: Option<&str>, special: Quirk) -> bool {
     let Some(name) = agent else { return false };
     QUIRKS.iter().any(|quirk| {
-        matches!(quirk.answer, Treatment::Special(known) if known == special) && fits(quirk.agent, name)
+        matches!(quirk.handling, Handling::Special(known) if known == special) && fits(quirk.agent, name)
     })
 }
 
@@ -45,17 +45,22 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-const fn survived(agent: &'static str, seen: &'static str, does: &'static str, test: &'static str) -> Quirk {
-    Quirk { agent, seen, does, answer: Treatment::General { test } }
+const fn survived(
+    agent: &'static str,
+    seen: &'static str,
+    does: &'static str,
+    test: &'static str,
+) -> AgentQuirk {
+    AgentQuirk { agent, seen, does, handling: Handling::General { test } }
 }
 
-pub const QUIRKS: &[Quirk] = &[
+pub const QUIRKS: &[AgentQuirk] = &[
     // Files.
-    Quirk {
+    AgentQuirk {
         agent: "gemini-cli",
         seen: "0.61.0",
         does: "reads a file before it creates it, and takes any error for a reason to give up",
-        answer: Treatment::Special(Special::MissingFileIsEmpty),
+        handling: Handling::Special(Quirk::MissingFileIsEmpty),
     },
     survived(
         "*opencode*",
@@ -245,8 +250,8 @@ mod tests {
 
     #[test]
     fn only_the_agent_that_needs_it_is_treated_differently() {
-        assert!(has(Some("gemini-cli"), Special::MissingFileIsEmpty));
-        assert!(!has(Some("Copilot"), Special::MissingFileIsEmpty));
-        assert!(!has(None, Special::MissingFileIsEmpty));
+        assert!(has(Some("gemini-cli"), Quirk::MissingFileIsEmpty));
+        assert!(!has(Some("Copilot"), Quirk::MissingFileIsEmpty));
+        assert!(!has(None, Quirk::MissingFileIsEmpty));
     }
 }

@@ -5,6 +5,11 @@ pub(crate) mod fast_path;
 pub(crate) mod framing;
 pub mod from_acp;
 pub(crate) mod log;
+#[cfg(test)]
+pub(crate) mod memory_transport;
+pub(crate) mod message_reader;
 pub(crate) mod outbox;
+pub(crate) mod reply;
 pub(crate) mod rpc;
 pub(crate) mod to_acp;
+pub(crate) mod transport;

@@ -10,8 +10,16 @@ use super::*;
 const WIDTH: usize = 78;
 const INDENT: &str = "    ";
 
-/// Text filled into indented lines, broken at blanks, but not between backticks.
+/// Where the explanation of a term begins.
+const TERM: usize = 16;
+
+/// Text filled into indented lines.
 fn filled(text: &str) -> String {
+    filled_to(text, WIDTH - INDENT.len()).lines().map(|line| format!("{INDENT}{line}\n")).collect()
+}
+
+/// Text in lines of that width, broken at blanks, but not between backticks.
+fn filled_to(text: &str, width: usize) -> String {
     let mut in_code = false;
     let glued = text.chars().map(|c| {
         in_code ^= c == '`';
@@ -22,14 +30,14 @@ fn filled(text: &str) -> String {
     for word in glued.split(' ') {
         let word = word.replace('\0', " ");
         let line = lines.last_mut().expect("begins with one");
-        if !line.is_empty() && INDENT.len() + line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
             lines.push(word);
         } else {
             let gap = if line.is_empty() { "" } else { " " };
             write!(line, "{gap}{word}").expect("a String takes all");
         }
     }
-    lines.iter().map(|line| format!("{INDENT}{line}\n")).collect()
+    lines.join("\n") + "\n"
 }
 
 /// A line with a tag at its right end.
@@ -38,24 +46,24 @@ fn tagged(text: &str, tag: &str) -> String {
     format!("{text} {tag:>width$}\n", width = WIDTH.saturating_sub(text.chars().count() + 1))
 }
 
-fn options() -> String {
+fn all_options() -> String {
     let one = |option: &OptionSpec| {
         let tag = format!("acp-config-{}", option.key.replace("{name}.", ""));
-        let default = match option.default {
+        let default = match (option.default)().as_str() {
             "nil" => String::new(),
             default => format!(", default `{default}`"),
         };
         format!(
             "{}{}{}",
             tagged(option.key, &tag),
-            filled(&format!("{}{default}", option.takes)),
+            filled(&format!("{}{default}", option.takes.help())),
             filled(option.about)
         )
     };
-    OPTIONS.iter().map(one).collect::<Vec<_>>().join("\n")
+    options::all().map(one).collect::<Vec<_>>().join("\n")
 }
 
-fn keys() -> String {
+fn all_keys() -> String {
     let one = |key: &KeySpec| {
         let pane = match key.panes {
             [Pane::Prompt] => "prompt",
@@ -71,7 +79,7 @@ fn keys() -> String {
         } else {
             ""
         };
-        let head = format!("{:<15} {pane}{mode}", shown(key.default));
+        let head = format!("{:<15} {pane}{mode}", keys::shown(key.default));
         format!("{}{}", tagged(&head, &format!("acp-key-{}", key.name)), filled(key.about))
     };
     KEYS.iter().map(one).collect::<Vec<_>>().join("\n")
@@ -146,10 +154,128 @@ fn registered() -> String {
     catalog.unnamed().map(one).collect()
 }
 
+/// A text of several blocks, as `CommandSpec::help` writes them.
+fn blocks(text: &str) -> String {
+    let mut made = String::new();
+    let mut in_code = false;
+    for block in text.split('\n') {
+        if let Some(code) = block.strip_prefix(INDENT) {
+            if !in_code {
+                made.truncate(made.trim_end().len());
+                made.push_str(" >\n");
+            }
+            writeln!(made, "{INDENT}{INDENT}{code}").expect("a String takes all");
+            in_code = true;
+            continue;
+        }
+        let lines = match block.split_once('\t') {
+            Some((term, about)) => {
+                let lines = filled_to(about, WIDTH - TERM);
+                let lines = lines.lines().map(|line| format!("{}{}\n", " ".repeat(TERM), line));
+                let lines: String = lines.collect();
+                format!("{INDENT}{term:<12}{}", &lines[TERM..])
+            }
+            None => filled(block),
+        };
+        match in_code {
+            true => write!(made, "<{}", &lines[1..]).expect("a String takes all"),
+            false => made.push_str(&lines),
+        }
+        in_code = false;
+    }
+    made
+}
+
+fn commands() -> String {
+    let section = |tag: &str, head: &str, help: &str| {
+        format!("{:>WIDTH$}\n{head}\n{}", format!("*{tag}*"), blocks(help))
+    };
+    let one = |command: &CommandSpec| {
+        let CommandSpec { name, takes, help, .. } = command;
+        let range = if command.range { "[range]" } else { "" };
+        let bang = if command.bang == Bang::Yes { "[!]" } else { "" };
+        let head = |name: &str| format!(":{range}Acp{bang} {name} {takes}").trim_end().to_owned();
+        let mut text = section(&format!(":Acp-{name}"), &head(name), help);
+        if let Bang::Apart(help) = command.bang {
+            let name = format!("{name}!");
+            text.push('\n');
+            text.push_str(&section(&format!(":Acp-{name}"), &head(&name), help));
+        }
+        text
+    };
+    COMMANDS.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// The subcommands as Lua.
+fn subcommands() -> String {
+    let mut lua = "\
+--- All subcommands of :Acp, in the order in which |:Acp| alone offers them. Made from src/config/commands.rs;
+--- `ACP_WRITE_HELP=1 cargo test help` writes it.
+
+---@type acp.Subcommand[]
+return {
+"
+    .to_owned();
+    for command in COMMANDS {
+        let words = |words: &[&str]| {
+            let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+            format!("{{ {} }}", quoted.join(", "))
+        };
+        let mut fields =
+            vec![("name", format!("{:?}", command.name)), ("about", format!("{:?}", command.about))];
+        match command.completion {
+            Completion::Nothing => {}
+            Completion::OneOf(one) => fields.push(("words", words(one))),
+            Completion::AnyOf(any) => {
+                fields.extend([("words", words(any)), ("several", "true".to_owned())]);
+            }
+            Completion::File => fields.push(("files", "true".to_owned())),
+            Completion::Asked(kind) => fields.push(("asked", format!("{kind:?}"))),
+        }
+        if command.bang != Bang::No {
+            fields.push(("bang", "true".to_owned()));
+        }
+        if command.without_library {
+            fields.push(("without_library", "true".to_owned()));
+        }
+        let fields: String = fields.iter().map(|(name, value)| format!("    {name} = {value},\n")).collect();
+        write!(lua, "  {{\n{fields}  }},\n").expect("a String takes all");
+    }
+    lua + "}\n"
+}
+
+/// The options and keys as classes of the language server.
+fn classes() -> String {
+    let class = |name: &str| match name {
+        "Config" => "acp.Options".to_owned(),
+        name => format!("acp.{name}"),
+    };
+    let mut text = String::new();
+    for group in options::GROUPS {
+        writeln!(text, "---@class {}", class(group.name)).expect("a String takes all");
+        for option in group.options {
+            let name = &option.key[group.prefix.len()..];
+            writeln!(text, "---@field {name}? {}", option.takes.lua()).expect("a String takes all");
+        }
+        for (name, of) in group.groups {
+            writeln!(text, "---@field {name}? {}", class(of)).expect("a String takes all");
+        }
+        text.push('\n');
+    }
+    text.push_str("---@alias acp.Key string|string[]|false\n\n---@class acp.KeyOptions\n");
+    text.extend(KEYS.iter().map(|key| format!("---@field {}? acp.Key\n", key.name)));
+    text
+}
+
 /// Holds what stands between two lines of the help to `wanted`.
 fn check(from: &str, to: &str, wanted: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("doc/acp.txt");
-    let help = std::fs::read_to_string(&path).expect("the help");
+    check_in("doc/acp.txt", from, to, wanted);
+}
+
+/// The same for any file that has a made part.
+fn check_in(file: &str, from: &str, to: &str, wanted: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let help = std::fs::read_to_string(&path).expect("a file of the project");
     let begin = help.find(&format!("{from}\n")).expect("where it begins") + from.len() + 1;
     let end = begin + help[begin..].find(&format!("\n{to}")).expect("where it ends");
     let wanted = format!("\n{wanted}");
@@ -158,20 +284,68 @@ fn check(from: &str, to: &str, wanted: &str) {
     }
     assert!(
         std::env::var_os("ACP_WRITE_HELP").is_some(),
-        "the help is not up to date after {from:?}: ACP_WRITE_HELP=1 cargo test help -- --test-threads=1"
+        "{file} is not up to date after {from:?}: ACP_WRITE_HELP=1 cargo test help -- --test-threads=1"
     );
     let written = format!("{}{wanted}{}", &help[..begin], &help[end..]);
-    std::fs::write(&path, written).expect("the help is written");
+    std::fs::write(&path, written).expect("the file is written");
+}
+
+/// Holds a file that is made as a whole.
+fn check_file(file: &str, wanted: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if std::env::var_os("ACP_WRITE_HELP").is_some() {
+        std::fs::write(&path, wanted).expect("the file is written");
+    }
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == wanted, "{file} is not up to date: ACP_WRITE_HELP=1 cargo test help -- --test-threads=1");
+}
+
+#[test]
+fn the_help_lists_every_subcommand() {
+    check("    Pick one of the following. Everything can be completed with <Tab>.", "=====", &commands());
+}
+
+#[test]
+fn lua_knows_every_subcommand() {
+    check_file("lua/acp/subcommands.lua", &subcommands());
+}
+
+/// What a name stands for is in code, which no table can hold; that there is some can be seen.
+#[test]
+fn every_subcommand_and_key_has_an_action() {
+    let mut sources = String::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/nvim")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+            let path = entry.expect("an entry of a folder").path();
+            match path.extension() {
+                _ if path.is_dir() => folders.push(path),
+                Some(kind) if kind == "rs" => {
+                    sources.push_str(&std::fs::read_to_string(path).expect("a source"));
+                }
+                _ => {}
+            }
+        }
+    }
+    let commands = COMMANDS.iter().filter(|command| !command.without_library).map(|command| command.name);
+    for name in commands.chain(KEYS.iter().map(|key| key.name)) {
+        let meant = [format!("\"{name}\" =>"), format!("\"{name}\" |"), format!("| \"{name}\"")];
+        let is_constant = sources.contains(&format!("&str = \"{name}\";"));
+        assert!(
+            is_constant || meant.iter().any(|meant| sources.contains(meant)),
+            "nothing is done for {name}"
+        );
+    }
 }
 
 #[test]
 fn the_help_lists_every_option() {
-    check("All options, with what they take and do: ~", "=====", &options());
+    check("All options, with what they take and do: ~", "=====", &all_options());
 }
 
 #[test]
 fn the_help_lists_every_key() {
-    check("All keys, by the buffer they work in: ~", "The names ", &keys());
+    check("All keys, by the buffer they work in: ~", "The names ", &all_keys());
 }
 
 #[test]
@@ -187,10 +361,10 @@ fn the_help_lists_every_agent() {
 
 #[test]
 fn the_language_server_knows_every_option_and_key() {
-    let types = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("lua/acp/types.lua"));
-    let types = types.expect("the types");
-    let names = OPTIONS.iter().map(|option| option.key.rsplit('.').next().unwrap_or(option.key));
-    for name in names.chain(KEYS.iter().map(|key| key.name)) {
-        assert!(types.contains(&format!("---@field {name}? ")), "lua/acp/types.lua lacks {name}");
-    }
+    check_in(
+        "lua/acp/types.lua",
+        "-- From here to the next such line made from src/config; `ACP_WRITE_HELP=1 cargo test help` writes it.",
+        "-- Made from src/config up to here.",
+        &classes(),
+    );
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::options::known;
+use super::options::GroupSpec;
 use super::{ConfigError, Log, Size};
 use crate::core::message::McpServer;
 use crate::core::store::registry;
@@ -70,9 +70,9 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The group of options of that name at the top level.
-    pub fn group(&self, name: &str) -> Option<Table<'a>> {
-        self.get(name)?.table(name)
+    /// The table of options of that name in this one.
+    pub fn group(&self, name: &str, group: &GroupSpec) -> Option<Table<'a>> {
+        self.get(name)?.table_of(group.known())
     }
 
     /// Reports the keys that are not known.
@@ -95,12 +95,8 @@ impl<'a> Field<'a> {
         Self { path: String::new(), value, report }
     }
 
-    /// A table with the keys that stand under `group` in the list of options.
-    pub fn table(&self, group: &str) -> Option<Table<'a>> {
-        self.table_of(known(group))
-    }
-
-    fn table_of(&self, known: Vec<&'static str>) -> Option<Table<'a>> {
+    /// A table that may have these keys.
+    pub fn table_of(&self, known: Vec<&'static str>) -> Option<Table<'a>> {
         let map = match self.value {
             Value::Object(map) => Some(map),
             Value::Array(list) if list.is_empty() => None,
@@ -142,9 +138,8 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What the value is if it is true or false; anything else is no mistake yet.
-    pub fn is_bool(&self) -> Option<bool> {
-        self.value.as_bool()
+    pub fn value(&self) -> &'a Value {
+        self.value
     }
 
     pub fn bool(&self) -> Option<bool> {

@@ -79,11 +79,12 @@ mod reading {
 
     #[test]
     fn the_defaults_in_the_list_of_options_are_those_that_hold() {
-        for option in OPTIONS {
-            if option.key.contains('{') || option.default == "nil" {
+        for option in options::all() {
+            let default = (option.default)();
+            if option.key.contains('{') || default == "nil" {
                 continue;
             }
-            let value: Value = serde_json::from_str(option.default).expect("a plain Lua value is JSON too");
+            let value: Value = serde_json::from_str(&default).expect("a plain Lua value is JSON too");
             let value = option
                 .key
                 .rsplit('.')
@@ -162,8 +163,8 @@ mod reading {
         assert_eq!((config.files.save, config.files.unsaved), (Save::Always, Unsaved::Nothing));
         assert!(config.files.format_on_save);
         assert_eq!(config.files.outside, OutsideFiles::Refuse);
-        assert_eq!(config.files.allowed_read, [PathBuf::from("/docs")]);
-        assert!(config.files.allowed_write[0].is_absolute());
+        assert_eq!(config.files.allowed.read, [PathBuf::from("/docs")]);
+        assert!(config.files.allowed.write[0].is_absolute());
         assert_eq!(config.additional_directories, [PathBuf::from("/lib")]);
         let project = &config.projects[Path::new("{folder}")];
         assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));
@@ -171,7 +172,7 @@ mod reading {
         assert_eq!(config.timeouts.initialize, Duration::from_millis(1500));
 
         for option in
-            OPTIONS.iter().filter(|option| !option.key.ends_with(".cmd") && option.takes != "function")
+            options::all().filter(|option| !option.key.ends_with(".cmd") && option.takes.help() != "function")
         {
             let pointer = format!("/{}", option.key.replace('.', "/"));
             assert!(all.pointer(&pointer).is_some(), "the example lacks {}", option.key);
@@ -192,13 +193,13 @@ mod reading {
         agents.claude.args: expected a list of strings, got "--flag"
         agents.claude.env.A: expected a string, got true
         agents.claude.comand: unknown key, did you mean "command"?
+        keys.send: expected a string, a list of strings, or false, got 3
+        keys.next: unknown key, see :help acp-config
+        notify: expected true or false, got "yes"
         window.layout: expected one of "right", "left", "bottom", "top", "float", "tab", "current", got "rigth"
         window.width: expected a number or a string such as "40%", got true
         window.height: expected a number or a string such as "40%", got "400%"
         window.prompt_height: expected a number from 1, got 0
-        keys.send: expected a string, a list of strings, or false, got 3
-        keys.next: unknown key, see :help acp-config
-        notify: expected true or false, got "yes"
         icon: unknown key, did you mean "icons"?
         permissions: unknown key, did you mean "permission"?
         "#);
@@ -335,11 +336,11 @@ mod sizes_and_keys {
             ("send_insert", "<C-s>"),
             ("steer", "<C-x><C-s>"),
             ("cancel", "<C-c>"),
-            ("older_prompt", "<C-p>"),
-            ("newer_prompt", "<C-n>"),
+            ("next_mode", "<S-Tab>"),
             ("take_back", "<Up>"),
             ("queue", "<C-q>"),
-            ("next_mode", "<S-Tab>"),
+            ("older_prompt", "<C-p>"),
+            ("newer_prompt", "<C-n>"),
             ("help", "g?"),
         ];
         assert_eq!(prompt, expected);

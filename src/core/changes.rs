@@ -5,6 +5,7 @@ pub mod author_note;
 pub mod authors;
 pub mod blame;
 pub mod comments;
+pub mod conflict;
 pub mod diff;
 pub mod file_review;
 pub mod half_written;

@@ -14,6 +14,8 @@ pub mod image;
 pub mod launch;
 pub mod prompts;
 pub mod question;
+#[cfg(test)]
+mod replay_tests;
 mod size;
 pub mod turn;
 pub mod update;
@@ -21,7 +23,7 @@ pub mod work;
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::core::ids::{AgentId, AskId, JobId, SessionKey, TerminalId};
@@ -204,6 +206,11 @@ pub enum Event {
     /// What an agent has started in a turn that was stopped, and goes on: all of it, each time that it
     /// is another.
     LeftRunning {
+        session: SessionKey,
+        commands: Vec<LeftCommand>,
+    },
+    /// Of the commands that an `EndLeft` was for, these still run.
+    LeftSurvived {
         session: SessionKey,
         commands: Vec<LeftCommand>,
     },
@@ -406,6 +413,7 @@ impl Event {
             | Self::Withdrawn { session, .. }
             | Self::TurnEnded { session, .. }
             | Self::LeftRunning { session, .. }
+            | Self::LeftSurvived { session, .. }
             | Self::Steered { session, .. }
             | Self::Chosen { session, .. }
             | Self::TerminalStarted { session, .. }
@@ -449,4 +457,9 @@ impl Event {
                 | Self::FileServed { .. }
         )
     }
+}
+
+/// A field that may be null, which is something else than absent.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
 }

@@ -7,11 +7,17 @@ mod asks;
 mod content;
 pub mod entry;
 pub mod form;
+mod left;
+mod left_commands;
 pub mod lifecycle;
 mod opening;
+pub mod options;
 mod outside;
 pub mod prompt_history;
+pub mod question_queue;
 pub mod references;
+pub mod status;
+pub mod told;
 pub mod tool_call;
 mod turn;
 pub mod unsaved_note;
@@ -21,13 +27,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 pub use asks::{OpenAsk, Wanted};
 pub use content::as_markdown;
+use left_commands::Left;
 pub use opening::{LoggedIn, exit_text};
 pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{
-    AgentInfo, ConfigOption, Content, Cost, LeftCommand, Models, Modes, Place, PlanItem, Reopen, Role,
-    SlashCommand,
+    AgentInfo, ConfigOption, Content, Cost, Models, Modes, Place, PlanItem, Reopen, Role, SlashCommand,
 };
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
 use crate::core::session::tool_call::{Cause, ToolCall};
@@ -100,7 +106,7 @@ pub struct Session {
     /// What the conversation had cost when the turn began.
     cost_before: Option<Cost>,
     /// Commands of a turn that was stopped, which go on.
-    left: Vec<LeftCommand>,
+    left: Left,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -170,7 +176,7 @@ impl Session {
             plan: None,
             outdated: Vec::new(),
             cost_before: None,
-            left: Vec::new(),
+            left: Left::default(),
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),

@@ -231,7 +231,7 @@ fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
     drawing.line(format!("Plan {}", progress(items)), Some("AcpPlan")).framed("AcpPlan");
     let shown = in_view(items);
     if shown.start > 0 {
-        drawing.line(format!("    {} before these", grouped(shown.start as u64)), Some("AcpMeta"));
+        drawing.hint(format!("    {} before these", grouped(shown.start as u64)));
     }
     for item in &items[shown.clone()] {
         let (icon, word, group) = match item.status {
@@ -246,7 +246,7 @@ fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
     }
     if shown.end < items.len() {
         let more = grouped((items.len() - shown.end) as u64);
-        drawing.line(format!("    and {more} more{}", style.hints.all_of_it()), Some("AcpMeta"));
+        drawing.hint(format!("    and {more} more{}", style.hints.all_of_it()));
     }
 }
 

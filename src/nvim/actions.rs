@@ -7,17 +7,17 @@ pub mod views;
 
 use crate::nvim::chat::transcript::{has_change, is_call};
 use crate::nvim::lua_data::to_lua;
-pub use crate::nvim::sessions::actions::session_status;
 
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::Config;
 use crate::core::message::{OptionKind, PermissionKind};
+use crate::core::session::options::{models, modes};
 use crate::core::session::{Phase, Session};
 use crate::core::text::visible::visible_line;
 use crate::nvim::app::App;
-pub use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
+pub use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::chat::images;
 use crate::nvim::editor::picker;
 use crate::nvim::{enter, run};
@@ -256,9 +256,9 @@ impl App {
     fn words(&self, kind: &str, before: &[String]) -> Vec<String> {
         let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         match kind {
-            "agents" => self.cx.config.names(&self.agents.catalog).into_iter().map(str::to_owned).collect(),
-            "mode" => self.modes().into_iter().map(|(id, _)| id).collect(),
-            "model" => self.models().into_iter().map(|(id, _)| id).collect(),
+            "agents" => self.cx.config.names(self.agents.catalog()).into_iter().map(str::to_owned).collect(),
+            "mode" => session.map(modes).unwrap_or_default().into_iter().map(|(id, _)| id).collect(),
+            "model" => session.map(models).unwrap_or_default().into_iter().map(|(id, _)| id).collect(),
             "config" if !before.is_empty() => session
                 .and_then(|session| session.options.iter().find(|option| option.id == before[0]))
                 .map(|option| match &option.kind {
@@ -282,7 +282,6 @@ impl App {
                     fitting.map(|option| option.id.clone()).collect()
                 })
                 .unwrap_or_default(),
-            "locations" => ["turn", "session", "quickfix", "loclist", "pick"].map(str::to_owned).to_vec(),
             "sessions" => self.cx.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
                 .and_then(|session| session.info.as_ref())
@@ -314,9 +313,8 @@ impl App {
     /// Takes up what waits for a decision about the file in this window.
     fn settle_file(&mut self) -> Result<()> {
         let buf = self.cx.editor.current_buf()?;
-        if let Some(ask) = self.conflicts.of(buf) {
-            self.put_up_conflict(ask);
-            return Ok(());
+        if let Some(ask) = self.cx.conflicts.of(buf) {
+            return self.put_up_conflict(ask);
         }
         match self.offer_gone(buf)? {
             true => Ok(()),

@@ -3,52 +3,57 @@
 //! thread. What may call back into here (autocommands, pickers, users' handlers) is not run while it
 //! is being changed, but kept as an effect and run right after.
 
+pub mod agents;
+pub mod calls;
 pub mod changes;
+pub mod chats;
 pub mod checkpoints;
 pub mod computed;
 pub mod events;
+pub mod files;
 pub mod follow;
+pub mod looks;
+pub mod prompt;
+pub mod questions;
 pub mod review;
+pub mod sessions;
+pub mod terminals;
+pub mod windows;
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::nvim::agents::Agents;
 use crate::nvim::context::Context;
-use crate::nvim::events::EditorEvent;
-use crate::nvim::files::watching::Watching;
+use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::guard::Effect;
 use crate::nvim::guard::Features;
 use mlua::{Function, Result};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use crate::core::ids::{AgentId, JobId, SessionKey};
+use crate::core::ids::{JobId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, Launch, StoredSession};
-use crate::core::session::entry::{Body, Greeting};
-use crate::core::session::lifecycle;
-use crate::core::session::{Phase, Session};
-use crate::core::store::record::Kept;
+use crate::core::message::Command;
 use crate::mailbox::Mailbox;
-use crate::nvim::actions::session_status;
 use crate::nvim::chat::Chat;
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::chat::plan::Pinned;
+use crate::nvim::chat::transcript::Place;
 use crate::nvim::chat::windows::Windows;
+use crate::nvim::editor::Editor;
 use crate::nvim::editor::timer::Timer;
-use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
-use crate::nvim::files::{FileJob, Files};
+use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
-use crate::nvim::prompt::queue_list::QueueList;
-use crate::nvim::questions::queue::Asking;
+use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
-use crate::nvim::sessions::stored::Gathering;
+use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
 use crate::nvim::{Background, Start, autocommands, later};
 
@@ -58,36 +63,17 @@ pub struct App {
     pub windows: Windows,
     pub follow: Follow,
     pub terminals: Terminals,
-    pub asking: Asking,
+    pub asking: Questions,
     pub plan: Option<Pinned>,
-    pub agents: crate::nvim::agents::launch::Agents,
-    pub queue_list: Option<QueueList>,
-    pub signals: crate::nvim::sessions::user_events::Signals,
+    pub agents: Agents,
     pub extensions: Extensions,
     pub prompts: Prompts,
-    pub bundled: Option<PathBuf>,
-    pub record_folder: PathBuf,
-    /// What waits for the record to be read.
-    pub recalls: HashMap<JobId, crate::nvim::sessions::record::WithRecord>,
-    /// The sessions that the record knows of.
-    pub recorded: BTreeSet<SessionKey>,
-    /// The sessions being taken up, as the record knows them.
-    pub taken_up: HashMap<SessionKey, Kept>,
-    pub processes: lifecycle::Agents,
-    pub openings: lifecycle::Openings,
-    /// Stored sessions as they are being listed, page by page.
-    pub listing: HashMap<AgentId, Vec<StoredSession>>,
-    /// The listing under way is for deleting one.
-    pub deleting: bool,
-    pub gathering: Gathering,
+    pub sessions: Sessions,
     pub start: Start,
     pub background: Option<Box<dyn Background>>,
     pub mailbox: Arc<Mailbox>,
     pub files: Files,
-    pub conflicts: crate::nvim::files::conflicts::Conflicts,
-    pub mentions: crate::nvim::prompt::unsaved_note::Mentions,
     pub reviews: Reviews,
-    pub watching: Watching,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub highlight: Highlight,
     pub jobs: HashMap<JobId, Job>,
@@ -95,48 +81,16 @@ pub struct App {
     pub tick: Timer,
     pub ticking: bool,
     pub bars: HashMap<SessionKey, String>,
-    pub numbers: Numbers,
-}
-
-#[derive(Default)]
-pub struct Numbers {
-    pub session: u32,
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
 
 /// What a computation in the background is for.
 pub enum Job {
-    File(Box<FileJob>),
-    Mention(crate::nvim::prompt::unsaved_note::Mention),
-    Stamp {
-        path: PathBuf,
-        buf: Buf,
-        tick: u64,
-    },
-    /// What a prompt that was sent refers to.
-    Prompt {
-        session: SessionKey,
-    },
     /// Who wants to know which sources lie in the plugin's folder.
-    Fingerprint {
-        then: Function,
-    },
-    /// Which files that a prompt refers to are there.
-    Exists {
-        session: SessionKey,
-        paths: Vec<PathBuf>,
-    },
-    /// The clipboard's image for a prompt.
-    Paste {
-        session: SessionKey,
-    },
+    Fingerprint { then: Function },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
-    /// The places that a command names.
-    Places {
-        title: String,
-    },
 }
 
 impl App {
@@ -151,7 +105,7 @@ impl App {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
         let prompts = Prompts::new(&editor)?;
-        let agents = crate::nvim::agents::launch::Agents::new(&editor)?;
+        let agents = Agents::new(&editor, bundled)?;
         Ok(Self {
             highlight: Highlight::new(&editor),
             cx: Context::new(editor, Path::new(&state).join("acp.log")),
@@ -159,30 +113,16 @@ impl App {
             windows: Windows::default(),
             follow: Follow::default(),
             terminals: Terminals::default(),
-            asking: Asking::default(),
+            asking: Questions::default(),
             plan: None,
             agents,
-            queue_list: None,
-            signals: crate::nvim::sessions::user_events::Signals::default(),
             extensions: Extensions::default(),
             prompts,
-            bundled,
-            record_folder: Path::new(&records).join("acp/sessions"),
-            recalls: HashMap::new(),
-            recorded: BTreeSet::new(),
-            taken_up: HashMap::new(),
-            processes: lifecycle::Agents::default(),
-            openings: lifecycle::Openings::default(),
-            listing: HashMap::new(),
-            deleting: false,
-            gathering: Gathering::default(),
+            sessions: Sessions::new(Path::new(&records).join("acp/sessions")),
             start,
             background: None,
             mailbox,
             files: Files::default(),
-            conflicts: crate::nvim::files::conflicts::Conflicts::default(),
-            mentions: crate::nvim::prompt::unsaved_note::Mentions::default(),
-            watching: Watching::default(),
             checkpoints: crate::nvim::checkpoints::Checkpoints::new(
                 Path::new(&records).join("acp/checkpoints"),
             ),
@@ -192,21 +132,65 @@ impl App {
             tick,
             ticking: false,
             bars: HashMap::new(),
-            numbers: Numbers::default(),
         })
     }
 
-    /// Serves what features have left: events for each other, commands for the background.
+    /// Serves what features have left: commands for the background, events for each other, and answers that
+    /// others wait for.
     pub fn route(&mut self) -> Result<()> {
         loop {
-            while let Some(command) = self.cx.take_command() {
-                self.send_next(command)?;
-            }
+            self.serve_commands()?;
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
                 Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
                 Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
                 Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
+                Some(EditorEvent::SessionBegan(key)) => self.session_began(key)?,
+                Some(EditorEvent::SessionChosen(key)) => self.show(key)?,
+                Some(EditorEvent::StoredSessionChosen(kept)) => self.open_recorded(*kept)?,
+                Some(EditorEvent::LoginEnded(key)) => self.restart(key)?,
+                Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
+                Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
+                Some(EditorEvent::WindowsResized) => self.resized()?,
+                Some(EditorEvent::LocationChosen { path, line, column }) => {
+                    self.visit_place(Place { path, line, column, text: None })?;
+                }
+                Some(EditorEvent::AgentChosen(name)) => self.begin(&name, |_, _| Ok(()))?,
+                Some(EditorEvent::TerminalEnded) => self.keep_time()?,
+                Some(EditorEvent::PromptTyped { session, text, mode }) => {
+                    self.submit(session, &text, mode)?
+                }
+                Some(EditorEvent::ReferencesFound { session, number, found }) => {
+                    self.referred((session, number), found)?;
+                }
+                Some(EditorEvent::PromptReady { session, content, mode }) => match mode {
+                    SendMode::InLine => self.prompt(session, content)?,
+                    SendMode::Steer => self.steer(session, content)?,
+                    SendMode::Now => self.prompt_now(session, content)?,
+                },
+                Some(EditorEvent::PromptCompleted { session, content }) => {
+                    self.dispatch(Command::Prompt { session, content })?;
+                }
+                Some(EditorEvent::ChatRequested(key)) => self.show(key)?,
+                Some(EditorEvent::ChatNeeded(then)) => {
+                    self.begin_with(None, move |app, key| then(app, key))?;
+                }
+                Some(EditorEvent::FrameDue) => self.frame_due()?,
+                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask)?,
+                Some(EditorEvent::QuestionAsked(choosing)) => {
+                    self.asking.ask_to_choose(&mut self.cx, *choosing);
+                }
+                Some(EditorEvent::QuestionShown) => {
+                    let done = self.draw_now();
+                    self.cx.editor.complain(done);
+                }
+                Some(EditorEvent::QuestionHeldBack) => {
+                    self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
+                }
+                Some(EditorEvent::AnsweredInVain(ask)) => {
+                    Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
+                }
+                Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
                 Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
                 Some(EditorEvent::RestoreEnded) => self.reviews.draw_reviews(&mut self.cx)?,
                 Some(EditorEvent::ChangeUndone { session, text }) => self.reviews.undone.add(session, text),
@@ -221,8 +205,16 @@ impl App {
                 Some(EditorEvent::LineChosen { path, row }) => self.go_to_row(&path, row)?,
                 Some(EditorEvent::KeysAsked) => self.show_keys()?,
                 Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
-                None => match self.cx.take_after_events() {
-                    Some(then) => then(self, ())?,
+                Some(EditorEvent::FileTaskEnded(path)) => self.files.finish_task(&mut self.cx, &path)?,
+                Some(EditorEvent::FileVisited { session, path, lines, verb }) => {
+                    self.file_visited(session, &path, lines, verb)?;
+                }
+                Some(EditorEvent::FileLoaded { buf, path }) => self.review_loaded(buf, &path)?,
+                Some(EditorEvent::BufferUnloaded(buf)) => self.reviews.release(buf),
+                Some(EditorEvent::EditsFailed(buf)) => self.review_stale(buf)?,
+                Some(EditorEvent::QuestionClosed(ask)) => self.asking.put_off(ask),
+                None => match self.cx.take_task() {
+                    Some(task) => task(self)?,
                     None => return Ok(()),
                 },
             }
@@ -233,20 +225,28 @@ impl App {
 
     pub fn send(&mut self, command: Command) -> Result<()> {
         // What a feature has sent comes first.
-        while let Some(earlier) = self.cx.take_command() {
-            self.send_next(earlier)?;
+        self.cx.send(command);
+        self.serve_commands()
+    }
+
+    fn serve_commands(&mut self) -> Result<()> {
+        while let Some(command) = self.cx.take_command() {
+            // What sending one leads to comes before those that wait: the start of the background above all.
+            let waiting = self.cx.take_outbox();
+            let sent = self.send_next(command).and_then(|()| self.serve_commands());
+            self.cx.return_outbox(waiting);
+            sent?;
         }
-        self.send_next(command)
+        Ok(())
     }
 
     fn send_next(&mut self, command: Command) -> Result<()> {
         match command {
-            Command::Prompt { session, content } => match self.with_mention(session, content)? {
-                Some(command) => self.dispatch(command),
-                None => Ok(()),
-            },
+            Command::Prompt { session, content } => self.send_with_note(session, content),
             Command::Cancel { session } => {
-                self.send_held(session)?;
+                if let Some(content) = self.prompts.take_held(session) {
+                    self.dispatch(Command::Prompt { session, content })?;
+                }
                 self.dispatch(Command::Cancel { session })
             }
             command => self.dispatch(command),
@@ -265,7 +265,7 @@ impl App {
             _ => None,
         };
         if let Some(background) = &self.background {
-            background.send(self.openings.outgoing(command));
+            background.send(self.sessions.outgoing(command));
         }
         match sent {
             Some((key, content)) => self.turn_started(key, &content),
@@ -301,11 +301,11 @@ impl App {
     }
 
     fn start_background(&mut self) -> Result<()> {
-        let background =
-            (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), self.bundled.clone());
+        let bundled = self.agents.bundled().map(Path::to_owned);
+        let background = (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), bundled);
         self.background = Some(background);
         self.cx.has_background = true;
-        self.tell_extensions()?;
+        self.extensions.tell(&mut self.cx);
         self.tell_outside_rules()?;
         let cache: String = self.cx.editor.func("stdpath", "cache")?;
         self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
@@ -317,15 +317,6 @@ impl App {
         Ok(())
     }
 
-    pub fn has_background(&self) -> bool {
-        self.background.is_some()
-    }
-
-    /// Tells the background, if there is one, which methods the user serves.
-    pub fn tell_extensions(&mut self) -> Result<()> {
-        if self.background.is_some() { self.send(self.extensions.command()) } else { Ok(()) }
-    }
-
     /// Ends every process, or leaves that to the guard; waits for a short while at the most.
     pub fn shut_down(&mut self) {
         self.cx.has_background = false;
@@ -333,69 +324,28 @@ impl App {
             background.leave(Duration::from_millis(400));
         }
     }
-
-    pub fn of_agent(&self, agent: AgentId) -> Vec<SessionKey> {
-        self.cx
-            .sessions
-            .values()
-            .filter(|session| session.agent == agent)
-            .map(|session| session.key)
-            .collect()
-    }
-
-    pub fn agent_name(&self, agent: AgentId) -> String {
-        self.of_agent(agent)
-            .first()
-            .and_then(|key| self.cx.sessions.get(key))
-            .map_or_else(|| "the agent".to_owned(), Session::name)
-    }
-
-    /// What `require("acp").status()` gives: the session used last comes first.
-    pub fn status(&self, only: Option<SessionKey>) -> Json {
-        let mut keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
-        let here = self.cx.session_here();
-        keys.sort_by_key(|key| (Some(*key) != here, std::cmp::Reverse(*key)));
-        keys.retain(|key| only.is_none_or(|only| only == *key));
-        let sessions: Vec<Json> = keys.into_iter().filter_map(|key| session_status(self, key)).collect();
-        let agents: Vec<Json> = self
-            .processes
-            .all()
-            .map(|(launch, pid)| {
-                let state = if pid.is_some() { "running" } else { "ended" };
-                json!({ "agent": launch.name, "pid": pid, "state": state })
-            })
-            .collect();
-        json!({ "sessions": sessions, "agents": agents, "log": self.cx.log(), "following": self.is_following() })
-    }
-
-    /// What to do about a session that cannot take prompts.
-    pub fn is_dead(&self, key: SessionKey) -> bool {
-        self.cx.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
-    }
-
-    /// Whether the agent failed before it had said anything, so that a new chat may take its place.
-    pub fn never_lived(&self, key: SessionKey) -> bool {
-        self.cx.sessions.get(&key).is_some_and(|session| {
-            session.entries().len() == 1
-                && matches!(
-                    session.entries()[0].body,
-                    Body::Greeting(Greeting::Failed { .. } | Greeting::Stopped { .. })
-                )
-        })
-    }
-}
-
-pub fn command_line(launch: &Launch) -> String {
-    let mut words = vec![launch.command.clone()];
-    words.extend(launch.args.iter().cloned());
-    words.join(" ")
 }
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 3] = [&mut self.checkpoints, &mut self.follow, &mut self.reviews];
+        let features: [&mut dyn Any; 10] = [
+            &mut self.checkpoints,
+            &mut self.files,
+            &mut self.follow,
+            &mut self.terminals,
+            &mut self.asking,
+            &mut self.prompts,
+            &mut self.reviews,
+            &mut self.agents,
+            &mut self.extensions,
+            &mut self.sessions,
+        ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))
+    }
+
+    fn serve(&mut self) -> Result<()> {
+        self.route()
     }
 
     fn settle(&mut self) -> Result<()> {
@@ -403,7 +353,7 @@ impl Features for App {
         if self.asking.retry {
             self.ask_next();
         }
-        self.ask_names()?;
+        self.files.ask_names(&mut self.cx);
         self.route()
     }
 

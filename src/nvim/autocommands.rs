@@ -77,11 +77,11 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
     acp.on(&["WinResized", "VimResized"], App::resized)?;
     acp.on(&["FocusLost"], |app| {
-        app.signals.away = true;
+        app.cx.is_away = true;
         Ok(())
     })?;
     acp.on(&["FocusGained"], |app| {
-        app.signals.away = false;
+        app.cx.is_away = false;
         Ok(())
     })?;
     acp.on(&["QuitPre"], App::quitting)?;

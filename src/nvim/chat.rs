@@ -23,9 +23,6 @@ use crate::nvim::chat::drawing::Canvas;
 pub use crate::nvim::chat::drawing::Fold;
 use crate::nvim::editor::{Buf, Editor, Win};
 
-/// A prompt of more bytes is read, filled and emptied in slices.
-pub const LONG_PROMPT: usize = 128 << 10;
-
 pub struct Chat {
     pub session: SessionKey,
     pub transcript: Buf,
@@ -84,22 +81,6 @@ impl Chat {
     /// What was known of its lines, which may be much.
     pub fn into_lines(self) -> impl Send + use<> {
         self.canvas.into_lines()
-    }
-
-    // The prompt.
-
-    pub fn prompt_text(&self, editor: &Editor) -> Result<String> {
-        Ok(editor.lines(self.prompt, 0, -1)?.join("\n"))
-    }
-
-    /// Whether the prompt is too long to be read in one go.
-    pub fn has_long_prompt(&self, editor: &Editor) -> Result<bool> {
-        let count = editor.line_count(self.prompt)?;
-        Ok(editor.byte_count(self.prompt, count) > LONG_PROMPT)
-    }
-
-    pub fn is_prompt_blank(&self, editor: &Editor) -> Result<bool> {
-        Ok(!self.has_long_prompt(editor)? && self.prompt_text(editor)?.trim().is_empty())
     }
 }
 

@@ -2,6 +2,8 @@
 //! the background, and ways to go on later. A feature that wants something of another one raises an
 //! event. Which features there are is left to the router.
 
+pub mod chat_buffers;
+pub mod conflicts;
 pub mod effects;
 
 use std::any::{Any, TypeId};
@@ -13,35 +15,34 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use mlua::{Lua, Result, Table, Value};
 
 use crate::config::{Config, Log};
-use crate::core::ids::{JobId, Moment, SessionKey};
+use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
-use crate::core::session::Session;
+use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
-use crate::nvim::editor::{Buf, Editor, Win, picker};
+pub use crate::nvim::context::chat_buffers::{ChatBuffers, LONG_PROMPT};
+use crate::nvim::context::conflicts::OpenConflicts;
+use crate::nvim::editor::{Buf, Editor, picker};
 use crate::nvim::events::EditorEvent;
-use crate::nvim::guard::{self, Effect, Features};
+pub use crate::nvim::guard::Then;
+use crate::nvim::guard::{self, Effect, Features, Task};
 
 /// Between two slices of a buffer that is being read.
 const PAUSE: Duration = Duration::from_millis(1);
-
-/// How something goes on once its answer is there.
-pub type Then<T> = Box<dyn FnOnce(&mut dyn Features, T) -> Result<()>>;
 
 /// Goes on in the feature `F`.
 pub fn then<F: Any, T: 'static>(
     work: impl FnOnce(&mut F, &mut Context, T) -> Result<()> + 'static,
 ) -> Then<T> {
     Box::new(move |features, answer| {
-        let (feature, cx) = features
-            .find(TypeId::of::<F>())
-            .and_then(|(feature, cx)| Some((feature.downcast_mut::<F>()?, cx.downcast_mut::<Context>()?)))
-            .ok_or_else(|| mlua::Error::runtime("this feature has no line in the router"))?;
-        work(feature, cx, answer)
+        let (feature, cx) = feature_of::<F>(features)?;
+        let done = work(feature, cx, answer);
+        features.serve()?;
+        done
     })
 }
 
@@ -70,11 +71,28 @@ pub fn later<F: Any>(
     guard::later(lua, after, move |features| then(features, ()))
 }
 
+/// Does something with the feature `F`, for Lua functions that answer at once.
+pub fn enter<F: Any, R>(work: impl FnOnce(&mut F, &mut Context) -> Result<R>) -> Result<R> {
+    guard::enter(|features| {
+        let (feature, cx) = feature_of::<F>(features)?;
+        work(feature, cx)
+    })
+}
+
+fn feature_of<F: Any>(features: &mut dyn Features) -> Result<(&mut F, &mut Context)> {
+    features
+        .find(TypeId::of::<F>())
+        .and_then(|(feature, cx)| Some((feature.downcast_mut::<F>()?, cx.downcast_mut::<Context>()?)))
+        .ok_or_else(|| mlua::Error::runtime("this feature has no line in the router"))
+}
+
 pub struct Context {
     pub editor: Rc<Editor>,
     pub config: Config,
     pub sessions: BTreeMap<SessionKey, Session>,
     pub buffers: Buffers,
+    /// The conflicts that wait for the user, oldest first.
+    pub conflicts: OpenConflicts,
     /// The session that commands mean when the cursor is in no chat.
     pub current: Option<SessionKey>,
     /// The session that the call under way is about, where it says so.
@@ -82,37 +100,16 @@ pub struct Context {
     /// The buffers of each session's chat.
     pub chats: BTreeMap<SessionKey, ChatBuffers>,
     pub effects: VecDeque<Effect>,
+    /// The user looks at another program.
+    pub is_away: bool,
     /// The background runs.
     pub has_background: bool,
     outbox: VecDeque<Command>,
     events: VecDeque<EditorEvent>,
-    after_events: VecDeque<Then<()>>,
+    tasks: VecDeque<Task>,
     jobs: HashMap<JobId, Then<Outcome>>,
     last_job: u64,
     log_path: PathBuf,
-}
-
-/// The buffers of a chat, by which others find its windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChatBuffers {
-    pub transcript: Buf,
-    pub prompt: Buf,
-}
-
-impl ChatBuffers {
-    /// The transcript's window in the current tab page.
-    pub fn window(&self, editor: &Editor) -> Option<Win> {
-        in_tab(editor, self.transcript)
-    }
-
-    pub fn prompt_window(&self, editor: &Editor) -> Option<Win> {
-        in_tab(editor, self.prompt)
-    }
-}
-
-fn in_tab(editor: &Editor, buf: Buf) -> Option<Win> {
-    let wins = editor.tab_wins().ok()?;
-    wins.into_iter().find(|win| editor.win_buf(*win).is_ok_and(|shown| shown == buf))
 }
 
 impl Context {
@@ -122,14 +119,16 @@ impl Context {
             config: Config::default(),
             sessions: BTreeMap::new(),
             buffers: Buffers::default(),
+            conflicts: OpenConflicts::default(),
             current: None,
             meant: None,
             chats: BTreeMap::new(),
             effects: VecDeque::new(),
+            is_away: false,
             has_background: false,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
-            after_events: VecDeque::new(),
+            tasks: VecDeque::new(),
             jobs: HashMap::new(),
             last_job: 0,
             log_path,
@@ -163,19 +162,38 @@ impl Context {
 
     /// Goes on in the feature `F` when the others have heard of what was raised so far.
     pub fn after_events<F: Any>(&mut self, work: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static) {
-        self.after_events.push_back(then(|feature: &mut F, cx, ()| work(feature, cx)));
-    }
-
-    pub fn take_after_events(&mut self) -> Option<Then<()>> {
-        self.after_events.pop_front()
+        let then = then(|feature: &mut F, cx, ()| work(feature, cx));
+        self.tasks.push_back(Box::new(move |features| then(features, ())));
     }
 
     pub fn send(&mut self, command: Command) {
         self.outbox.push_back(command);
     }
 
+    pub fn send_all(&mut self, commands: Vec<Command>) {
+        self.outbox.extend(commands);
+    }
+
     pub fn take_command(&mut self) -> Option<Command> {
         self.outbox.pop_front()
+    }
+
+    pub fn take_outbox(&mut self) -> VecDeque<Command> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Puts commands behind those that are in the outbox.
+    pub fn return_outbox(&mut self, mut commands: VecDeque<Command>) {
+        self.outbox.append(&mut commands);
+    }
+
+    /// Goes on where somebody else waits for an answer, once the feature that runs is done.
+    pub fn resume<T: 'static>(&mut self, then: Then<T>, answer: T) {
+        self.tasks.push_back(Box::new(move |features| then(features, answer)));
+    }
+
+    pub fn take_task(&mut self) -> Option<Task> {
+        self.tasks.pop_front()
     }
 
     // What is answered later.
@@ -332,6 +350,16 @@ impl Context {
         }
     }
 
+    /// Reads a buffer while the user waits.
+    pub fn read_now(&mut self, buf: Buf) -> Result<Snapshot> {
+        let mut reading = Reading::of(buf);
+        loop {
+            if let Some(snapshot) = reading.go_on(&self.editor, &mut self.buffers.texts)? {
+                return Ok(snapshot);
+            }
+        }
+    }
+
     // What several features ask.
 
     /// The session that a command without one means: the chat's that the cursor is in, else the last one.
@@ -342,6 +370,22 @@ impl Context {
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.iter().find(|(_, chat)| chat.transcript == buf || chat.prompt == buf);
         here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    /// Whether a session cannot take prompts.
+    pub fn is_dead(&self, key: SessionKey) -> bool {
+        self.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
+    }
+
+    /// The sessions of an agent.
+    pub fn sessions_of(&self, agent: AgentId) -> Vec<SessionKey> {
+        let its = self.sessions.values().filter(|session| session.agent == agent);
+        its.map(|session| session.key).collect()
+    }
+
+    pub fn agent_name(&self, agent: AgentId) -> String {
+        let session = self.sessions.values().find(|session| session.agent == agent);
+        session.map_or_else(|| "the agent".to_owned(), Session::name)
     }
 
     /// The buffer that holds a file.

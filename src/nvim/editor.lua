@@ -90,16 +90,61 @@ local function yanked(buf, ns, group, event)
   end
 end
 
--- A mark that draws a bar in the margin of a row: the column before the text.
+-- How many columns of windows a window is in, the whole tab page being one if it is.
+local function columns_of(win, node, above)
+  if node[1] == "leaf" then
+    return node[2] == win and above or nil
+  end
+  for _, child in ipairs(node[2]) do
+    local found = columns_of(win, child, node[1] == "col" and above + 1 or above)
+    if found then
+      return found
+    end
+  end
+end
+
+-- Marks that draw a bar in the margin of a row: the column before the text. Where the row wraps, what follows has a
+-- thinner one: text that an agent has filled up to there must not look like the beginning of a line.
 local bars = {}
-local function margin_bar(text, group)
+local THIN = { ["|"] = ":", ["\u{258e}"] = "\u{258f}" }
+local function margin_bar(text, group, wraps)
   local name = text .. group
-  bars[name] = bars[name] or { virt_text = { { text, group } }, virt_text_win_col = -1, hl_mode = "combine" }
-  return bars[name]
+  if not bars[name] then
+    local options = { virt_text = { { text, group } }, virt_text_win_col = -1, hl_mode = "combine" }
+    local rest = vim.tbl_extend("force", options, {
+      virt_text = { { THIN[text], group } },
+      virt_text_repeat_linebreak = true,
+      -- The first row's own bar lies above it.
+      priority = 4095,
+    })
+    bars[name] = { options, rest }
+  end
+  return bars[name][1], wraps and bars[name][2] or nil
 end
 
 return {
   bar = margin_bar,
+
+  -- Has these windows, and the pinned plan's, keep their height when others come and go, but for those in a column that is part of another
+  -- (beside a file, above the quickfix list): when Neovim gets small it would lay such a tab page out beyond the
+  -- screen, and end at the next redraw. Gives those that keep it again.
+  fix_heights = function(wins)
+    for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+      if vim.bo[api.nvim_win_get_buf(win)].filetype == "acp-plan" then
+        wins[#wins + 1] = win
+      end
+    end
+    local again = {}
+    for _, win in ipairs(wins) do
+      local tab = api.nvim_tabpage_get_number(api.nvim_win_get_tabpage(win))
+      local fixed = (columns_of(win, vim.fn.winlayout(tab), 0) or 0) < 2
+      if fixed ~= vim.wo[win].winfixheight then
+        api.nvim_set_option_value("winfixheight", fixed, { scope = "local", win = win })
+        again[#again + 1] = fixed and win or nil
+      end
+    end
+    return again
+  end,
 
   open_win = function(buf, enter, config)
     return quietly(api.nvim_open_win, buf, enter, config)
@@ -123,8 +168,8 @@ return {
 
   -- Puts lines at a buffer's end, the first of them behind what stands there, and sets marks: one of `regions` at
   -- each row of `starts`, whose ids it gives, and one of `ns` on each span, which has a group in `groups`.
-  -- `spans` is a flat list: row, first column, column after the last, row, ... The rows of `frames` get a bar.
-  extend = function(buf, lines, regions, starts, ns, spans, groups, frames, colours, text)
+  -- `spans` is a flat list: row, first column, column after the last, row, ... The rows of `frames` get a bar, also where they wrap if `wraps` says so.
+  extend = function(buf, lines, regions, starts, ns, spans, groups, frames, colours, wraps, text)
     api.nvim_buf_set_text(buf, -1, -1, -1, -1, lines)
     local ids, options = {}, {}
     for i, row in ipairs(starts) do
@@ -137,7 +182,11 @@ return {
       api.nvim_buf_set_extmark(buf, ns, spans[3 * i - 2], spans[3 * i - 1], options)
     end
     for i, row in ipairs(frames) do
-      api.nvim_buf_set_extmark(buf, ns, row, 0, margin_bar(text, colours[i]))
+      local bar, rest = margin_bar(text, colours[i], wraps[i])
+      api.nvim_buf_set_extmark(buf, ns, row, 0, bar)
+      if rest then
+        api.nvim_buf_set_extmark(buf, ns, row, 0, rest)
+      end
     end
     return ids
   end,
@@ -387,7 +436,7 @@ return {
   yank_meant = function(buf, ns, group)
     api.nvim_create_autocmd("TextYankPost", {
       buffer = buf,
-      callback = require("acp.tell").guarded(function()
+      callback = require("acp.notify").guarded(function()
         yanked(buf, ns, group, vim.v.event)
       end),
     })

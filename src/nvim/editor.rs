@@ -92,7 +92,7 @@ impl Editor {
             let (name, function) = pair?;
             helpers.set(name, function)?;
         }
-        let tell: Table = lua.globals().get::<Function>("require")?.call("acp.tell")?;
+        let notify: Table = lua.globals().get::<Function>("require")?.call("acp.notify")?;
         Ok(Self {
             lua: lua.clone(),
             api: vim.get("api")?,
@@ -105,8 +105,8 @@ impl Editor {
             in_buffer: helpers.get("in_buffer")?,
             run_in_terminal: helpers.get("run_in_terminal")?,
             take_from_disk: helpers.get("take_from_disk")?,
-            notify: tell.get("notify")?,
-            sign: tell.get("sign")?,
+            notify: notify.get("show")?,
+            sign: notify.get("float")?,
             helpers,
         })
     }

@@ -3,10 +3,15 @@
 
 use std::path::PathBuf;
 
-use crate::core::ids::{EntryId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::locations::{Lines, Verb};
+use crate::core::message::Content;
+use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
+use crate::core::store::record::Kept;
 use crate::core::text::Text;
 use crate::nvim::editor::Buf;
+use crate::nvim::guard::Then;
 
 /// A change of a file that has come about, whoever wrote it and whereto. Texts are lines joined by
 /// `\n`, without a last line break.
@@ -32,26 +37,145 @@ pub struct Change {
     pub saved: bool,
 }
 
+/// What to do with a prompt while the agent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendMode {
+    /// It waits for the turn to end.
+    InLine,
+    /// It goes into the turn, where the agent can be steered; else it waits.
+    Steer,
+    /// As `Steer`, but where that cannot be the turn is stopped for it.
+    Now,
+}
+
+/// A question that waits for the user, to be shown as a list.
+pub struct Choosing {
+    pub ask: AskId,
+    /// As `vim.ui.select()` is told.
+    pub kind: &'static str,
+    pub prompt: String,
+    pub items: Vec<String>,
+    /// Gets what was chosen, counted from 0, or nothing where the list was closed.
+    pub then: Then<Option<usize>>,
+}
+
 /// What one feature tells the others. The router says who hears of it.
 pub enum EditorEvent {
     /// Something of a session is another: its entries, its state, what it offers.
     SessionChanged(SessionKey),
+    /// A loaded buffer holds a file, under this name from now on.
+    FileLoaded {
+        buf: Buf,
+        path: PathBuf,
+    },
+    BufferUnloaded(Buf),
+    /// An agent read or wrote a file, at these lines.
+    FileVisited {
+        session: SessionKey,
+        path: PathBuf,
+        lines: Option<Lines>,
+        verb: Verb,
+    },
+    /// What was to be done with a file is done; what waits for that begins once all before this was told.
+    FileTaskEnded(PathBuf),
+    /// Edits of a buffer ended with an error; some of them may be in.
+    EditsFailed(Buf),
+    /// The user has closed a question without an answer.
+    QuestionClosed(AskId),
     /// What the chat's bar says of where an agent is may be another.
     LocationShown(SessionKey),
     /// The window that follows has to know from now on what the user does.
     FollowBegan,
     /// A file was loaded into a buffer, but not by the user.
     BufferLoaded(Buf),
+    /// A session was made, which has no chat yet.
+    SessionBegan(SessionKey),
+    /// The user wants to see a session.
+    SessionChosen(SessionKey),
+    /// The user wants to go on with a session that the record knows.
+    StoredSessionChosen(Box<Kept>),
+    /// The user has logged in with the program of a session's agent.
+    LoginEnded(SessionKey),
+    /// A prompt has gone to the agent, or waits for it.
+    PromptSent(SessionKey),
+    /// The session's agent is not at work any more, however that came.
+    TurnLeft(SessionKey),
+    /// Windows have other sizes, or were opened or closed.
+    WindowsResized,
+    /// The user wants to see a location in a file.
+    LocationChosen {
+        path: PathBuf,
+        line: Option<u32>,
+        column: Option<u32>,
+    },
+    /// The user wants to work with the agent of this name.
+    AgentChosen(String),
+    /// A command has ended.
+    TerminalEnded,
+    /// The user has sent a text.
+    PromptTyped {
+        session: SessionKey,
+        text: Text,
+        mode: SendMode,
+    },
+    /// It is known what a long prompt that was sent refers to.
+    ReferencesFound {
+        session: SessionKey,
+        number: u64,
+        found: Vec<Reference>,
+    },
+    /// What a prompt refers to was read: it may go out.
+    PromptReady {
+        session: SessionKey,
+        content: Vec<Content>,
+        mode: SendMode,
+    },
+    /// A prompt that goes out has got its note of unsaved edits.
+    PromptCompleted {
+        session: SessionKey,
+        content: Vec<Content>,
+    },
+    /// The user wants to see a chat, and to type into it.
+    ChatRequested(SessionKey),
+    /// Something needs a chat, and there is none yet.
+    ChatNeeded(Then<SessionKey>),
+    /// What has changed is to be drawn as soon as a frame is due.
+    FrameDue,
+    /// A question of another feature's is next.
+    QuestionReached(AskId),
+    /// It is to be shown as a list.
+    QuestionAsked(Box<Choosing>),
+    /// A question is about to be shown: what it is about has to be on the screen.
+    QuestionShown,
+    /// A question waits until the user does something else.
+    QuestionHeldBack,
+    /// Somebody has answered what is not the question on the screen any more.
+    AnsweredInVain(AskId),
+    /// A question came or went.
+    QuestionsChanged,
     /// The user has put a file back to what it was; what is on the disk now.
-    FileRestored { path: PathBuf, held: Held },
+    FileRestored {
+        path: PathBuf,
+        held: Held,
+    },
     /// All files of a restore are put back, as far as they can be.
     RestoreEnded,
     /// The user has undone what an agent did; how that is told to it.
-    ChangeUndone { session: SessionKey, text: String },
+    ChangeUndone {
+        session: SessionKey,
+        text: String,
+    },
     /// The user asks who wrote a row, counted from 0, and it was no agent of this Neovim.
-    LineUnattributed { buf: Buf, path: PathBuf, row: usize },
+    LineUnattributed {
+        buf: Buf,
+        path: PathBuf,
+        row: usize,
+    },
     /// The user wants to see a row of a file, counted from 0.
-    LineChosen { path: PathBuf, row: usize },
+    LineChosen {
+        path: PathBuf,
+        row: usize,
+    },
     /// The user wants to see the keys.
     KeysAsked,
     /// A buffer may hold another text than its review says.
@@ -59,7 +183,11 @@ pub enum EditorEvent {
     /// What a call of a session proposes is where it belongs, or it is known that it can't be.
     DiffsPlaced,
     /// The user has sent comments on changes to an agent.
-    CommentsSent { session: SessionKey, text: String, count: usize },
+    CommentsSent {
+        session: SessionKey,
+        text: String,
+        count: usize,
+    },
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

@@ -8,11 +8,9 @@ use serde_json::Value as Json;
 
 use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::{Answer, Command};
-use crate::nvim::app::App;
-use crate::nvim::editor::first_line;
-use crate::nvim::editor::{Editor, Level};
+use crate::nvim::context::{self, Context};
+use crate::nvim::editor::{Editor, Level, first_line};
 use crate::nvim::lua_data::to_lua;
-use crate::nvim::{enter, run};
 
 /// What an agent gets to read of a handler's error.
 const LONGEST_ERROR: usize = 200;
@@ -24,36 +22,46 @@ pub struct Extensions {
     notifications: BTreeMap<String, Function>,
 }
 
-impl Extensions {
-    /// Tells the background what to ask for.
-    pub fn command(&self) -> Command {
-        let names = |handlers: &BTreeMap<String, Function>| handlers.keys().cloned().collect();
-        Command::Handle { requests: names(&self.requests), notifications: names(&self.notifications) }
-    }
+/// A request that an agent has made.
+pub struct Call {
+    pub ask: AskId,
+    pub method: String,
+    pub params: Json,
 }
 
 /// Takes a handler for a "request" or a "notification", or with none takes it away.
 pub fn handle(_: &Lua, (kind, method, handler): (String, String, Option<Function>)) -> Result<()> {
-    enter(|app| {
+    context::enter(|extensions: &mut Extensions, cx| {
         let handlers = match kind.as_str() {
-            "request" => &mut app.extensions.requests,
-            "notification" => &mut app.extensions.notifications,
+            "request" => &mut extensions.requests,
+            "notification" => &mut extensions.notifications,
             other => return Err(mlua::Error::runtime(format!("there are no handlers for a {other:?}"))),
         };
         match handler {
             Some(handler) => handlers.insert(method, handler),
             None => handlers.remove(&method),
         };
-        app.tell_extensions()
+        extensions.tell(cx);
+        Ok(())
     })
 }
 
-impl App {
+impl Extensions {
+    /// Tells the background, if there is one, which methods the user serves.
+    pub fn tell(&self, cx: &mut Context) {
+        if cx.has_background {
+            let names = |handlers: &BTreeMap<String, Function>| handlers.keys().cloned().collect();
+            let (requests, notifications) = (names(&self.requests), names(&self.notifications));
+            cx.send(Command::Handle { requests, notifications });
+        }
+    }
+
     /// An agent calls a method. The handler runs once nothing here is being changed, so that it may use
     /// the whole of the Lua API.
-    pub fn called(&mut self, session: Option<SessionKey>, ask: AskId, method: String, params: Json) {
-        let handler = self.extensions.requests.get(&method).cloned();
-        self.cx.effects.push_back(Box::new(move |editor| {
+    pub fn called(&self, cx: &mut Context, session: Option<SessionKey>, call: Call) {
+        let Call { ask, method, params } = call;
+        let handler = self.requests.get(&method).cloned();
+        cx.effects.push_back(Box::new(move |editor| {
             let answer = match handler.map(|handler| result(editor, &handler, session, &params)) {
                 Some(Ok(result)) => Answer::Returned(result),
                 Some(Err(error)) => {
@@ -64,14 +72,17 @@ impl App {
                 // It was taken away while the request was under way.
                 None => Answer::Refused("nobody handles it any more".to_owned()),
             };
-            run(move |app| app.send(Command::Answer { ask, answer }));
+            context::run(move |_: &mut Self, cx| {
+                cx.send(Command::Answer { ask, answer });
+                Ok(())
+            });
         }));
     }
 
     /// An agent tells something.
-    pub fn told(&mut self, session: Option<SessionKey>, method: String, params: Json) {
-        let Some(handler) = self.extensions.notifications.get(&method).cloned() else { return };
-        self.cx.attempt(format!("the handler for {method} failed"), move |editor| {
+    pub fn told(&self, cx: &mut Context, session: Option<SessionKey>, method: String, params: Json) {
+        let Some(handler) = self.notifications.get(&method).cloned() else { return };
+        cx.attempt(format!("the handler for {method} failed"), move |editor| {
             call::<Value>(editor, &handler, session, &params).map(drop).map_err(|error| first_line(&error))
         });
     }

@@ -25,6 +25,8 @@ pub type Effect = Box<dyn FnOnce(&Editor)>;
 pub trait Features: Any {
     /// A feature by its type, and the context that all share.
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)>;
+    /// Serves what features have left for each other and for the background.
+    fn serve(&mut self) -> Result<()>;
     /// Does what must be done each time before the features are free again.
     fn settle(&mut self) -> Result<()>;
     /// Has the drain run again.
@@ -36,7 +38,11 @@ pub trait Features: Any {
     fn interrupted(&mut self) -> Result<()>;
 }
 
-type Task = Box<dyn FnOnce(&mut dyn Features) -> Result<()>>;
+/// How something goes on once its answer is there.
+pub type Then<T> = Box<dyn FnOnce(&mut dyn Features, T) -> Result<()>>;
+
+/// Something to be done with the features.
+pub type Task = Box<dyn FnOnce(&mut dyn Features) -> Result<()>>;
 
 thread_local! {
     // Lua functions are never dropped: a thread's locals go at the very end, when Lua may be closed already

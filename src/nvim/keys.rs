@@ -2,16 +2,16 @@
 //! a user switched off are not there. Sees to it, too, that `<C-c>` works while Neovim is busy.
 
 pub mod bind;
+pub mod last_input;
 pub mod page;
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mlua::{Function, LuaString, Result, Table, Value};
 
 use crate::config::{KEYS, Keys, Pane};
-use crate::core::ids::{AskId, SessionKey};
 use crate::core::session::Session;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor};
@@ -78,29 +78,6 @@ fn bind_answers(editor: &Editor, set: &Function, keys: &Keys, transcript: Buf) -
     Ok(())
 }
 
-/// An answer that a key gives.
-pub struct Given {
-    pub session: SessionKey,
-    pub ask: AskId,
-    pub option: String,
-}
-
-thread_local! {
-    static LAST_KEY: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// The buffer that the user was in when the mouse was pressed.
-    static PRESSED_FROM: Cell<Option<Buf>> = const { Cell::new(None) };
-}
-
-/// Where the user was before the last click, which may have brought them elsewhere.
-pub fn clicked_from() -> Option<Buf> {
-    PRESSED_FROM.get()
-}
-
-/// For how long no key has been typed.
-pub fn quiet_for() -> Duration {
-    LAST_KEY.get().map_or(Duration::MAX, |at| at.elapsed())
-}
-
 /// Hears each key: when the last one came, and from where the mouse was pressed. Has `<C-c>` do in a chat
 /// what it is mapped to, also when it comes while Neovim is busy. It is an interrupt then, which Neovim
 /// hands out as a key after the mappings had their turn.
@@ -119,11 +96,11 @@ pub fn listen(editor: &Editor) -> Result<()> {
     let here: Function = editor.module("api")?.get("nvim_get_current_buf")?;
     let hear = editor.lua.create_function(move |lua, key: LuaString| {
         if presses.iter().any(|press| key.as_bytes().ends_with(press)) {
-            PRESSED_FROM.set(here.call(()).ok());
+            last_input::mouse_pressed(here.call(()).ok());
         }
         // What Neovim tells itself comes as keys, too.
         if !key.as_bytes().starts_with(INTERNAL) {
-            LAST_KEY.set(Some(Instant::now()));
+            last_input::key_typed();
         }
         if key.as_bytes() != INTERRUPT || heard.get() {
             return Ok(());

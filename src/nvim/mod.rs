@@ -29,13 +29,12 @@ pub mod terminals;
 pub mod waker;
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use mlua::{Function, Lua, Result, Table};
+use mlua::{Lua, Result, Table};
 
 use crate::config::Config;
 use crate::core::message::Command;
@@ -48,7 +47,6 @@ use crate::nvim::guard::Features;
 use crate::nvim::guard::guarded;
 use crate::nvim::guard::is_busy;
 use crate::nvim::listeners::forget_listeners;
-use crate::nvim::terminals::Key;
 use crate::nvim::waker::Waker;
 pub use crate::nvim::waker::init;
 
@@ -68,13 +66,6 @@ pub trait Background {
 /// Starts the background; the last two arguments are where to write the messages down, and the program
 /// that comes with the library.
 pub type Start = fn(Arc<Mailbox>, &Config, Option<PathBuf>, Option<PathBuf>) -> Box<dyn Background>;
-
-thread_local! {
-    /// What `status()` last gave, for those who ask while the app is busy: status lines that are drawn
-    /// because of it. And whether anybody has asked yet.
-    static STATUS: RefCell<serde_json::Value> = const { RefCell::new(serde_json::Value::Null) };
-    static STATUS_ASKED: Cell<bool> = const { Cell::new(false) };
-}
 
 static MAILBOX: OnceLock<Arc<Mailbox>> = OnceLock::new();
 
@@ -162,7 +153,7 @@ fn drain() -> Result<()> {
 
 // The same as in `guard`, with the whole app.
 
-fn app_of(features: &mut dyn Features) -> &mut App {
+pub fn app_of(features: &mut dyn Features) -> &mut App {
     (features as &mut dyn Any).downcast_mut().expect("the app is what was installed")
 }
 
@@ -195,35 +186,7 @@ pub fn later(lua: &Lua, after: Duration, work: impl FnOnce(&mut App) -> Result<(
     guard::later(lua, after, |features| work(app_of(features)))
 }
 
-fn keep_status(status: serde_json::Value) {
-    STATUS.set(status);
-}
-
-fn status_was_asked() -> bool {
-    STATUS_ASKED.get()
-}
-
 /// What the sessions are doing, as it is known when the app is busy.
 fn status() -> serde_json::Value {
-    STATUS_ASKED.set(true);
-    if let Some(status) = look(|app| app.status(None)) {
-        keep_status(status);
-    }
-    let status = STATUS.with_borrow(Clone::clone);
-    match status.is_null() {
-        // It is asked for the first time, and in the midst of something.
-        true => serde_json::json!({ "sessions": [], "agents": [], "following": false }),
-        false => status,
-    }
-}
-
-/// A function for `nvim_open_term()` that hands on what the user types.
-fn typed(lua: &Lua, key: Key) -> Result<Function> {
-    lua.create_function(
-        move |_, (_, _, _, data): (mlua::Value, mlua::Value, mlua::Value, mlua::LuaString)| {
-            let (key, bytes) = (key.clone(), data.as_bytes().to_vec());
-            run(move |app| app.typed(key, bytes));
-            Ok(())
-        },
-    )
+    sessions::status::ask(|| look(|app| app.status(None)))
 }

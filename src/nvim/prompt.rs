@@ -11,36 +11,42 @@ pub mod references;
 pub mod submit;
 pub mod unsaved_note;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use mlua::{Function, Result, Table, Value};
 
-use crate::core::ids::{JobId, SessionKey};
+use crate::core::ids::SessionKey;
 use crate::core::message::{Content, Draft};
 use crate::core::session::prompt_history::{Browse, History};
 use crate::core::session::references::{Lines, Target};
 use crate::core::text::Text;
-use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::events::SendMode;
 
 /// All prompts, and what they share.
 pub struct Prompts {
     /// Where this plugin keeps things.
     state: PathBuf,
     /// Where pasted images go.
-    pub images: PathBuf,
-    pub open: HashMap<SessionKey, Prompt>,
+    images: PathBuf,
+    open: HashMap<SessionKey, Prompt>,
     /// By the project's folder in the state.
-    pub histories: HashMap<PathBuf, History>,
+    histories: HashMap<PathBuf, History>,
     /// Of Neovims that are gone; not in a prompt yet.
-    pub adopted: HashMap<PathBuf, Vec<Draft>>,
+    adopted: HashMap<PathBuf, Vec<Draft>>,
     /// The file, or nameless text, that the user was in last.
-    pub last_buffer: Option<Buf>,
-    pub live: Table,
-    pub anchors: i64,
-    pub chips: i64,
-    pub queue: i64,
-    pub filling: i64,
+    last_buffer: Option<Buf>,
+    notes: Notes,
+    /// The list of waiting prompts that is open.
+    queue_list: Option<QueueList>,
+    last_sending: u64,
+    live: Table,
+    // Namespaces.
+    anchors: i64,
+    references: i64,
+    queue: i64,
+    filling: i64,
 }
 
 pub struct Prompt {
@@ -61,6 +67,30 @@ pub struct Prompt {
     pub sending: VecDeque<Sending>,
 }
 
+/// The list of waiting prompts that is open.
+struct QueueList {
+    session: SessionKey,
+    buf: Buf,
+    win: Win,
+}
+
+/// Notes of unsaved edits.
+#[derive(Default)]
+struct Notes {
+    /// What each agent was told of last: the buffers' files and ticks.
+    told: HashMap<SessionKey, Vec<(PathBuf, u64)>>,
+    /// The prompts that wait for their notes, by number.
+    held: BTreeMap<u64, Held>,
+    last: u64,
+}
+
+/// A prompt that waits for its note.
+struct Held {
+    session: SessionKey,
+    content: Vec<Content>,
+    names: Vec<String>,
+}
+
 /// The lines that a reference means, where they are edited.
 pub struct Anchor {
     pub target: Target,
@@ -71,22 +101,11 @@ pub struct Anchor {
 
 /// A prompt that was sent by its user.
 pub struct Sending {
+    pub number: u64,
     pub text: Text,
-    pub how: How,
-    /// What is being read for it.
-    pub job: Option<JobId>,
+    pub mode: SendMode,
+    /// Once what it refers to was read.
     pub content: Option<Vec<Content>>,
-}
-
-/// What to do with a prompt while the agent works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// It waits for the turn to end.
-    InLine,
-    /// It goes into the turn, where the agent can be steered; else it waits.
-    Steer,
-    /// As `Steer`, but where that cannot be the turn is stopped for it.
-    Now,
 }
 
 impl Prompts {
@@ -101,9 +120,12 @@ impl Prompts {
             histories: HashMap::new(),
             adopted: HashMap::new(),
             last_buffer: None,
+            notes: Notes::default(),
+            queue_list: None,
+            last_sending: 0,
             live: editor.lua.load(include_str!("prompt.lua")).set_name("=acp/prompt").eval()?,
             anchors: editor.namespace("acp.anchors")?,
-            chips: editor.namespace("acp.chips")?,
+            references: editor.namespace("acp.chips")?,
             queue: editor.namespace("acp.queue")?,
             filling: editor.namespace("acp.filling")?,
         })

@@ -1,6 +1,45 @@
-//! What agents ask: permission, forms, files outside the project; one question at a time.
+//! What agents ask: permission, forms, files outside the project; one question at a time. Which one is next and
+//! when it may be shown is decided by `core::session::question_queue`; this is the state, and the queue's way
+//! to the screen is in `queue`.
 
 pub mod forms;
 pub mod outside_files;
 pub mod permission;
 pub mod queue;
+
+use std::time::Instant;
+
+use crate::core::ids::{AskId, Moment, SessionKey};
+use crate::core::session::question_queue::QuestionQueue;
+
+pub struct Questions {
+    queue: QuestionQueue,
+    /// A question came or went: see whether one can be shown.
+    pub retry: bool,
+    /// What the queue's times are counted from: a clock that is set does not matter to it.
+    began: Instant,
+}
+
+/// An answer that a key gives.
+pub struct KeyAnswer {
+    session: SessionKey,
+    ask: AskId,
+    option: String,
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        Self { queue: QuestionQueue::default(), retry: false, began: Instant::now() }
+    }
+}
+
+impl Questions {
+    fn now(&self) -> Moment {
+        Moment(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// The question waits in the chat until the user takes it up.
+    pub fn put_off(&mut self, ask: AskId) {
+        self.queue.defer(ask);
+    }
+}

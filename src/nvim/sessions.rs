@@ -1,9 +1,112 @@
-//! Sessions: how they are opened, resumed and closed, what they are told and what they tell users' handlers.
+//! Sessions: how they are opened, resumed and closed, which agent's process each of them has, what is
+//! remembered of them, and what users' autocommands are told. Their entries are `core::session`'s part; what
+//! else hears of them is the router's.
 
 pub mod actions;
-pub mod call_effects;
 pub mod lifecycle;
 pub mod options;
 pub mod record;
+pub mod status;
 pub mod stored;
 pub mod user_events;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use mlua::Result;
+
+use crate::core::ids::{AgentId, JobId, SessionKey};
+use crate::core::message::{AgentInfo, Command, Event, StoredSession};
+use crate::core::session::lifecycle::{Admitted, Agents, Openings};
+use crate::core::session::told::Told;
+use crate::core::store::gathering::Gathering;
+use crate::core::store::record::Kept;
+use crate::nvim::context::Context;
+
+/// What is done with what the record holds.
+type AfterRecall = Box<dyn FnOnce(&mut Sessions, &mut Context, Vec<Kept>) -> Result<()>>;
+
+pub struct Sessions {
+    processes: Agents,
+    openings: Openings,
+    /// The number of the last session.
+    last: u32,
+    record_folder: PathBuf,
+    /// What waits for the record to be read.
+    recalls: HashMap<JobId, AfterRecall>,
+    /// The sessions that the record knows of.
+    recorded: BTreeSet<SessionKey>,
+    /// The sessions being resumed, as the record knows them.
+    resumed: HashMap<SessionKey, Kept>,
+    /// Stored sessions as they are being listed, page by page.
+    listing: HashMap<AgentId, Vec<StoredSession>>,
+    /// The listing under way is for deleting one.
+    deleting: bool,
+    gathering: Gathering,
+    /// What of each session has been told.
+    told: HashMap<SessionKey, Told>,
+    /// Something changed since the status was last kept.
+    status_is_stale: bool,
+}
+
+impl Sessions {
+    pub fn new(record_folder: PathBuf) -> Self {
+        Self {
+            processes: Agents::default(),
+            openings: Openings::default(),
+            last: 0,
+            record_folder,
+            recalls: HashMap::new(),
+            recorded: BTreeSet::new(),
+            resumed: HashMap::new(),
+            listing: HashMap::new(),
+            deleting: false,
+            gathering: Gathering::default(),
+            told: HashMap::new(),
+            status_is_stale: false,
+        }
+    }
+
+    // On the way from and to the background.
+
+    /// A command as the background knows its session.
+    pub fn outgoing(&mut self, command: Command) -> Command {
+        // Not before: what was sent to the session of before is not for the new one.
+        if let Command::Open { session, .. } | Command::Load { session, .. } = &command {
+            self.openings.open(*session);
+        }
+        self.openings.outgoing(command)
+    }
+
+    /// An event as the editor knows its session.
+    pub fn incoming(&self, event: Event) -> Admitted {
+        self.openings.incoming(event)
+    }
+
+    // The agents' processes.
+
+    pub fn agent_started(&mut self, agent: AgentId, pid: u32) {
+        self.processes.started(agent, pid);
+    }
+
+    pub fn agent_connected(&mut self, agent: AgentId, info: AgentInfo) {
+        self.processes.connected(agent, info);
+    }
+
+    pub fn agent_exited(&mut self, agent: AgentId) {
+        self.processes.exited(agent);
+    }
+
+    /// The programs of agents that run.
+    pub fn programs(&self) -> Vec<PathBuf> {
+        self.processes.living().map(|launch| PathBuf::from(&launch.command)).collect()
+    }
+
+    /// The session is closed.
+    pub fn forget(&mut self, key: SessionKey) {
+        self.resumed.remove(&key);
+        self.recorded.remove(&key);
+        self.told.remove(&key);
+        self.status_is_stale = true;
+    }
+}

@@ -11,6 +11,12 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path).map(plain)
 }
 
+/// A path without links. The file need not exist, its folder must.
+pub fn resolve_file(path: &Path) -> PathBuf {
+    let by_folder = || Some(canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    canonicalize(path).ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
+}
+
 /// The usual notation of a path, where it means the same.
 fn plain(path: PathBuf) -> PathBuf {
     match path.to_str().filter(|_| cfg!(windows)).and_then(without_prefix) {

@@ -103,6 +103,20 @@ fn a_session_that_was_closed_watches_nothing_however_late_it_is_told() {
 }
 
 #[test]
+fn a_session_whose_agent_is_gone_watches_nothing_however_late_it_is_told() {
+    let mut test = Test::new();
+    let path = test.file("a.txt", "one");
+    test.open(&[expect("session/prompt"), json!({"exit": 1})]);
+    test.prompt("x");
+    test.wait("Exited", |event| matches!(event, Event::Exited { .. }).then_some(()));
+    // The editor still reads what the agent said; started again, it has another number for the session.
+    test.send(Command::Watch { session: SESSION, path: path.clone() });
+    changes_until_told_in(&mut test, SessionKey(2));
+    fs::write(&path, "two").unwrap();
+    assert_eq!(changes_until_told_in(&mut test, SessionKey(2)), []);
+}
+
+#[test]
 fn what_is_written_through_the_client_is_no_news() {
     let mut test = Test::new();
     let path = test.file("a.txt", "one");

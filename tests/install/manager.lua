@@ -10,6 +10,8 @@ local folder = vim.fn.stdpath("data") .. "/lazy"
 M.progress = {}
 --- Why a build failed, by plugin.
 M.failed = {}
+--- What was in the plugin's folder of libraries at the moment its build ended, by plugin.
+M.libraries = {}
 
 ---@param source string "owner/name", or an address
 ---@return string path
@@ -47,6 +49,7 @@ function M.build(path, on_done)
     if coroutine.status(thread) == "dead" then
       check:stop()
       check:close()
+      M.libraries[name] = vim.fn.isdirectory(path .. "/lib") == 1 and vim.fn.readdir(path .. "/lib") or {}
       on_done(M.failed[name])
     end
   end

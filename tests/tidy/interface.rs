@@ -61,7 +61,7 @@ fn modules_that_the_library_calls() -> BTreeSet<String> {
 fn the_interface_of_library_and_lua_has_the_text_that_is_written_down() {
     let lines = interface();
     // Proof that something is looked at.
-    for known in ["library: ---@field call ", "acp.tell: function M.", "acp.complete: function M.attach("] {
+    for known in ["library: ---@field call ", "acp.notify: function M.", "acp.complete: function M.attach("] {
         assert!(lines.iter().any(|line| line.starts_with(known)), "no {known} in {lines:#?}");
     }
     let sum = hmac_sha256::Hash::hash(lines.join("\n").as_bytes());

@@ -33,6 +33,32 @@ function M.forget()
   parsed = 0
 end
 
+--- Bytes of the texts that parsers were made for since Lua's collector was last run for them, with what a parser takes
+--- by itself, and how many there may be.
+local uncollected, PARSER, MOST_UNCOLLECTED = 0, 500, 32768
+--- ns that the collector is run for, for how many bytes that is, and how much it does between two looks at the clock:
+--- one of these objects.
+local COLLECTING, COLLECTED, STEPS = 2e6, 4096, 10
+
+-- selene: allow(incorrect_standard_library_use)
+--- Frees parsers and trees that nobody uses any more, a little at a time. Lua's collector knows nothing of the memory
+--- behind them: it would let a hundred come together, and free them one after the other, for tens of ms.
+---@return boolean worked
+function M.collect()
+  if uncollected < MOST_UNCOLLECTED then
+    return false
+  end
+  local users, stop = collectgarbage("setstepmul", STEPS), vim.uv.hrtime() + COLLECTING
+  local whole
+  repeat
+    whole = collectgarbage("step", 0)
+  until whole or vim.uv.hrtime() > stop
+  collectgarbage("setstepmul", users)
+  -- Where Lua holds much, one round takes many slices, and what is to be coloured does not wait for all of them.
+  uncollected = whole and 0 or uncollected - COLLECTED
+  return true
+end
+
 --- A parser over a text or a buffer. No other file makes one.
 ---@param source string|integer
 ---@param lang string
@@ -40,12 +66,12 @@ end
 ---@return vim.treesitter.LanguageTree
 function M.parser(source, lang, opts)
   local is_text = type(source) == "string"
-  parsed = parsed
-    + (is_text and #source or vim.api.nvim_buf_get_offset(source, vim.api.nvim_buf_line_count(source)))
+  local bytes = is_text and #source or vim.api.nvim_buf_get_offset(source, vim.api.nvim_buf_line_count(source))
+  parsed, uncollected = parsed + bytes, uncollected + bytes + PARSER
   if parsed > MOST_PARSED then
     M.forget()
   end
-  if type(source) == "string" then
+  if is_text then
     return vim.treesitter.get_string_parser(source, lang, opts)
   end
   return assert(vim.treesitter.get_parser(source, lang, opts))

@@ -15,7 +15,6 @@ local M = {}
 ---@field closed boolean whether the region was closed
 ---@field limit integer bytes
 ---@field text acp.highlight.Text
----@field whole boolean whether it reached the region's end
 
 --- Bytes whose lines are looked at in one go.
 local SCANNED = 4096
@@ -34,6 +33,9 @@ local function read(buf, region, base, limit)
     for _, line in ipairs(spans.lines(buf, base + from, base + math.min(from + 32, region.rows))) do
       lines[#lines + 1] = line
       bytes = bytes + #line + 1
+      if bytes >= limit then
+        break
+      end
     end
   end
   return lines, region.cut + #lines >= region.rows
@@ -108,14 +110,13 @@ end
 
 ---@return acp.highlight.Reading? reading nil when there is no text
 local function begin(buf, region, base, limit)
-  local lines, whole = read(buf, region, base, limit)
+  local lines = read(buf, region, base, limit)
   region.reading = #lines > 0
       and {
         cut = region.cut,
         closed = region.closed,
         limit = limit,
         text = spans.text(lines),
-        whole = whole,
       }
     or nil
   return region.reading
@@ -146,7 +147,9 @@ function M.step(buf, region, base)
     return true
   end
   region.reading = nil
-  local lines, whole = reading.text.lines, reading.whole
+  local lines = reading.text.lines
+  -- The region may have grown since they were read.
+  local whole = region.cut + #lines >= region.rows
   local starts = spans.starts(reading.text)
   local last = starts[#starts] or 0
   -- Half a line does not open a fence for good.

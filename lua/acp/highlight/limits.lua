@@ -27,6 +27,7 @@ local SEARCH = 0.004
 
 --- Signs of Markdown that are open at once in a paragraph: the parser tries each as what it may be, and as plain text.
 local OPEN = 100
+local SIGNS = { "*", "_", "~", "[" }
 
 --- As much of a line as a parser may read.
 ---@param line string
@@ -82,6 +83,22 @@ local function cut_unclosed(lines, first, last)
   end
 end
 
+--- How many of these signs a line has, up to one more than may be open. Nearly all lines have few: to look for each
+--- sign by itself takes a tenth of the time that a pattern takes.
+---@param line string
+---@return integer
+local function count_signs(line)
+  local count = 0
+  for _, sign in ipairs(SIGNS) do
+    local at = line:find(sign, 1, true)
+    while at and count <= OPEN do
+      count = count + 1
+      at = line:find(sign, at + 1, true)
+    end
+  end
+  return count
+end
+
 --- The same in each paragraph that has so many signs at all.
 ---@param lines string[] that are changed
 local function cut_paragraphs(lines)
@@ -94,7 +111,7 @@ local function cut_paragraphs(lines)
       end
       first, signs = i + 1, 0
     elseif #line > 1 and not line:find("^~~~") then
-      signs = signs + select(2, line:gsub("[%*_~%[]", ""))
+      signs = signs + count_signs(line)
     end
   end
 end

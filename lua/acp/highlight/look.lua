@@ -4,6 +4,7 @@
 local api, uv = vim.api, vim.uv
 local cut = require("acp.highlight.cut")
 local fences = require("acp.highlight.fence")
+local limits = require("acp.highlight.limits")
 local marks = require("acp.highlight.marks")
 local pieces = require("acp.highlight.pieces")
 local plain = require("acp.highlight.plain")
@@ -152,7 +153,7 @@ local function catch_up(chat, region, base, seen)
   local bytes = api.nvim_buf_get_offset(chat.buf, base + region.rows)
     - api.nvim_buf_get_offset(chat.buf, base + region.cut)
   local passed = seen ~= nil and seen.row > region.cut + PASSED
-  if not passed and bytes <= AT_ONCE or bytes <= 2 * region.uncut then
+  if not passed and bytes <= AT_ONCE or bytes <= math.min(2 * region.uncut, limits.BLOCK) then
     return false
   end
   local n = #region.pieces

@@ -1,6 +1,7 @@
 --- Tells when text was appended that no mark depends on, so that nothing has to be read again: plain words after
 --- plain words. Most of what agents write is that. When in doubt the answer is no.
 
+local api = vim.api
 local limits = require("acp.highlight.limits")
 local spans = require("acp.highlight.spans")
 
@@ -8,8 +9,8 @@ local M = {}
 
 --- Characters that may mean something anywhere in a line, or to the one before them.
 local SIGNS = "[%*_`~%[%]<>\\!&|$%^{}#:]"
---- Rows that are looked at, and bytes of a line: longer ones are cut short elsewhere.
-local ROWS, LONGEST = 64, limits.LINE
+--- Rows and bytes that are looked at, and bytes of a line: longer ones are cut short elsewhere.
+local ROWS, BYTES, LONGEST = 64, 4096, limits.LINE
 
 ---@class acp.highlight.Seen Up to where in a region all marks are right, and nothing there waits for what follows.
 ---@field row integer
@@ -64,10 +65,14 @@ end
 ---@return acp.highlight.Seen? seen to the end; nil when what came has to be read
 ---@return boolean? ended whether an empty line is among it
 function M.more(buf, base, region, seen)
-  if region.rows - seen.row > ROWS then
+  local began, stop = base + seen.row, base + region.rows
+  if
+    region.rows - seen.row > ROWS
+    or api.nvim_buf_get_offset(buf, stop) - api.nvim_buf_get_offset(buf, began) > seen.col + BYTES
+  then
     return nil
   end
-  local lines = spans.lines(buf, base + seen.row, base + region.rows)
+  local lines = spans.lines(buf, began, stop)
   local count, ended = #lines, false
   if count == 0 or #lines[count] >= LONGEST then
     return nil

@@ -19,7 +19,7 @@ local function start(work, clean, on_progress, on_done)
   end, {
     on_progress = on_progress,
     on_done = function(err)
-      -- Who hears of it may not be called from within what it has just started.
+      -- The listener must not be called from inside the call that it has just made.
       vim.schedule(function()
         on_done(err)
       end)

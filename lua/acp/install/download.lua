@@ -160,7 +160,7 @@ end
 
 --- Raises one line unless the file has this sum, in a task.
 ---@param path string
----@param wanted string in hex
+---@param wanted string as hex digits
 function M.check(path, wanted)
   local sum = M.sha256(path)
   if sum ~= wanted:lower() then

@@ -172,7 +172,7 @@ function M.run(root, opts)
     local text = #problems > 0 and table.concat(problems, "; ") or "there is no way to get it"
     local unreachable = problem ~= nil and problem:find("^couldn't download") ~= nil
     return task.fail(("couldn't get the library: %s; %s"):format(text, help_out(opts.from, unreachable)))
-  end)
+  end) --[[@as acp.Installed]]
 end
 
 return M

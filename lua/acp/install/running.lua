@@ -1,5 +1,5 @@
 --- The one installation that this Neovim runs at a time. A plugin manager may have begun it, `:Acp build`, or the first
---- `:AcpChat`; whoever asks meanwhile joins it. What is installed is up to `acp.install`.
+--- `:AcpChat`; a second request meanwhile joins it. What is installed is up to `acp.install`.
 
 local task = require("acp.install.task")
 
@@ -8,7 +8,7 @@ local M = {}
 ---@class acp.Installation
 ---@field root string
 ---@field said string how far it is
----@field began integer in nanoseconds
+---@field began integer as nanoseconds
 ---@field cancel fun()
 ---@field listen fun(listener: acp.InstallListener): fun() off
 
@@ -84,7 +84,7 @@ function M.wait(root, opts)
   local installation = M.start(root, opts)
   local done, err, result = false, nil, nil
   local said, heard = {}, function() end
-  installation.listen({
+  local unlisten = installation.listen({
     on_progress = function(text)
       said[#said + 1] = text
       heard()
@@ -110,12 +110,13 @@ function M.wait(root, opts)
     end
   end)
   if not ok then
+    unlisten()
     installation.cancel()
     error(why, 0)
   elseif err then
     task.fail(err)
   end
-  return result
+  return result --[[@as acp.Installed]]
 end
 
 return M

@@ -5,7 +5,7 @@
 local M = {}
 
 ---@class acp.Task
----@field cancel fun(self: acp.Task) ends it: what it waits for is ended, and `on_done` is told "cancelled"
+---@field cancel fun(self: acp.Task) ends it: what it waits for is ended, it cleans up, and `on_done` is told "cancelled"
 ---@field running fun(self: acp.Task): boolean
 
 --- What wakes a coroutine that waits, where there is something better than asking again and again.
@@ -52,7 +52,7 @@ function M.say(text)
   end
 end
 
---- Waits until `is_done()`; whoever makes that come true calls the function that `begin` is given.
+--- Waits until `is_done()`. `begin` is given the function to call when that may have changed.
 ---@param begin fun(wake: fun())
 ---@param is_done fun(): boolean
 function M.wait(begin, is_done)
@@ -102,6 +102,9 @@ function M.start(fn, opts)
   local due, wanted = false, nil
   local thread
   thread = coroutine.create(function()
+    if wanted then
+      M.fail(wanted)
+    end
     return fn()
   end)
   local function step()
@@ -120,8 +123,8 @@ function M.start(fn, opts)
     if said and opts.on_progress then
       opts.on_progress(said)
     end
-    -- Who says something goes on; who waits is woken.
-    if said then
+    -- A task that reports progress goes on; one that waits is woken. Whoever heard it may have cancelled it.
+    if said and wakers[thread] then
       wakers[thread]()
     end
   end
@@ -134,8 +137,12 @@ function M.start(fn, opts)
   wakers[thread]()
   return {
     cancel = function()
-      if coroutine.status(thread) ~= "dead" then
-        wanted = M.CANCELLED
+      wanted = M.CANCELLED
+      local status = coroutine.status(thread)
+      if status == "suspended" then
+        -- At once: the caller may tell others that the work has ended.
+        step()
+      elseif status ~= "dead" then
         wakers[thread]()
       end
     end,

@@ -3,7 +3,7 @@
 
 local running = require("acp.install.running")
 local task = require("acp.install.task")
-local tell = require("acp.tell")
+local notify = require("acp.notify")
 
 local M = {}
 
@@ -159,7 +159,7 @@ local function hide()
     followed.hidden = true
   end
   close()
-  tell.notify("goes on in the background; `:Acp build` shows how far it is", vim.log.levels.INFO)
+  notify.show("goes on in the background; `:Acp build` shows how far it is", vim.log.levels.INFO)
 end
 
 --- Shows how far the installation is.
@@ -190,7 +190,7 @@ local function ended(err, installed, again)
   followed = nil
   if not err then
     close()
-    tell.notify(told(installed), vim.log.levels.INFO)
+    notify.show(told(installed), vim.log.levels.INFO)
     for _, each in ipairs(after) do
       if not (each.in_sight and hidden) then
         each.fn(installed)
@@ -198,9 +198,9 @@ local function ended(err, installed, again)
     end
   elseif err == task.CANCELLED then
     close()
-    tell.notify("stopped; `:Acp build` begins again", vim.log.levels.INFO)
+    notify.show("stopped; `:Acp build` begins again", vim.log.levels.INFO)
   elseif hidden then
-    tell.notify(err, vim.log.levels.ERROR)
+    notify.show(err, vim.log.levels.ERROR)
   else
     local text = err:sub(1, 1):upper() .. err:sub(2) .. "."
     show({ text }, {

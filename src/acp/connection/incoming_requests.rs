@@ -1,125 +1,27 @@
 //! What the agent asks of us: each request is answered exactly once, at once where possible, else by
 //! the editor, the disk or a command's end. The protocol's words are `from_acp` and `to_acp`.
 
-use std::collections::BTreeMap;
-
-use tokio::sync::mpsc;
-
-use super::outgoing_requests::Call;
-use super::pending_questions::{During, Over};
-use super::{Connection, State};
-use crate::acp::files::disks::Disks;
-use crate::acp::files::{Due, FileRequest, FileWork, ForEditor, Passed};
-use crate::acp::quirks::{self, Special};
+use super::deferred_replies::PendingCommand;
+use super::open_requests::OutgoingRequest;
+use super::pending_questions::{EndReason, EndsWith};
+use super::state::{Connection, State};
+use crate::acp::files::queue::EditorRequest;
+use crate::acp::files::request::{BufferRequest, FileRequest, FileWork, SharedReply};
+use crate::acp::quirks::{self, Quirk};
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::wire::from_acp::{self, AgentRequest, Scope};
-use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, Reply, RequestId, RpcError};
+use crate::acp::wire::reply::Reply;
+use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Event, Exit, PermissionOption, Question, Severity, ToolCallPatch};
-
-/// Requests that wait for a command's end, or for the disk that one is to run on.
-pub struct Waits {
-    open: BTreeMap<u64, Reply>,
-    starting: BTreeMap<u64, Starting>,
-    count: u64,
-    tell: mpsc::UnboundedSender<(u64, Wait)>,
-    over: mpsc::UnboundedReceiver<(u64, Wait)>,
-}
-
-/// What a request has waited for.
-pub enum Wait {
-    Ended(Exit),
-    Answers,
-}
-
-/// A command that is to be started.
-pub struct Starting {
-    session: SessionKey,
-    reply: Reply,
-    spec: TerminalSpec,
-}
-
-impl Default for Waits {
-    fn default() -> Self {
-        let (tell, over) = mpsc::unbounded_channel();
-        Self { open: BTreeMap::new(), starting: BTreeMap::new(), count: 0, tell, over }
-    }
-}
-
-impl Waits {
-    /// Has a command started once the disk of its folder answers.
-    fn answering(&mut self, disks: &Disks, starting: Starting) {
-        self.count += 1;
-        let (wait, tell, disks) = (self.count, self.tell.clone(), disks.clone());
-        let folder = starting.spec.cwd.clone();
-        self.starting.insert(wait, starting);
-        tokio::spawn(async move {
-            // What is wrong with the folder is told when the command is started.
-            let looked = disks.run(&folder.join("any"), move || drop(folder.metadata())).await;
-            if looked.is_some() {
-                // Nobody listens any more when the agent is gone.
-                let _ = tell.send((wait, Wait::Answers));
-            }
-        });
-    }
-
-    /// The turn is cancelled or over.
-    pub fn forget(&mut self, session: SessionKey) {
-        // A reply that is dropped says that the request was cancelled.
-        self.starting.retain(|_, starting| starting.session != session);
-    }
-
-    fn add(&mut self, reply: Reply, end: impl Future<Output = Exit> + Send + 'static) {
-        self.count += 1;
-        let (wait, tell) = (self.count, self.tell.clone());
-        self.open.insert(wait, reply);
-        tokio::spawn(async move {
-            let exit = end.await;
-            // Nobody listens any more when the agent is gone.
-            let _ = tell.send((wait, Wait::Ended(exit)));
-        });
-    }
-
-    /// The next wait that is over, one that nobody waits for any more included.
-    pub async fn next(&mut self) -> (u64, Wait) {
-        match self.over.recv().await {
-            Some(over) => over,
-            // There is always a sender, which is ours.
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Answers the request, or gives the command that can be started now.
-    pub fn answer(&mut self, (wait, over): (u64, Wait)) -> Option<Starting> {
-        match over {
-            Wait::Ended(exit) => {
-                let reply = self.open.remove(&wait)?;
-                reply.ok(to_acp::terminal_exited(exit));
-                None
-            }
-            Wait::Answers => self.starting.remove(&wait),
-        }
-    }
-
-    fn take_back(&mut self, request: &RequestId) {
-        // A reply that is dropped says that the request was cancelled.
-        self.open.retain(|_, reply| reply.id() != request);
-        self.starting.retain(|_, starting| starting.reply.id() != request);
-    }
-
-    pub fn end(&mut self) {
-        self.open.clear();
-        self.starting.clear();
-    }
-}
+use crate::core::message::{Event, PermissionOption, Question, Severity, ToolCallPatch};
 
 impl Connection {
     pub(super) fn serve(&mut self, id: RequestId, method: &str, params: &serde_json::Value) {
         let reply = Reply::new(id, &self.outbox);
-        if self.shared.handled.serves(method) {
+        if self.shared.extension_methods.serves(method) {
             let session = self.named_session(params);
-            let ask = self.asks.open_call(session, reply);
+            let ask = self.questions.open_call(session, reply);
             let (agent, method, params) = (self.agent, method.to_owned(), params.clone());
             return self.post(Event::Called { agent, session, ask, method, params });
         }
@@ -144,12 +46,12 @@ impl Connection {
     }
 
     /// A notification beyond the protocol goes to the user, if to anyone.
-    pub(super) fn told(&mut self, method: String, params: serde_json::Value) {
-        if !self.shared.handled.listens_to(&method) {
+    pub(super) fn extension_notification(&mut self, method: String, params: serde_json::Value) {
+        if !self.shared.extension_methods.listens_to(&method) {
             return;
         }
         if let Some(acp_id) = self.still_unnamed(&params) {
-            return self.held.push((acp_id, Message::Notification { method, params }));
+            return self.buffered.push((acp_id, Message::Notification { method, params }));
         }
         let session = self.named_session(&params);
         self.post(Event::Told { agent: self.agent, session, method, params });
@@ -185,13 +87,13 @@ impl Connection {
     /// The session that a request of ours is about. One about none, such as a login, is shown in any;
     /// there may be none open yet.
     fn session_of_call(&self, request: &RequestId) -> Result<SessionKey, RpcError> {
-        let of_call = match self.calls.get(request) {
+        let of_call = match self.open_requests.get(request) {
             Some(
-                Call::Open { session, .. }
-                | Call::Load { session }
-                | Call::Prompt { session }
-                | Call::Steer { session, .. }
-                | Call::Wish { session: Some(session), .. },
+                OutgoingRequest::Open { session, .. }
+                | OutgoingRequest::Load { session }
+                | OutgoingRequest::Prompt { session }
+                | OutgoingRequest::Steer { session, .. }
+                | OutgoingRequest::Other { session: Some(session), .. },
             ) => Some(*session),
             Some(_) => self.sessions.any().map(|session| session.key).or(self.home),
             None => None,
@@ -203,7 +105,7 @@ impl Connection {
         match request {
             AgentRequest::Permission { call, options, .. } => self.permission(session, call, options, reply),
             AgentRequest::Read { path, line, limit, .. } => {
-                let missing_is_empty = self.needs(Special::MissingFileIsEmpty);
+                let missing_is_empty = self.needs(Quirk::MissingFileIsEmpty);
                 self.file(session, FileWork::Read { path, line, limit, missing_is_empty }, reply);
             }
             AgentRequest::Write { path, content, .. } => {
@@ -213,7 +115,7 @@ impl Connection {
                 let Some(known) = self.sessions.get_mut(session) else { return };
                 let cwd = cwd.unwrap_or_else(|| known.place.cwd.clone());
                 let spec = TerminalSpec { command, args, env, cwd, output_limit };
-                self.waits.answering(&self.shared.disks, Starting { session, reply, spec });
+                self.deferred.add_command(&self.shared.disks, PendingCommand { session, reply, spec });
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
                 match self.shared.terminals.output(session, &terminal) {
@@ -257,7 +159,7 @@ impl Connection {
     ) {
         let Some(known) = self.sessions.get_mut(session) else { return };
         let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
-        let started = known.foreign.show(&mut call, ours);
+        let started = known.agent_terminals.show(&mut call, ours);
         self.shared.images.take_all(session, call.content.iter_mut().flatten());
         let cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
         started.into_iter().for_each(|event| self.post(event));
@@ -275,53 +177,54 @@ impl Connection {
 
     fn ask(&mut self, session: SessionKey, question: Question, reply: Reply) {
         let in_turn = self.sessions.get_mut(session).is_some_and(|known| known.turn.is_some());
-        self.ask_during(if in_turn { During::Turn } else { During::Nothing }, session, question, reply);
+        self.ask_until(if in_turn { EndsWith::Turn } else { EndsWith::Session }, session, question, reply);
     }
 
     fn ask_within(&mut self, scope: Scope, session: SessionKey, question: Question, reply: Reply) {
         match scope {
             Scope::Session(_) => self.ask(session, question, reply),
-            Scope::Request(request) => self.ask_during(During::Request(request), session, question, reply),
+            Scope::Request(request) => self.ask_until(EndsWith::Request(request), session, question, reply),
         }
     }
 
-    fn ask_during(&mut self, during: During, session: SessionKey, question: Question, reply: Reply) {
-        let ask = self.asks.open(session, during, &question, reply);
+    fn ask_until(&mut self, ends_with: EndsWith, session: SessionKey, question: Question, reply: Reply) {
+        let ask = self.questions.open(session, ends_with, &question, reply);
         self.post(Event::Asked { session, ask, question });
     }
 
     fn file(&mut self, session: SessionKey, work: FileWork, reply: Reply) {
         let Some(known) = self.sessions.get_mut(session) else { return };
-        let request = FileRequest { session, place: known.place.clone(), reply: Due::new(reply), work };
-        self.files.serve(request);
+        let request =
+            FileRequest { session, place: known.place.clone(), reply: SharedReply::new(reply), work };
+        self.file_queue.serve(request);
     }
 
     /// Passes a request on for a file that a buffer holds, or that the user has to be asked about. One
     /// that nobody waits for any more is answered by its reply.
-    pub(super) fn ask_editor(&mut self, passed: Passed) {
+    pub(super) fn pass_to_editor(&mut self, passed: EditorRequest) {
         match passed {
-            Passed::Buffer(ForEditor { session, reply, question }) => {
+            EditorRequest::Buffer(BufferRequest { session, reply, question }) => {
                 if self.sessions.get_mut(session).is_some() {
                     self.ask(session, question, reply);
                 }
             }
-            Passed::Outside { reply, question, held } => {
+            EditorRequest::Outside { reply, question, held } => {
                 let session = held.session;
                 let Some(known) = self.sessions.get_mut(session) else { return };
-                let during = match &known.turn {
+                let ends_with = match &known.turn {
                     Some(turn) if turn.cancelled => return,
-                    Some(_) => During::Turn,
-                    None => During::Nothing,
+                    Some(_) => EndsWith::Turn,
+                    None => EndsWith::Session,
                 };
-                let ask = self.asks.open_outside(during, held, reply);
+                let ask = self.questions.open_outside(ends_with, held, reply);
                 self.post(Event::Asked { session, ask, question });
             }
         }
     }
 
     /// Starts a command, whose folder's disk answers.
-    pub(super) fn start_command(&mut self, starting: Starting) {
-        let Starting { session, reply, spec } = starting;
+    pub(super) fn start_command(&mut self, starting: PendingCommand) {
+        let PendingCommand { session, reply, spec } = starting;
         let Some(known) = self.sessions.get_mut(session) else { return };
         match self.shared.terminals.create(session, spec) {
             Ok(terminal) => {
@@ -336,20 +239,20 @@ impl Connection {
 
     fn wait(&mut self, session: SessionKey, terminal: &TerminalId, reply: Reply) {
         match self.shared.terminals.wait(session, terminal) {
-            Ok(end) => self.waits.add(reply, end),
+            Ok(end) => self.deferred.add_exit(reply, end),
             Err(error) => reply.fail(&no_terminal(terminal, &error)),
         }
     }
 
     /// The agent takes a request of its own back.
-    pub(super) fn taken_back(&mut self, params: &serde_json::Value) {
+    pub(super) fn cancelled_by_agent(&mut self, params: &serde_json::Value) {
         if let Some(request) = from_acp::cancelled_request(params) {
-            self.waits.take_back(&request);
-            self.withdraw(&Over::TakenBack(&request));
+            self.deferred.take_back(&request);
+            self.withdraw(&EndReason::CancelledByAgent(&request));
         }
     }
 
-    fn needs(&self, special: Special) -> bool {
+    fn needs(&self, special: Quirk) -> bool {
         matches!(&self.state, State::Ready(info) if quirks::has(info.name.as_deref(), special))
     }
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use super::Connection;
-use crate::acp::dispatcher::Shared;
+use super::state::Connection;
 use crate::acp::processes::escaped::{self, Origin, Span};
+use crate::acp::shared::Shared;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Event, LeftCommand};
 
@@ -19,7 +19,7 @@ use crate::core::message::{Event, LeftCommand};
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// Looks at what goes on of a session's turns, until a later one does.
-struct Watch {
+struct LeftRunning {
     shared: Arc<Shared>,
     session: SessionKey,
     origin: Origin,
@@ -29,18 +29,19 @@ struct Watch {
 }
 
 impl Connection {
-    /// Names what was started since then and goes on, if there is anything.
-    pub(super) fn name_left(&mut self, session: SessionKey, since: u64) {
+    /// SessionNames what was started since then and goes on, if there is anything.
+    pub(super) fn tell_left_running(&mut self, session: SessionKey, since: u64) {
         // What belongs to which of two turns cannot be told.
         if self.sessions.any_turn() {
             return;
         }
+        let Some(origin) = self.origin.clone() else { return };
         let Some(known) = self.sessions.get_mut(session) else { return };
         known.left.turns.push(since..=escaped::now());
-        let watch = Watch {
+        let watch = LeftRunning {
             shared: self.shared.clone(),
             session,
-            origin: self.origin.clone(),
+            origin,
             turns: known.left.turns.clone(),
             number: known.left.watch.fetch_add(1, Ordering::Relaxed) + 1,
             last: known.left.watch.clone(),
@@ -53,7 +54,7 @@ impl Connection {
     }
 }
 
-impl Watch {
+impl LeftRunning {
     /// Tells what goes on. If anything does, a thread waits for its end, perhaps for days.
     fn begin(self) {
         let commands = self.look();

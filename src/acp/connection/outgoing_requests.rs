@@ -4,59 +4,19 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::pending_questions::Over;
+use super::open_requests::{OnSuccess, OutgoingRequest};
+use super::pending_questions::EndReason;
 use super::sessions::{Session, Turn};
-use super::{Connection, State};
-use crate::acp::dispatcher;
+use super::state::{Connection, State};
 use crate::acp::processes::escaped;
+use crate::acp::refusals::request_name;
 use crate::acp::wire::rpc::{self, RequestId, RpcError};
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
 use crate::core::message::{
-    AuthKind, Command, Content, Event, Failure, FailureKind, OptionValue, Place, Reopen, Severity, Steering,
-    StopReason, TurnEnd,
+    AuthKind, Command, Content, Event, Failure, FailureKind, Place, Reopen, Severity, Steering, StopReason,
+    TurnEnd,
 };
-
-/// A request of ours, and what its answer is for.
-pub(super) enum Call {
-    Initialize,
-    Open {
-        session: SessionKey,
-        place: Arc<Place>,
-    },
-    Load {
-        session: SessionKey,
-    },
-    Prompt {
-        session: SessionKey,
-    },
-    Steer {
-        session: SessionKey,
-        content: Vec<Content>,
-    },
-    Close {
-        session: SessionKey,
-    },
-    /// A session that nobody wants any more; if it comes to be, it is closed.
-    Unwanted,
-    /// `what` is fit for "couldn't …".
-    Wish {
-        session: Option<SessionKey>,
-        what: &'static str,
-        then: Then,
-    },
-}
-
-/// What a wish leads to when it is granted.
-pub(super) enum Then {
-    Nothing,
-    List,
-    LoggedIn,
-    LoggedOut,
-    Mode(String),
-    Model(String),
-    Option(String, OptionValue),
-}
 
 impl Connection {
     #[expect(clippy::too_many_lines, reason = "a flat match")]
@@ -65,30 +25,30 @@ impl Connection {
             State::Ready(info) => info.can,
             State::Starting(waiting) => return waiting.push(command),
         };
-        let what = dispatcher::wish(&command).unwrap_or_default();
+        let what = request_name(&command).unwrap_or_default();
         match command {
             Command::Open { session, place, .. } => {
                 self.home = Some(session);
                 let params = to_acp::new_session(&place, can);
                 self.tell_left_out(session, &place);
                 let place = Arc::new(place);
-                self.request(Call::Open { session, place }, to_acp::SESSION_NEW, &params);
+                self.request(OutgoingRequest::Open { session, place }, to_acp::SESSION_NEW, &params);
             }
             Command::Load { session, place, acp_id, how, .. } => self.load(session, place, acp_id, how),
             Command::Close { session } => self.close(session),
             Command::Prompt { session, content } => self.prompt(session, content),
             Command::Cancel { session } => self.cancel(session),
             Command::Answer { ask, answer } => {
-                if let Err(why) = self.asks.answer(ask, answer) {
+                if let Err(why) = self.questions.answer(ask, answer) {
                     self.log.note(&why);
                 }
             }
             Command::List { cwd, cursor, .. } => {
-                let call = Call::Wish { session: None, what, then: Then::List };
+                let call = OutgoingRequest::Other { session: None, what, on_success: OnSuccess::List };
                 self.request_if(can.list, call, to_acp::SESSION_LIST, &to_acp::list_sessions(cwd, cursor));
             }
             Command::Delete { acp_id, .. } => {
-                let call = Call::Wish { session: None, what, then: Then::Nothing };
+                let call = OutgoingRequest::Other { session: None, what, on_success: OnSuccess::Nothing };
                 self.request_if(can.delete, call, to_acp::SESSION_DELETE, &to_acp::delete_session(&acp_id));
             }
             Command::Login { method, .. } => {
@@ -96,30 +56,42 @@ impl Connection {
                 // Other types run elsewhere, or not at all.
                 let known =
                     info.auth_methods.iter().any(|known| known.id == method && known.kind == AuthKind::Agent);
-                let call = Call::Wish { session: None, what, then: Then::LoggedIn };
+                let call = OutgoingRequest::Other { session: None, what, on_success: OnSuccess::LoggedIn };
                 self.request_if(known, call, to_acp::AUTHENTICATE, &to_acp::authenticate(&method));
             }
             Command::Logout { .. } => {
-                let call = Call::Wish { session: None, what, then: Then::LoggedOut };
+                let call = OutgoingRequest::Other { session: None, what, on_success: OnSuccess::LoggedOut };
                 self.request_if(can.logout, call, to_acp::LOGOUT, &to_acp::logout());
             }
             Command::Steer { session, content } => self.steer(session, content),
             Command::SetMode { session, mode } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_mode(&acp_id, &mode);
-                let call = Call::Wish { session: Some(session), what, then: Then::Mode(mode) };
+                let call = OutgoingRequest::Other {
+                    session: Some(session),
+                    what,
+                    on_success: OnSuccess::Mode(mode),
+                };
                 self.request(call, to_acp::SESSION_SET_MODE, &params);
             }
             Command::SetModel { session, model } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_model(&acp_id, &model);
-                let call = Call::Wish { session: Some(session), what, then: Then::Model(model) };
+                let call = OutgoingRequest::Other {
+                    session: Some(session),
+                    what,
+                    on_success: OnSuccess::Model(model),
+                };
                 self.request(call, to_acp::SESSION_SET_MODEL, &params);
             }
             Command::SetOption { session, option, value } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_option(&acp_id, &option, &value);
-                let call = Call::Wish { session: Some(session), what, then: Then::Option(option, value) };
+                let call = OutgoingRequest::Other {
+                    session: Some(session),
+                    what,
+                    on_success: OnSuccess::Option(option, value),
+                };
                 self.request(call, to_acp::SESSION_SET_OPTION, &params);
             }
             // The hub carries these out.
@@ -163,7 +135,7 @@ impl Connection {
         let mut known = Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone()));
         known.loading = true;
         self.sessions.insert(known);
-        let call = Call::Load { session };
+        let call = OutgoingRequest::Load { session };
         if can.load && (how == Reopen::Load || !can.resume) {
             self.request(call, to_acp::SESSION_LOAD, &to_acp::load_session(&acp_id, &place, can));
         } else {
@@ -183,9 +155,9 @@ impl Connection {
         }
         known.turn = Some(Turn { began: escaped::now(), ..Turn::default() });
         known.detached = false;
-        known.foreign.begin_turn();
+        known.agent_terminals.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);
-        self.request(Call::Prompt { session }, to_acp::SESSION_PROMPT, &params);
+        self.request(OutgoingRequest::Prompt { session }, to_acp::SESSION_PROMPT, &params);
     }
 
     /// Agents are never asked whether they can be steered by trying it: some say yes to anything.
@@ -201,7 +173,7 @@ impl Connection {
             None => self.post(not_taken(Some(not_open()))),
             Some(known) if known.turn.as_ref().is_some_and(|turn| !turn.cancelled) => {
                 let params = to_acp::steer(&known.acp_id, content.clone(), can);
-                self.request(Call::Steer { session, content }, to_acp::STEER, &params);
+                self.request(OutgoingRequest::Steer { session, content }, to_acp::STEER, &params);
             }
             Some(_) => self.post(not_taken(None)),
         }
@@ -218,7 +190,7 @@ impl Connection {
         if ours || detached {
             self.outbox.notify(to_acp::SESSION_CANCEL, &to_acp::cancel(&known.acp_id));
         }
-        self.withdraw(&Over::TurnCancelled(session));
+        self.withdraw(&EndReason::TurnCancelled(session));
         for _ in 0..waiting {
             let end = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
             self.post(Event::TurnEnded { session, end });
@@ -226,11 +198,11 @@ impl Connection {
     }
 
     fn close(&mut self, session: SessionKey) {
-        self.withdraw(&Over::Session(session));
+        self.withdraw(&EndReason::Session(session));
         self.shared.terminals.end_session(session);
         self.shared.watch.ended(session);
-        self.shared.outside.ended(session);
-        self.end_foreign(session);
+        self.shared.file_access.ended(session);
+        self.end_agent_terminals(session);
         if self.give_up_opening(session) {
             return;
         }
@@ -238,7 +210,7 @@ impl Connection {
         let State::Ready(info) = &self.state else { return };
         if info.can.close {
             let params = to_acp::close_session(&known.acp_id);
-            self.request(Call::Close { session }, to_acp::SESSION_CLOSE, &params);
+            self.request(OutgoingRequest::Close { session }, to_acp::SESSION_CLOSE, &params);
         } else if known.turn.is_some_and(|turn| !turn.cancelled) {
             self.outbox.notify(to_acp::SESSION_CANCEL, &to_acp::cancel(&known.acp_id));
         }
@@ -246,23 +218,23 @@ impl Connection {
 
     /// Stops waiting for a session that is still being opened, if it is.
     fn give_up_opening(&mut self, session: SessionKey) -> bool {
-        let opening = self.calls.iter_mut().find(|(_, call)| {
-            matches!(call, Call::Open { session: opening, .. } | Call::Load { session: opening } if *opening == session)
+        let opening = self.open_requests.iter_mut().find(|(_, call)| {
+            matches!(call, OutgoingRequest::Open { session: opening, .. } | OutgoingRequest::Load { session: opening } if *opening == session)
         });
         let Some((id, call)) = opening else { return false };
-        *call = Call::Unwanted;
+        *call = OutgoingRequest::Unwanted;
         self.outbox.notify(to_acp::CANCEL_REQUEST, &to_acp::cancel_request(id));
         let failure = Failure { kind: FailureKind::Cancelled, message: "given up".to_owned(), details: None };
         self.not_opened(session, failure);
-        self.let_go_of_held();
+        self.replay_buffered();
         true
     }
 
-    pub(super) fn request(&mut self, call: Call, method: &str, params: &impl Serialize) {
-        let id = self.calls.open(call);
+    pub(super) fn request(&mut self, call: OutgoingRequest, method: &str, params: &impl Serialize) {
+        let id = self.open_requests.open(call);
         if let Err(error) = self.outbox.request(id, method, params) {
             let error = RpcError::new(rpc::INTERNAL_ERROR, format!("the request can't be written: {error}"));
-            if let Some(call) = self.calls.close(&RequestId::own(id)) {
+            if let Some(call) = self.open_requests.close(&RequestId::own(id)) {
                 // Only `initialize` could end the conversation, and it has nothing that can't be written.
                 let _ = self.answered(call, Err(error));
             }
@@ -270,9 +242,9 @@ impl Connection {
     }
 
     /// Makes a request that the agent must offer, or says that it doesn't.
-    fn request_if(&mut self, offered: bool, call: Call, method: &str, params: &impl Serialize) {
+    fn request_if(&mut self, offered: bool, call: OutgoingRequest, method: &str, params: &impl Serialize) {
         match call {
-            Call::Wish { session, what, .. } if !offered => {
+            OutgoingRequest::Other { session, what, .. } if !offered => {
                 self.request_failed(session, what, self.not_offered(what));
             }
             call => self.request(call, method, params),

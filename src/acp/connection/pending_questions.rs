@@ -3,38 +3,39 @@
 
 use std::collections::BTreeMap;
 
-use crate::acp::files::Held;
-use crate::acp::wire::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, Reply, RequestId, RpcError};
+use crate::acp::files::queue::PendingAccess;
+use crate::acp::wire::reply::Reply;
+use crate::acp::wire::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, RequestId, RpcError};
 use crate::acp::wire::to_acp;
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{Answer, Question};
 use crate::core::store::allowlist::Choice;
 
 /// One agent's open questions.
-pub struct Asks {
+pub struct PendingQuestions {
     agent: AgentId,
     count: u32,
-    open: BTreeMap<AskId, Ask>,
+    open: BTreeMap<AskId, PendingQuestion>,
 }
 
-struct Ask {
+struct PendingQuestion {
     session: Option<SessionKey>,
-    during: During,
-    kind: Kind,
+    ends_with: EndsWith,
+    kind: QuestionKind,
     reply: Reply,
 }
 
-/// What a question is over with, besides its session.
+/// What ends a question that nobody has answered.
 #[derive(Debug, PartialEq)]
-pub enum During {
-    Nothing,
+pub enum EndsWith {
+    Session,
     /// The turn that it was asked in.
     Turn,
     /// A request of ours.
     Request(RequestId),
 }
 
-enum Kind {
+enum QuestionKind {
     /// With the ids of the options there are.
     Permission(Vec<String>),
     Read,
@@ -46,11 +47,11 @@ enum Kind {
     /// A method beyond the protocol.
     Call,
     /// A read or write outside of the session's folders.
-    Outside(Held),
+    Outside(PendingAccess),
 }
 
 /// What ends questions without the user.
-pub enum Over<'a> {
+pub enum EndReason<'a> {
     /// The user cancelled: all that asks the user, rather than the editor, goes with it.
     TurnCancelled(SessionKey),
     TurnEnded(SessionKey),
@@ -58,7 +59,7 @@ pub enum Over<'a> {
     Answered(&'a RequestId),
     Session(SessionKey),
     /// The agent took its request back.
-    TakenBack(&'a RequestId),
+    CancelledByAgent(&'a RequestId),
     /// What the user was to do in a browser is done.
     Completed(&'a str),
     All,
@@ -69,36 +70,47 @@ pub fn asker(ask: AskId) -> AgentId {
     AgentId(u32::try_from(ask.0 >> 32).unwrap_or_default())
 }
 
-impl Asks {
+impl PendingQuestions {
     pub fn of(agent: AgentId) -> Self {
         Self { agent, count: 0, open: BTreeMap::new() }
     }
 
-    pub fn open(&mut self, session: SessionKey, during: During, question: &Question, reply: Reply) -> AskId {
+    pub fn open(
+        &mut self,
+        session: SessionKey,
+        ends_with: EndsWith,
+        question: &Question,
+        reply: Reply,
+    ) -> AskId {
         let kind = match question {
             Question::Permission { options, .. } => {
-                Kind::Permission(options.iter().map(|option| option.id.clone()).collect())
+                QuestionKind::Permission(options.iter().map(|option| option.id.clone()).collect())
             }
             // Without what it is about nothing but a no could come of `Outside`.
-            Question::Read { .. } | Question::Outside { .. } => Kind::Read,
-            Question::Write { .. } => Kind::Write,
-            Question::Form { .. } => Kind::Form,
-            Question::Url { elicitation, .. } => Kind::Url { elicitation: elicitation.clone() },
+            Question::Read { .. } | Question::Outside { .. } => QuestionKind::Read,
+            Question::Write { .. } => QuestionKind::Write,
+            Question::Form { .. } => QuestionKind::Form,
+            Question::Url { elicitation, .. } => QuestionKind::Url { elicitation: elicitation.clone() },
         };
-        self.add(Ask { session: Some(session), during, kind, reply })
+        self.add(PendingQuestion { session: Some(session), ends_with, kind, reply })
     }
 
     /// A call of a method that the user serves; it need not be about a session.
     pub fn open_call(&mut self, session: Option<SessionKey>, reply: Reply) -> AskId {
-        self.add(Ask { session, during: During::Nothing, kind: Kind::Call, reply })
+        self.add(PendingQuestion { session, ends_with: EndsWith::Session, kind: QuestionKind::Call, reply })
     }
 
     /// Whether an agent may read or write outside of its session's folders.
-    pub fn open_outside(&mut self, during: During, held: Held, reply: Reply) -> AskId {
-        self.add(Ask { session: Some(held.session), during, kind: Kind::Outside(held), reply })
+    pub fn open_outside(&mut self, ends_with: EndsWith, held: PendingAccess, reply: Reply) -> AskId {
+        self.add(PendingQuestion {
+            session: Some(held.session),
+            ends_with,
+            kind: QuestionKind::Outside(held),
+            reply,
+        })
     }
 
-    fn add(&mut self, ask: Ask) -> AskId {
+    fn add(&mut self, ask: PendingQuestion) -> AskId {
         self.count += 1;
         let id = AskId(u64::from(self.agent.0) << 32 | u64::from(self.count));
         self.open.insert(id, ask);
@@ -115,12 +127,12 @@ impl Asks {
     }
 
     /// Answers what is over without the user, and names what the user may be looking at.
-    pub fn withdraw(&mut self, over: &Over) -> Vec<(SessionKey, AskId)> {
-        let ids: Vec<_> = self.open.iter().filter(|(_, ask)| over.covers(ask)).map(|(id, _)| *id).collect();
+    pub fn withdraw(&mut self, reason: &EndReason) -> Vec<(SessionKey, AskId)> {
+        let ids: Vec<_> = self.open.iter().filter(|(_, ask)| reason.covers(ask)).map(|(id, _)| *id).collect();
         let withdraw = |id| {
             let ask = self.open.remove(&id)?;
             let session = ask.session;
-            let seen = !matches!(ask.kind, Kind::Call);
+            let seen = !matches!(ask.kind, QuestionKind::Call);
             ask.cancel();
             Some((session.filter(|_| seen)?, id))
         };
@@ -128,53 +140,59 @@ impl Asks {
     }
 }
 
-impl Over<'_> {
-    fn covers(&self, ask: &Ask) -> bool {
-        let for_user = !matches!(ask.kind, Kind::Read | Kind::Write | Kind::Call);
+impl EndReason<'_> {
+    fn covers(&self, ask: &PendingQuestion) -> bool {
+        let for_user = !matches!(ask.kind, QuestionKind::Read | QuestionKind::Write | QuestionKind::Call);
         match self {
-            Over::TurnCancelled(session) => ask.session == Some(*session) && for_user,
-            Over::TurnEnded(session) => {
-                ask.session == Some(*session) && for_user && ask.during == During::Turn
+            EndReason::TurnCancelled(session) => ask.session == Some(*session) && for_user,
+            EndReason::TurnEnded(session) => {
+                ask.session == Some(*session) && for_user && ask.ends_with == EndsWith::Turn
             }
-            Over::Answered(request) => {
-                matches!(&ask.during, During::Request(during) if during == *request)
+            EndReason::Answered(request) => {
+                matches!(&ask.ends_with, EndsWith::Request(ends_with) if ends_with == *request)
             }
-            Over::Session(session) => ask.session == Some(*session),
-            Over::TakenBack(request) => ask.reply.id() == *request,
-            Over::Completed(done) => matches!(&ask.kind, Kind::Url { elicitation } if elicitation == done),
-            Over::All => true,
+            EndReason::Session(session) => ask.session == Some(*session),
+            EndReason::CancelledByAgent(request) => ask.reply.id() == *request,
+            EndReason::Completed(done) => {
+                matches!(&ask.kind, QuestionKind::Url { elicitation } if elicitation == done)
+            }
+            EndReason::All => true,
         }
     }
 }
 
-impl Ask {
+impl PendingQuestion {
     fn answer(self, answer: Answer) -> Result<(), String> {
         let reply = self.reply;
         match (self.kind, answer) {
-            (Kind::Permission(offered), Answer::Selected(option)) if offered.contains(&option) => {
+            (QuestionKind::Permission(offered), Answer::Selected(option)) if offered.contains(&option) => {
                 reply.ok(to_acp::selected(&option));
             }
-            (Kind::Permission(_), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
-            (Kind::Outside(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
+            (QuestionKind::Permission(_), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
+            (QuestionKind::Outside(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
                 Some(choice) => held.decide(reply, choice),
                 None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
             },
-            (Kind::Outside(_), Answer::Cancelled) => reply.fail(&cancelled()),
-            (Kind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text.to_string())),
-            (Kind::Write, Answer::Done) => reply.ok(to_acp::written()),
-            (Kind::Call, Answer::Returned(result)) => reply.ok(result),
-            (Kind::Read | Kind::Write | Kind::Call, Answer::Refused(why)) => {
+            (QuestionKind::Outside(_), Answer::Cancelled) => reply.fail(&cancelled()),
+            (QuestionKind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text.to_string())),
+            (QuestionKind::Write, Answer::Done) => reply.ok(to_acp::written()),
+            (QuestionKind::Call, Answer::Returned(result)) => reply.ok(result),
+            (QuestionKind::Read | QuestionKind::Write | QuestionKind::Call, Answer::Refused(why)) => {
                 reply.fail(&RpcError::new(INTERNAL_ERROR, why))
             }
-            (Kind::Read | Kind::Write, Answer::Cancelled) => reply.fail(&cancelled()),
-            (Kind::Form | Kind::Url { .. }, Answer::Declined) => reply.ok(to_acp::declined()),
-            (Kind::Form | Kind::Url { .. }, Answer::Cancelled) => reply.ok(to_acp::elicitation_cancelled()),
-            (Kind::Form | Kind::Url { .. }, Answer::Accepted(values)) => match to_acp::accepted(values) {
-                Ok(accepted) => reply.ok(accepted),
-                Err(error) => {
-                    return Err(misfit(reply, &format!("the form's values can't be sent: {error}")));
+            (QuestionKind::Read | QuestionKind::Write, Answer::Cancelled) => reply.fail(&cancelled()),
+            (QuestionKind::Form | QuestionKind::Url { .. }, Answer::Declined) => reply.ok(to_acp::declined()),
+            (QuestionKind::Form | QuestionKind::Url { .. }, Answer::Cancelled) => {
+                reply.ok(to_acp::elicitation_cancelled())
+            }
+            (QuestionKind::Form | QuestionKind::Url { .. }, Answer::Accepted(values)) => {
+                match to_acp::accepted(values) {
+                    Ok(accepted) => reply.ok(accepted),
+                    Err(error) => {
+                        return Err(misfit(reply, &format!("the form's values can't be sent: {error}")));
+                    }
                 }
-            },
+            }
             (_, answer) => {
                 return Err(misfit(reply, &format!("the editor's answer doesn't fit: {answer:.80?}")));
             }
@@ -184,9 +202,11 @@ impl Ask {
 
     fn cancel(self) {
         match self.kind {
-            Kind::Permission(_) => self.reply.ok(to_acp::permission_cancelled()),
-            Kind::Form | Kind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),
-            Kind::Read | Kind::Write | Kind::Call | Kind::Outside(_) => self.reply.fail(&cancelled()),
+            QuestionKind::Permission(_) => self.reply.ok(to_acp::permission_cancelled()),
+            QuestionKind::Form | QuestionKind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),
+            QuestionKind::Read | QuestionKind::Write | QuestionKind::Call | QuestionKind::Outside(_) => {
+                self.reply.fail(&cancelled())
+            }
         }
     }
 }

@@ -4,28 +4,31 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::outgoing_requests::{Call, Then};
-use super::pending_questions::Over;
+use super::open_requests::{OnSuccess, OutgoingRequest};
+use super::pending_questions::EndReason;
 use super::sessions::Session;
-use super::{Connection, State};
-use crate::acp::wire::from_acp;
+use super::state::{Connection, State};
 use crate::acp::wire::rpc::RpcError;
-use crate::acp::wire::to_acp;
+use crate::acp::wire::{from_acp, to_acp};
 use crate::core::ids::SessionKey;
 use crate::core::message::{Chosen, Event, Failure, Steering, StopReason, TurnEnd};
 
 impl Connection {
-    pub(super) fn answered(&mut self, call: Call, result: Result<Value, RpcError>) -> ControlFlow<Failure> {
-        if let Call::Prompt { session } = call {
+    pub(super) fn answered(
+        &mut self,
+        call: OutgoingRequest,
+        result: Result<Value, RpcError>,
+    ) -> ControlFlow<Failure> {
+        if let OutgoingRequest::Prompt { session } = call {
             self.turn_answered(session, result);
             return ControlFlow::Continue(());
         }
-        if let (Call::Open { .. } | Call::Load { .. }, Err(error)) = (&call, &result) {
+        if let (OutgoingRequest::Open { .. } | OutgoingRequest::Load { .. }, Err(error)) = (&call, &result) {
             self.learn_logins(error);
         }
         match (call, result.map_err(from_acp::failure)) {
-            (Call::Initialize, result) => return self.initialized(result),
-            (Call::Open { session, place }, result) => {
+            (OutgoingRequest::Initialize, result) => return self.initialized(result),
+            (OutgoingRequest::Open { session, place }, result) => {
                 match result.and_then(|answer| from_acp::created(&answer)) {
                     Ok(opened) => {
                         let mut known = Session::new(self.agent, session, opened.acp_id.clone(), place);
@@ -35,28 +38,28 @@ impl Connection {
                     }
                     Err(failure) => self.post(Event::OpenFailed { session, failure }),
                 }
-                self.let_go_of_held();
+                self.replay_buffered();
             }
-            (Call::Load { session }, Ok(answer)) => {
+            (OutgoingRequest::Load { session }, Ok(answer)) => {
                 if let Some(known) = self.sessions.get_mut(session) {
                     let opened = from_acp::opened(known.acp_id.clone(), &answer);
                     known.options.clone_from(&opened.options);
                     known.loading = false;
                     let next = known.waiting.pop_front();
                     // What ran at an earlier time does not run any more.
-                    self.end_foreign(session);
+                    self.end_agent_terminals(session);
                     self.post(Event::Opened { session, opened: Box::new(opened) });
                     if let Some(content) = next {
                         self.prompt(session, content);
                     }
                 }
             }
-            (Call::Load { session }, Err(failure)) => self.not_opened(session, failure),
-            (Call::Unwanted, result) => self.close_unwanted(result),
-            (Call::Close { session }, Err(failure)) => {
+            (OutgoingRequest::Load { session }, Err(failure)) => self.not_opened(session, failure),
+            (OutgoingRequest::Unwanted, result) => self.close_unwanted(result),
+            (OutgoingRequest::Close { session }, Err(failure)) => {
                 self.request_failed(Some(session), "close the session", failure)
             }
-            (Call::Steer { session, content }, result) => {
+            (OutgoingRequest::Steer { session, content }, result) => {
                 let outcome = match result {
                     Ok(answer) => from_acp::steered(&answer),
                     Err(failure) => Steering::NotTaken(Some(failure)),
@@ -66,11 +69,11 @@ impl Connection {
                 }
                 self.post(Event::Steered { session, content, outcome });
             }
-            (Call::Wish { session, what, then }, result) => match result {
-                Ok(answer) => self.granted(session, then, &answer),
+            (OutgoingRequest::Other { session, what, on_success }, result) => match result {
+                Ok(answer) => self.granted(session, on_success, &answer),
                 Err(failure) => self.request_failed(session, what, failure),
             },
-            (Call::Close { .. }, Ok(_)) | (Call::Prompt { .. }, _) => {}
+            (OutgoingRequest::Close { .. }, Ok(_)) | (OutgoingRequest::Prompt { .. }, _) => {}
         }
         ControlFlow::Continue(())
     }
@@ -109,14 +112,14 @@ impl Connection {
     }
 
     fn close_unwanted(&mut self, result: Result<Value, Failure>) {
-        self.let_go_of_held();
+        self.replay_buffered();
         let State::Ready(info) = &self.state else { return };
         if let Ok(opened) = result.and_then(|answer| from_acp::created(&answer))
             && info.can.close
         {
             // Should it fail, it is a session that nobody misses.
             let params = to_acp::close_session(&opened.acp_id);
-            self.request(Call::Unwanted, to_acp::SESSION_CLOSE, &params);
+            self.request(OutgoingRequest::Unwanted, to_acp::SESSION_CLOSE, &params);
         }
     }
 
@@ -137,35 +140,35 @@ impl Connection {
             Err(_) if turn.cancelled => cancelled,
             Err(error) => TurnEnd::Failed(from_acp::failure(error)),
         };
-        self.withdraw(&Over::TurnEnded(session));
+        self.withdraw(&EndReason::TurnEnded(session));
         if matches!(end, TurnEnd::Stopped { reason: StopReason::Cancelled, .. }) {
             // Some agents forget the commands of a turn that was cancelled.
             for terminal in &turn.terminals {
                 // One that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, terminal);
             }
-            self.name_left(session, turn.began);
+            self.tell_left_running(session, turn.began);
         }
-        self.end_foreign(session);
+        self.end_agent_terminals(session);
         self.post(Event::TurnEnded { session, end });
         if let Some(content) = next {
             self.prompt(session, content);
         }
     }
 
-    fn granted(&mut self, session: Option<SessionKey>, then: Then, answer: &Value) {
+    fn granted(&mut self, session: Option<SessionKey>, on_success: OnSuccess, answer: &Value) {
         let agent = self.agent;
-        match then {
-            Then::Nothing => {}
-            Then::List => {
+        match on_success {
+            OnSuccess::Nothing => {}
+            OnSuccess::List => {
                 let (sessions, next_cursor) = from_acp::listed(answer);
                 self.post(Event::Listed { agent, sessions, next_cursor });
             }
-            Then::LoggedIn => self.post(Event::LoggedIn { agent }),
-            Then::LoggedOut => self.post(Event::LoggedOut { agent }),
-            Then::Mode(mode) => self.chosen(session, Chosen::Mode(mode)),
-            Then::Model(model) => self.chosen(session, Chosen::Model(model)),
-            Then::Option(option, value) => {
+            OnSuccess::LoggedIn => self.post(Event::LoggedIn { agent }),
+            OnSuccess::LoggedOut => self.post(Event::LoggedOut { agent }),
+            OnSuccess::Mode(mode) => self.chosen(session, Chosen::Mode(mode)),
+            OnSuccess::Model(model) => self.chosen(session, Chosen::Model(model)),
+            OnSuccess::Option(option, value) => {
                 let Some(known) = session.and_then(|session| self.sessions.get_mut(session)) else { return };
                 let options = from_acp::changed_options(answer);
                 known.options = options.unwrap_or_else(|| known.options_with(&option, &value));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::acp::processes::escaped::Span;
-use crate::acp::terminals::agent_terminals::Foreign;
-use crate::acp::wire::fast_path::Names;
+use crate::acp::terminals::agent_terminals::AgentTerminals;
+use crate::acp::wire::fast_path::SessionNames;
 use crate::core::ids::{AgentId, SessionKey, TerminalId};
 use crate::core::message::{ConfigOption, Content, OptionKind, OptionValue, Place};
 
@@ -25,7 +25,7 @@ pub struct Session {
     /// As last heard, for agents that confirm a choice without the list.
     pub options: Vec<ConfigOption>,
     /// The terminals that only the agent has.
-    pub foreign: Foreign,
+    pub agent_terminals: AgentTerminals,
     pub left: Left,
 }
 
@@ -50,7 +50,7 @@ pub struct Turn {
 impl Session {
     pub fn new(agent: AgentId, key: SessionKey, acp_id: String, place: Arc<Place>) -> Self {
         Self {
-            foreign: Foreign::new(key, agent, place.cwd.clone()),
+            agent_terminals: AgentTerminals::new(key, agent, place.cwd.clone()),
             key,
             acp_id,
             place,
@@ -80,18 +80,18 @@ impl Session {
 /// The sessions of one agent, by our name and by its own.
 pub struct Sessions {
     by_key: HashMap<SessionKey, Session>,
-    names: Names,
+    names: SessionNames,
     count: u32,
 }
 
 impl Sessions {
-    pub fn new(names: Names) -> Self {
+    pub fn new(names: SessionNames) -> Self {
         Self { by_key: HashMap::new(), names, count: 0 }
     }
 
     pub fn insert(&mut self, mut session: Session) {
         self.count += 1;
-        session.foreign.generation = self.count;
+        session.agent_terminals.generation = self.count;
         self.names.lock().insert(session.acp_id.clone(), session.key);
         self.by_key.insert(session.key, session);
     }

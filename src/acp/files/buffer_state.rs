@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::core::message::{OnDisk, Stamp};
 use crate::core::text::encoding::{decode, is_known};
+
 pub use crate::platform::files::stamp;
 
 /// More than an editor would hold.

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::watch::hash;
+use super::watch::fingerprint::hash;
 use crate::core::text::line_range;
 use crate::platform::files;
 use crate::platform::paths::canonicalize;
@@ -50,7 +50,7 @@ pub enum DiskError {
     #[error("it is {0} and no regular file; use a command for it")]
     Special(&'static str),
     #[error("it is {}; use a command that can read it", .0.name())]
-    NotText(Foreign),
+    NotText(NonText),
     #[error("it has {} MiB, and at most {} are read; use a command for the part you need", .0 >> 20, LARGEST >> 20)]
     TooLarge(u64),
     #[error("permission denied; ask the user to allow it or use another file")]
@@ -78,7 +78,7 @@ pub enum DiskErrorKind {
 
 /// What a file is that is not UTF-8 text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Foreign {
+pub enum NonText {
     Binary,
     Utf16,
     /// No UTF-8, but nothing else is known.
@@ -113,7 +113,7 @@ impl From<io::Error> for DiskError {
     }
 }
 
-impl Foreign {
+impl NonText {
     fn name(self) -> &'static str {
         match self {
             Self::Binary => "a binary file",
@@ -349,14 +349,14 @@ fn check_kind(metadata: &Metadata) -> Result<(), DiskError> {
     }
 }
 
-fn text(bytes: Vec<u8>) -> Result<String, Foreign> {
+fn text(bytes: Vec<u8>) -> Result<String, NonText> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return Err(Foreign::Utf16);
+        return Err(NonText::Utf16);
     }
     if bytes.contains(&0) {
-        return Err(if looks_wide(&bytes) { Foreign::Utf16 } else { Foreign::Binary });
+        return Err(if looks_wide(&bytes) { NonText::Utf16 } else { NonText::Binary });
     }
-    String::from_utf8(bytes).map_err(|_| Foreign::Encoding)
+    String::from_utf8(bytes).map_err(|_| NonText::Encoding)
 }
 
 /// Whether this is UTF-16 without a mark: of most texts in it every other byte is zero, and no other.

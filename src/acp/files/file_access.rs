@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::allowlist::Kept;
-
 use crate::core::ids::SessionKey;
 use crate::core::message::Access;
 use crate::core::store::allowlist::{Allowed, Answers, Choice, Decision, Rules, Until};
@@ -16,7 +15,7 @@ use crate::platform::paths::canonicalize;
 
 /// Until the editor says otherwise, all is refused.
 #[derive(Default)]
-pub struct Outside(Mutex<State>);
+pub struct FileAccess(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -26,7 +25,7 @@ struct State {
     told: Option<String>,
 }
 
-impl Outside {
+impl FileAccess {
     pub fn set(&self, rules: Rules) {
         self.lock().rules = rules;
     }

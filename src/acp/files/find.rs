@@ -13,7 +13,7 @@ use ignore::{WalkBuilder, WalkState};
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::acp::lock;
+use crate::acp::mutex::lock;
 use crate::core::ids::JobId;
 use crate::core::message::Event;
 use crate::mailbox::Mailbox;

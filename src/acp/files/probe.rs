@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::real;
 use crate::core::changes::diff::{self, PlacedState};
 use crate::core::locations::{Lines, Look};
 use crate::core::message::FileDiff;
+use crate::platform::paths::resolve_file;
 
 /// Bigger files are not opened just to look at them.
 const BIG: u64 = 10 << 20;
@@ -18,8 +18,8 @@ const HEAD: u64 = 8 << 10;
 
 /// Whether a path leads out of all these folders, as far as both are there.
 pub fn is_outside(path: &Path, roots: &[PathBuf]) -> bool {
-    let resolved = real(path);
-    !roots.is_empty() && !roots.iter().any(|root| resolved.starts_with(real(root)))
+    let resolved = resolve_file(path);
+    !roots.is_empty() && !roots.iter().any(|root| resolved.starts_with(resolve_file(root)))
 }
 
 /// What there is at `path`, and where in it these diffs stand, as near as can be to a line.

@@ -12,110 +12,111 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use super::{Due, FileRequest, FileWork, ForEditor, Target};
-use crate::acp::dispatcher::Shared;
-use crate::acp::wire::rpc::{Reply, RequestId};
+use super::request::{BufferRequest, FileRequest, FileWork, SharedReply, Target};
+use crate::acp::shared::Shared;
+use crate::acp::wire::reply::Reply;
+use crate::acp::wire::rpc::RequestId;
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Event, Place, Question, Severity};
 use crate::core::store::allowlist::{self, Choice, Decision};
 use crate::platform::paths::canonicalize;
 
 /// How long the end of an agent waits for the reads and writes that are under way.
-const LAST: Duration = Duration::from_millis(300);
+const END_GRACE: Duration = Duration::from_millis(300);
 
 /// After this long a read or write stands aside for those that come after it.
-const ASIDE: Duration = Duration::from_millis(100);
+const SLOW_AFTER: Duration = Duration::from_millis(100);
 
 /// The connection's side of the queue.
-pub struct Files {
-    errands: mpsc::UnboundedSender<Errand>,
+pub struct FileQueue {
+    commands: mpsc::UnboundedSender<FileCommand>,
     /// Ends the queue; what is sent is dropped when it is empty.
     end: Option<oneshot::Sender<oneshot::Sender<()>>>,
 }
 
 /// What the connection has to put to the editor.
-pub enum Passed {
+pub enum EditorRequest {
     /// A file that a buffer holds.
-    Buffer(ForEditor),
+    Buffer(BufferRequest),
     /// A file outside of the session's folders.
-    Outside { reply: Reply, question: Question, held: Held },
+    Outside { reply: Reply, question: Question, held: PendingAccess },
 }
 
-enum Errand {
+enum FileCommand {
     Serve(FileRequest),
     /// The user has answered.
     Decided {
         request: FileRequest,
-        file: File,
+        file: OutsideFile,
         choice: Choice,
     },
     /// A question is over without the user's word; its request has been answered.
     Dropped(SessionKey),
     /// What waits in the session is not wanted any more.
     Cancelled(SessionKey),
-    TakenBack(RequestId),
+    CancelledByAgent(RequestId),
     /// What took long is done, or waits for the user.
     Answered {
-        aside: Aside,
-        waiting: Option<Waiting>,
+        slow: SlowRequest,
+        waiting: Option<WaitingRequest>,
     },
 }
 
 /// A request that the user is asked about, apart from its reply, which waits with the question.
-pub struct Held {
+pub struct PendingAccess {
     pub session: SessionKey,
-    inside: Option<(Arc<Place>, FileWork, File)>,
-    errands: mpsc::UnboundedSender<Errand>,
+    inside: Option<(Arc<Place>, FileWork, OutsideFile)>,
+    commands: mpsc::UnboundedSender<FileCommand>,
 }
 
-impl Held {
+impl PendingAccess {
     pub fn decide(mut self, reply: Reply, choice: Choice) {
         if let Some((place, work, file)) = self.inside.take() {
-            let request = FileRequest { session: self.session, place, reply: Due::new(reply), work };
+            let request = FileRequest { session: self.session, place, reply: SharedReply::new(reply), work };
             // A queue that is gone drops the request, which answers it.
-            let _ = self.errands.send(Errand::Decided { request, file, choice });
+            let _ = self.commands.send(FileCommand::Decided { request, file, choice });
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for PendingAccess {
     fn drop(&mut self) {
         if self.inside.is_some() {
             // Nothing waits in a queue that is gone.
-            let _ = self.errands.send(Errand::Dropped(self.session));
+            let _ = self.commands.send(FileCommand::Dropped(self.session));
         }
     }
 }
 
-impl Files {
-    pub fn start(shared: Arc<Shared>, agent: AgentId, editor: mpsc::UnboundedSender<Passed>) -> Self {
-        let (errands, queue) = mpsc::unbounded_channel();
+impl FileQueue {
+    pub fn start(shared: Arc<Shared>, agent: AgentId, editor: mpsc::UnboundedSender<EditorRequest>) -> Self {
+        let (commands, queue) = mpsc::unbounded_channel();
         let (end, ended) = oneshot::channel();
-        let line = Line {
+        let worker = FileWorker {
             shared,
             agent,
             editor,
-            errands: errands.downgrade(),
+            commands: commands.downgrade(),
             waiting: VecDeque::new(),
             asking: HashMap::new(),
-            slow: JoinSet::new(),
-            aside: Vec::new(),
+            slow_tasks: JoinSet::new(),
+            slow: Vec::new(),
             behind: VecDeque::new(),
         };
-        tokio::spawn(line.run(queue, ended));
-        Self { errands, end: Some(end) }
+        tokio::spawn(worker.run(queue, ended));
+        Self { commands, end: Some(end) }
     }
 
     pub fn serve(&self, request: FileRequest) {
-        self.send(Errand::Serve(request));
+        self.send(FileCommand::Serve(request));
     }
 
     pub fn cancel(&self, session: SessionKey) {
-        self.send(Errand::Cancelled(session));
+        self.send(FileCommand::Cancelled(session));
     }
 
     pub fn take_back(&self, request: &RequestId) {
-        self.send(Errand::TakenBack(request.clone()));
+        self.send(FileCommand::CancelledByAgent(request.clone()));
     }
 
     /// Answers all that waits, and what is under way if that is soon done.
@@ -127,45 +128,45 @@ impl Files {
         }
     }
 
-    fn send(&self, errand: Errand) {
+    fn send(&self, command: FileCommand) {
         // It ends after this connection only; a request that comes too late is answered by its reply.
-        let _ = self.errands.send(errand);
+        let _ = self.commands.send(command);
     }
 }
 
-struct Line {
+struct FileWorker {
     shared: Arc<Shared>,
     agent: AgentId,
-    editor: mpsc::UnboundedSender<Passed>,
-    errands: mpsc::WeakUnboundedSender<Errand>,
+    editor: mpsc::UnboundedSender<EditorRequest>,
+    commands: mpsc::WeakUnboundedSender<FileCommand>,
     /// Outside of their sessions' folders, and not decided yet.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingRequest>,
     /// What each session's user is asked about.
     asking: HashMap<SessionKey, PathBuf>,
     /// What takes long; each ends with what it is about.
-    slow: JoinSet<(Aside, Option<Waiting>)>,
-    aside: Vec<Aside>,
+    slow_tasks: JoinSet<(SlowRequest, Option<WaitingRequest>)>,
+    slow: Vec<SlowRequest>,
     /// What is about the same paths.
     behind: VecDeque<FileRequest>,
 }
 
 /// A read or write that takes long.
 #[derive(Clone)]
-struct Aside {
+struct SlowRequest {
     session: SessionKey,
     /// As the agent wrote it.
     path: PathBuf,
-    reply: Due,
+    reply: SharedReply,
 }
 
-struct Waiting {
+struct WaitingRequest {
     request: FileRequest,
-    file: File,
+    file: OutsideFile,
 }
 
 /// A file that the user is asked about.
 #[derive(Clone)]
-struct File {
+struct OutsideFile {
     resolved: PathBuf,
     /// What an answer that counts for more counts for.
     scope: PathBuf,
@@ -173,35 +174,35 @@ struct File {
     linked: bool,
 }
 
-impl Line {
+impl FileWorker {
     async fn run(
         mut self,
-        mut queue: mpsc::UnboundedReceiver<Errand>,
+        mut queue: mpsc::UnboundedReceiver<FileCommand>,
         mut ended: oneshot::Receiver<oneshot::Sender<()>>,
     ) {
         let done = loop {
-            let errand = tokio::select! {
+            let command = tokio::select! {
                 biased;
                 done = &mut ended => break done,
-                Some(slow) = self.slow.join_next() => {
+                Some(slow) = self.slow_tasks.join_next() => {
                     // A panic drops the reply, which answers the agent.
-                    let Ok((aside, waiting)) = slow else { continue };
-                    Errand::Answered { aside, waiting }
+                    let Ok((slow, waiting)) = slow else { continue };
+                    FileCommand::Answered { slow, waiting }
                 }
-                errand = queue.recv() => match errand {
-                    Some(errand) => errand,
+                command = queue.recv() => match command {
+                    Some(command) => command,
                     // Nobody is there any more who could ask for anything.
                     None => return,
                 }
             };
-            let act = self.act(errand);
+            let act = self.act(command);
             tokio::pin!(act);
             tokio::select! {
                 () = &mut act => {}
                 done = &mut ended => {
                     clear(&mut queue);
                     // A disk that does not answer is not waited for: then the end of the pipe is the answer.
-                    let _ = timeout(LAST, act).await;
+                    let _ = timeout(END_GRACE, act).await;
                     break done;
                 }
             }
@@ -210,33 +211,33 @@ impl Line {
         self.waiting.clear();
         self.behind.clear();
         // The same.
-        let soon = async { while self.slow.join_next().await.is_some() {} };
-        let _ = timeout(if self.aside.is_empty() { LAST } else { ASIDE / 2 }, soon).await;
-        self.aside.drain(..).for_each(|aside| drop(aside.reply.take()));
+        let soon = async { while self.slow_tasks.join_next().await.is_some() {} };
+        let _ = timeout(if self.slow.is_empty() { END_GRACE } else { SLOW_AFTER / 2 }, soon).await;
+        self.slow.drain(..).for_each(|slow| drop(slow.reply.take()));
         drop(done);
     }
 
-    async fn act(&mut self, errand: Errand) {
-        match errand {
-            Errand::Serve(request) => self.take(request).await,
-            Errand::Decided { request, file, choice } => self.decided(request, file, choice).await,
-            Errand::Dropped(session) => {
+    async fn act(&mut self, command: FileCommand) {
+        match command {
+            FileCommand::Serve(request) => self.take(request).await,
+            FileCommand::Decided { request, file, choice } => self.decided(request, file, choice).await,
+            FileCommand::Dropped(session) => {
                 self.asking.remove(&session);
                 self.go_on(0).await;
             }
-            Errand::Cancelled(session) => {
+            FileCommand::Cancelled(session) => {
                 self.waiting.retain(|waiting| waiting.request.session != session);
                 self.behind.retain(|request| request.session != session);
-                self.give_up(|aside| aside.session == session);
+                self.give_up(|slow| slow.session == session);
             }
-            Errand::TakenBack(id) => {
+            FileCommand::CancelledByAgent(id) => {
                 self.waiting.retain(|waiting| !waiting.request.reply.is(&id));
                 self.behind.retain(|request| !request.reply.is(&id));
-                self.give_up(|aside| aside.reply.is(&id));
+                self.give_up(|slow| slow.reply.is(&id));
             }
-            Errand::Answered { aside, waiting } => {
-                self.aside.retain(|other| other.path != aside.path);
-                let next = self.behind.iter().position(|request| request.work.path() == aside.path);
+            FileCommand::Answered { slow, waiting } => {
+                self.slow.retain(|other| other.path != slow.path);
+                let next = self.behind.iter().position(|request| request.work.path() == slow.path);
                 if let Some(waiting) = waiting {
                     self.waiting.push_back(waiting);
                     self.go_on(self.waiting.len() - 1).await;
@@ -250,29 +251,29 @@ impl Line {
 
     /// Nobody waits for these any more. What the disk does to them when it answers again is not waited for,
     /// but goes on counting as under way.
-    fn give_up(&self, which: impl Fn(&Aside) -> bool) {
+    fn give_up(&self, which: impl Fn(&SlowRequest) -> bool) {
         // A reply that is dropped says that the request was cancelled.
-        self.aside.iter().filter(|aside| which(aside)).for_each(|aside| drop(aside.reply.take()));
+        self.slow.iter().filter(|slow| which(slow)).for_each(|slow| drop(slow.reply.take()));
     }
 
     async fn take(&mut self, request: FileRequest) {
-        if self.aside.iter().any(|aside| aside.path == request.work.path()) {
+        if self.slow.iter().any(|slow| slow.path == request.work.path()) {
             return self.behind.push_back(request);
         }
         let (shared, editor) = (self.shared.clone(), self.editor.clone());
-        let aside = Aside::of(&request);
+        let slow = SlowRequest::of(&request);
         // A panic drops the reply, which answers the agent.
-        let done = self.work(aside, move || match request.locate(&shared.disks) {
+        let done = self.work(slow, move || match request.locate(&shared.disks) {
             Ok(Target::Inside(resolved)) => {
-                request.serve(&shared, resolved, &editor);
+                request.serve(&shared, resolved, |request| pass_on(&editor, request));
                 None
             }
             Ok(Target::Outside(resolved)) => {
                 let scope = scope(&resolved);
-                Some(Waiting { request, file: File { resolved, scope, linked: false } })
+                Some(WaitingRequest { request, file: OutsideFile { resolved, scope, linked: false } })
             }
             Ok(Target::Linked { path: resolved, folder: scope }) => {
-                Some(Waiting { request, file: File { resolved, scope, linked: true } })
+                Some(WaitingRequest { request, file: OutsideFile { resolved, scope, linked: true } })
             }
             Err(error) => {
                 request.refuse(&error);
@@ -287,37 +288,37 @@ impl Line {
 
     async fn serve(&mut self, request: FileRequest, resolved: PathBuf) {
         let (shared, editor) = (self.shared.clone(), self.editor.clone());
-        let aside = Aside::of(&request);
+        let slow = SlowRequest::of(&request);
         let serve = move || {
-            request.serve(&shared, resolved, &editor);
+            request.serve(&shared, resolved, |request| pass_on(&editor, request));
             None
         };
-        self.work(aside, serve).await;
+        self.work(slow, serve).await;
     }
 
     /// Works on a request. When that takes long it stands aside, and what comes of it is heard of later.
     async fn work(
         &mut self,
-        aside: Aside,
-        work: impl FnOnce() -> Option<Waiting> + Send + 'static,
-    ) -> Option<Waiting> {
-        let (disks, path) = (self.shared.disks.clone(), aside.path.clone());
+        slow: SlowRequest,
+        work: impl FnOnce() -> Option<WaitingRequest> + Send + 'static,
+    ) -> Option<WaitingRequest> {
+        let (disks, path) = (self.shared.disks.clone(), slow.path.clone());
         let mut working = tokio::spawn(async move { disks.run(&path, work).await.flatten() });
-        match timeout(ASIDE, &mut working).await {
+        match timeout(SLOW_AFTER, &mut working).await {
             Ok(done) => done.ok().flatten(),
             Err(_) => {
-                self.aside.push(aside.clone());
-                self.slow.spawn(async move { (aside, working.await.ok().flatten()) });
+                self.slow.push(slow.clone());
+                self.slow_tasks.spawn(async move { (slow, working.await.ok().flatten()) });
                 None
             }
         }
     }
 
-    async fn decided(&mut self, request: FileRequest, file: File, choice: Choice) {
+    async fn decided(&mut self, request: FileRequest, file: OutsideFile, choice: Choice) {
         let (session, access) = (request.session, request.work.access());
         self.asking.remove(&session);
         let (shared, target) = (self.shared.clone(), file.scope);
-        let said = spawn_blocking(move || shared.outside.say(session, access, target, choice)).await;
+        let said = spawn_blocking(move || shared.file_access.say(session, access, target, choice)).await;
         if let Ok(Some(trouble)) = said {
             self.note(session, Severity::Warning, trouble);
         }
@@ -334,7 +335,7 @@ impl Line {
     async fn go_on(&mut self, first: usize) {
         let mut at = first;
         while at < self.waiting.len() {
-            let Waiting { request, file: File { resolved, .. } } = &self.waiting[at];
+            let WaitingRequest { request, file: OutsideFile { resolved, .. } } = &self.waiting[at];
             let (session, access) = (request.session, request.work.access());
             // What was asked for before it may change what it is about.
             let behind = self.waiting.range(..at).any(|before| before.file.resolved == *resolved)
@@ -344,7 +345,7 @@ impl Line {
                 continue;
             }
             let (shared, path) = (self.shared.clone(), resolved.clone());
-            let decided = spawn_blocking(move || shared.outside.decide(session, access, &path)).await;
+            let decided = spawn_blocking(move || shared.file_access.decide(session, access, &path)).await;
             // After a panic nothing is allowed.
             let (decision, trouble) = decided.unwrap_or((Decision::Refused, None));
             if let Some(trouble) = trouble {
@@ -354,7 +355,7 @@ impl Line {
                 at += 1;
                 continue;
             }
-            let Some(Waiting { request, file }) = self.waiting.remove(at) else { return };
+            let Some(WaitingRequest { request, file }) = self.waiting.remove(at) else { return };
             match decision {
                 Decision::Allowed => self.serve(request, file.resolved).await,
                 Decision::Ask => self.ask(request, file),
@@ -365,17 +366,17 @@ impl Line {
         }
     }
 
-    fn ask(&mut self, request: FileRequest, file: File) {
+    fn ask(&mut self, request: FileRequest, file: OutsideFile) {
         // Nobody is there any more who could answer.
-        let Some(errands) = self.errands.upgrade() else { return };
+        let Some(commands) = self.commands.upgrade() else { return };
         let FileRequest { session, place, reply, work } = request;
         let Some(reply) = reply.take() else { return };
         self.asking.insert(session, file.resolved.clone());
-        let File { resolved: path, scope: target, linked } = file.clone();
+        let OutsideFile { resolved: path, scope: target, linked } = file.clone();
         let question = Question::Outside { path, target, access: work.access(), linked };
-        let held = Held { session, inside: Some((place, work, file)), errands };
+        let held = PendingAccess { session, inside: Some((place, work, file)), commands };
         // The same; then what is held says that it is over.
-        let _ = self.editor.send(Passed::Outside { reply, question, held });
+        let _ = self.editor.send(EditorRequest::Outside { reply, question, held });
     }
 
     /// Says so in the chat before the agent gets to know it, which may end its turn.
@@ -402,13 +403,18 @@ impl Line {
     }
 }
 
+fn pass_on(editor: &mpsc::UnboundedSender<EditorRequest>, request: BufferRequest) {
+    // An agent that is gone meanwhile wants no answer any more.
+    let _ = editor.send(EditorRequest::Buffer(request));
+}
+
 /// A reply that is dropped says that the request was cancelled.
-fn clear(queue: &mut mpsc::UnboundedReceiver<Errand>) {
+fn clear(queue: &mut mpsc::UnboundedReceiver<FileCommand>) {
     queue.close();
     while queue.try_recv().is_ok() {}
 }
 
-impl Aside {
+impl SlowRequest {
     fn of(request: &FileRequest) -> Self {
         let FileRequest { session, reply, work, .. } = request;
         Self { session: *session, path: work.path().to_owned(), reply: reply.clone() }
@@ -420,8 +426,8 @@ fn scope(resolved: &Path) -> PathBuf {
     allowlist::target(resolved, home.as_deref())
 }
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for PendingAccess {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Held").field("session", &self.session).finish_non_exhaustive()
+        formatter.debug_struct("PendingAccess").field("session", &self.session).finish_non_exhaustive()
     }
 }

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::disks::Disks;
-use crate::acp::lock;
+use crate::acp::mutex::lock;
 use crate::core::message::Event;
 use crate::mailbox::Mailbox;
 use crate::platform::paths::canonicalize;
@@ -25,7 +25,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// More than so many are forgotten.
 const MOST: usize = 4096;
 
-pub struct Names {
+pub struct ResolvedNames {
     mailbox: Arc<Mailbox>,
     disks: Disks,
     /// When each path was asked about.
@@ -34,7 +34,7 @@ pub struct Names {
     silent: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
-impl Names {
+impl ResolvedNames {
     pub fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
         Self { mailbox, disks, asked: Mutex::default(), silent: Arc::default() }
     }

@@ -4,34 +4,35 @@
 //! `core::changes::half_written` to say; what a change means for a buffer is the editor's side's business.
 
 mod event_filter;
-mod fingerprint;
+pub(crate) mod fingerprint;
 mod seen;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::futures::Notified;
 
-use self::event_filter::Suspect;
+use self::event_filter::ChangedPath;
 use self::fingerprint::Fingerprint;
-pub use self::fingerprint::hash;
-pub use self::seen::Edit;
 use self::seen::Seen;
 use super::disks::{Disks, PATIENCE};
-use super::real;
-use crate::acp::lock;
+use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
+use crate::acp::worker::Worker;
 use crate::core::changes::half_written::Input;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Event, FileChange, Stamp};
 use crate::mailbox::Mailbox;
 use crate::platform::files;
+use crate::platform::paths::resolve_file;
+
+pub use self::seen::Edit;
 
 /// What the system says is taken in when it said nothing for this long: it says much at once.
 const QUIET: Duration = Duration::from_millis(60);
@@ -48,7 +49,9 @@ pub struct Watch {
     log: WireLog,
     seen: Arc<Seen>,
     disks: Disks,
-    tell: OnceLock<Option<Sender<Message>>>,
+    worker: Worker<Message>,
+    /// The log says once that there is no thread.
+    said: AtomicBool,
 }
 
 enum Message {
@@ -73,7 +76,7 @@ enum Message {
         content: Option<u64>,
     },
     /// The system said something that concerns a file.
-    Stirred,
+    SystemEvent,
     /// Somebody else looked at the file. `news` says that it is another whole one.
     Looked {
         path: PathBuf,
@@ -84,7 +87,14 @@ enum Message {
 
 impl Watch {
     pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks) -> Self {
-        Self { mailbox, log, disks, seen: Arc::default(), tell: OnceLock::new() }
+        Self {
+            mailbox,
+            log,
+            disks,
+            seen: Arc::default(),
+            worker: Worker::new("acp-watch"),
+            said: AtomicBool::new(false),
+        }
     }
 
     /// As [`Self::touched`], of a file whose links are still to be resolved.
@@ -128,7 +138,7 @@ impl Watch {
 
     /// Whether the file may hold half of a text.
     pub fn is_half_written(&self, path: &Path) -> bool {
-        let path = &real(path);
+        let path = &resolve_file(path);
         if !self.seen.has(path) {
             return false;
         }
@@ -167,27 +177,24 @@ impl Watch {
     }
 
     fn begin(&self) {
-        self.tell.get_or_init(|| {
-            let (tell, told) = mpsc::channel();
+        let started = self.worker.start(|sender| {
             let (mailbox, log, disks) = (self.mailbox.clone(), self.log.clone(), self.disks.clone());
-            let watcher = Watcher::new(mailbox, log, disks, self.seen.clone(), tell.clone());
-            let started = thread::Builder::new().name("acp-watch".into()).spawn(move || watcher.run(&told));
-            if let Err(error) = &started {
-                self.log.note(&format!("changes of files by others are not noticed: no thread: {error}"));
-            }
-            started.is_ok().then_some(tell)
+            let watcher = Watcher::new(mailbox, log, disks, self.seen.clone(), sender.clone());
+            move |queue| watcher.run(&queue)
         });
+        if let Err(error) = &started
+            && !self.said.swap(true, Ordering::Relaxed)
+        {
+            self.log.note(&format!("changes of files by others are not noticed: no thread: {error}"));
+        }
     }
 
     fn is_alive(&self) -> bool {
-        matches!(self.tell.get(), Some(Some(_)))
+        self.worker.is_running()
     }
 
     fn tell(&self, message: Message) {
-        if let Some(Some(tell)) = self.tell.get() {
-            // A thread that is gone watches nothing; why is in the log of the panic hook.
-            let _ = tell.send(message);
-        }
+        self.worker.send(message);
     }
 }
 
@@ -309,7 +316,7 @@ impl Watcher {
             }
             Message::Writing(path) => *self.writing.entry(path).or_default() += 1,
             Message::Wrote { path, content } => self.wrote(path, content),
-            Message::Stirred => {
+            Message::SystemEvent => {
                 self.since.get_or_insert_with(Instant::now);
             }
             Message::Looked { path, news } => {
@@ -322,7 +329,7 @@ impl Watcher {
     }
 
     fn named(&mut self, session: SessionKey, path: PathBuf, edit: Option<Edit>) {
-        let target = real(&path);
+        let target = resolve_file(&path);
         if target != path {
             if let Some(edit) = edit {
                 self.seen.edit(&target, edit);
@@ -343,6 +350,8 @@ impl Watcher {
 
     fn touched(&mut self, session: SessionKey, path: PathBuf, content: Option<u64>) {
         if self.closed.contains(&session) {
+            // A call of its that edits the file is over, too.
+            self.seen.left(session);
             return self.leave_alone(&path);
         }
         self.touches += 1;
@@ -352,7 +361,8 @@ impl Watcher {
             watched.touched = self.touches;
             return;
         }
-        if path.is_dir() {
+        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+            // In /dev all programs of the machine are busy.
             return self.seen.forget(&path);
         }
         if self.files.len() >= MOST
@@ -403,12 +413,12 @@ impl Watcher {
         self.seen.left(session);
         for (path, watched) in &mut self.files {
             watched.sessions.remove(&session);
-            // What is being written is still to be told of.
-            if watched.sessions.is_empty() && self.seen.is_at_rest(path) {
+            if watched.sessions.is_empty() {
                 over.push(path.clone());
             }
         }
-        over.iter().for_each(|path| self.forget(path));
+        // What is being written is still to be told of.
+        over.iter().for_each(|path| self.let_go(path));
     }
 
     fn forget(&mut self, path: &Path) {
@@ -432,19 +442,19 @@ impl Watcher {
         }
         self.disarm(path);
         let Some(folder) = above.map(Path::to_owned) else { return };
-        lock(&self.seen.stir).watch(path, &folder);
+        lock(&self.seen.filter).watch(path, &folder);
         let armed = self.folders.contains_key(&folder) || self.watch(&folder);
         if armed && let Some(watched) = self.files.get_mut(path) {
             self.folders.entry(folder.clone()).or_default().insert(path.to_owned());
             watched.folder = Some(folder);
         } else {
-            lock(&self.seen.stir).unwatch(path, &folder);
+            lock(&self.seen.filter).unwatch(path, &folder);
         }
     }
 
     fn disarm(&mut self, path: &Path) {
         let Some(folder) = self.files.get_mut(path).and_then(|watched| watched.folder.take()) else { return };
-        lock(&self.seen.stir).unwatch(path, &folder);
+        lock(&self.seen.filter).unwatch(path, &folder);
         let Some(files) = self.folders.get_mut(&folder) else { return };
         files.remove(path);
         if files.is_empty() {
@@ -474,9 +484,9 @@ impl Watcher {
         if self.system.is_none() {
             let (seen, tell) = (self.seen.clone(), self.tell.clone());
             let take_in = move |event| {
-                if lock(&seen.stir).take_in(event) {
+                if lock(&seen.filter).take_in(event) {
                     // Nobody listens any more when the thread is ending.
-                    let _ = tell.send(Message::Stirred);
+                    let _ = tell.send(Message::SystemEvent);
                 }
             };
             self.system = Some(notify::recommended_watcher(take_in)?);
@@ -489,7 +499,7 @@ impl Watcher {
     /// When to take in what the system said.
     fn due_to_hear(&self) -> Option<Instant> {
         let since = self.since?;
-        let last = lock(&self.seen.stir).last().map_or(since, |last| last.max(since));
+        let last = lock(&self.seen.filter).last().map_or(since, |last| last.max(since));
         Some((last + QUIET).min(since + LATEST))
     }
 
@@ -501,9 +511,9 @@ impl Watcher {
     fn look(&mut self) {
         if self.due_to_hear().is_some_and(|due| due <= Instant::now()) {
             self.since = None;
-            let told = lock(&self.seen.stir).drain();
-            for (path, suspect) in told {
-                self.suspect(&path, suspect);
+            let told = lock(&self.seen.filter).drain();
+            for (path, changed_path) in told {
+                self.changed_path(&path, changed_path);
             }
         }
         for path in self.seen.all_due() {
@@ -511,29 +521,35 @@ impl Watcher {
         }
     }
 
-    fn suspect(&mut self, path: &Path, suspect: Suspect) {
-        if suspect.folder && self.answers(path) {
+    fn changed_path(&mut self, path: &Path, changed_path: ChangedPath) {
+        if changed_path.folder && self.answers(path) {
             // What is watched may be another folder than the one that has the name now.
             self.disarm(path);
             self.arm(path);
         }
         if let Some(watched) = self.files.get_mut(path) {
-            watched.renamed = suspect.renamed.or(watched.renamed.take());
+            watched.renamed = changed_path.renamed.or(watched.renamed.take());
         }
-        self.seen.hear(path, suspect.said, suspect.at);
+        self.seen.hear(path, changed_path.said, changed_path.at);
     }
 
     fn look_at(&mut self, path: &Path) {
         if self.writing.contains_key(path) || !self.answers(path) {
             // It is looked at when that is done, or when a session has to do with it again.
-            return self.seen.put_off(path);
+            self.seen.put_off(path);
+            return self.let_go(path);
         }
         let (fingerprint, bytes) = self.seen.look(path);
         if self.seen.looked(path, fingerprint, bytes.as_deref()) {
             self.news(path);
         }
+        self.let_go(path);
+    }
+
+    /// Gives up a file that no session has to do with, unless something is still to be told of it.
+    fn let_go(&mut self, path: &Path) {
         let is_left = self.files.get(path).is_some_and(|watched| watched.sessions.is_empty());
-        if is_left && self.seen.is_at_rest(path) {
+        if is_left && !self.writing.contains_key(path) && !self.seen.is_due(path) {
             self.forget(path);
         }
     }

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::acp::files::disk::{self, DiskErrorKind};
 use crate::acp::files::disks::{Disks, PATIENCE};
+use crate::acp::worker::Worker;
 use crate::core::changes::blame::{self, Step};
 use crate::core::ids::JobId;
 use crate::core::message::{Event, Severity};
@@ -32,62 +32,51 @@ const PRUNE_AFTER: u64 = 16 << 20;
 const TEXTS: &str = "texts";
 const JOURNAL: &str = "jsonl";
 
-/// The thread, once there is something to do for it.
-#[derive(Default)]
+/// The handle to the checkpoints. Cheap to clone.
+#[derive(Clone)]
 pub struct Checkpoints {
-    thread: Option<(mpsc::Sender<Order>, JoinHandle<()>)>,
+    mailbox: Arc<Mailbox>,
+    disks: Disks,
+    worker: Worker<(PathBuf, Limits, Wish)>,
 }
 
-type Order = (PathBuf, Limits, Wish);
-
 impl Checkpoints {
-    pub fn wish(
-        &mut self,
-        (mailbox, disks): (&Arc<Mailbox>, &Disks),
-        folder: PathBuf,
-        limits: Limits,
-        wish: Wish,
-    ) {
-        if self.thread.is_none() {
-            if matches!(wish, Wish::Unlook { .. } | Wish::Finish { .. }) {
-                // Nothing is kept yet.
-                return;
-            }
-            let (orders, queue) = mpsc::channel::<Order>();
-            let mut keeper = Keeper::new(mailbox.clone(), disks.clone());
-            let work = move || {
-                for (folder, limits, wish) in queue {
-                    keeper.grant(&folder, limits, wish);
-                }
-            };
-            match thread::Builder::new().name("acp-checkpoints".into()).spawn(work) {
-                Ok(thread) => self.thread = Some((orders, thread)),
-                Err(error) => {
-                    return Keeper::new(mailbox.clone(), disks.clone()).failed(&folder, &wish, &error);
-                }
-            }
+    pub fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
+        Self { mailbox, disks, worker: Worker::new("acp-checkpoints") }
+    }
+
+    /// Changes or reads the checkpoints in this folder.
+    pub fn request(&self, folder: PathBuf, limits: Limits, wish: Wish) {
+        if !self.worker.is_running() && matches!(wish, Wish::Unlook { .. } | Wish::Finish { .. }) {
+            // Nothing is kept yet.
+            return;
         }
-        if let Some((orders, _)) = &self.thread {
-            // The thread ends only when this end is dropped, or by a panic, which is in the panic log.
-            let _ = orders.send((folder, limits, wish));
+        let writer = || CheckpointWriter::new(self.mailbox.clone(), self.disks.clone());
+        let started = self.worker.start(|_| {
+            let mut writer = writer();
+            move |queue| {
+                for (folder, limits, wish) in queue {
+                    writer.grant(&folder, limits, wish);
+                }
+            }
+        });
+        match started {
+            Ok(()) => self.worker.send((folder, limits, wish)),
+            Err(error) => writer().failed(&folder, &wish, &error),
         }
     }
 
     /// Waits until all is on the disk.
-    pub fn end(self) {
-        if let Some((orders, thread)) = self.thread {
-            drop(orders);
-            // It can only fail by a panic, which the panic hook has logged.
-            let _ = thread.join();
-        }
+    pub fn finish(&self) {
+        self.worker.finish();
     }
 }
 
-struct Keeper {
+struct CheckpointWriter {
     mailbox: Arc<Mailbox>,
     disks: Disks,
     /// What the turns of this Neovim that are not over did to files.
-    turns: HashMap<(TurnKey, PathBuf), Begun>,
+    turns: HashMap<(TurnKey, PathBuf), TurnBaseline>,
     /// What files held when calls that are about them began.
     looked: HashMap<(TurnKey, PathBuf), Looked>,
     /// Bytes of texts since the last look at the size; nobody looked yet.
@@ -96,7 +85,7 @@ struct Keeper {
 }
 
 /// What a file held when a turn began, and what the turn last made of it.
-struct Begun {
+struct TurnBaseline {
     stored: Stored,
     before: Held,
     after: Stored,
@@ -119,7 +108,7 @@ struct Adding<'a> {
     after: &'a Held,
 }
 
-impl Keeper {
+impl CheckpointWriter {
     fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
         Self { mailbox, disks, turns: HashMap::new(), looked: HashMap::new(), written: None, told: false }
     }
@@ -238,21 +227,21 @@ impl Keeper {
         let file = project.join(name);
         // One that was taken away to make room begins anew.
         let new = !file.exists();
-        let again = self.turns.get(&key).filter(|_| new).map(|begun| begun.before.clone());
+        let again = self.turns.get(&key).filter(|_| new).map(|baseline| baseline.before.clone());
         let again = again.map(|before| self.keep_text(&project, &before)).transpose()?;
         let found = self.keep_text(&project, before)?;
         let stored_after = self.keep_text(&project, after)?;
-        let begun = self.turns.entry(key).or_insert_with(|| Begun {
+        let baseline = self.turns.entry(key).or_insert_with(|| TurnBaseline {
             stored: found.clone(),
             before: before.clone(),
             after: found.clone(),
         });
-        begun.stored = again.unwrap_or_else(|| begun.stored.clone());
-        let (added, removed) = counts(&begun.before, after);
-        let found = (found != begun.after).then_some(found);
+        baseline.stored = again.unwrap_or_else(|| baseline.stored.clone());
+        let (added, removed) = counts(&baseline.before, after);
+        let found = (found != baseline.after).then_some(found);
         let change = Touched {
             path: path.to_owned(),
-            before: begun.stored.clone(),
+            before: baseline.stored.clone(),
             after: stored_after.clone(),
             added,
             removed,
@@ -265,7 +254,7 @@ impl Keeper {
         write_line(&mut text, &Line { at, fact: Fact::Change(change) })?;
         let mut file = private().create(true).append(true).read(true).open(&file)?;
         disk::append_lines(&mut file, &text)?;
-        begun.after = stored_after;
+        baseline.after = stored_after;
         Ok(())
     }
 

@@ -7,12 +7,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
-use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use crate::acp::files::disk;
+use crate::acp::worker::Worker;
 use crate::core::message::{Draft, Event, Keep};
 use crate::core::session::prompt_history::History;
 use crate::core::text::Text;
@@ -24,37 +24,32 @@ const PROMPTS_LOCK: &str = "prompts.lock";
 /// A file of prompts that grows over this is written anew with the last ones.
 const MOST: u64 = 4 << 20;
 
-/// Hands what is to be kept to the thread that does it.
-#[derive(Default)]
-pub struct Shelf {
-    thread: Option<(mpsc::Sender<Keep>, JoinHandle<()>)>,
+/// The handle to what is kept. Cheap to clone.
+#[derive(Clone)]
+pub struct DraftStore {
+    mailbox: Arc<Mailbox>,
+    worker: Worker<Keep>,
 }
 
-impl Shelf {
-    pub fn put(&mut self, mailbox: &Arc<Mailbox>, keep: Keep) {
-        if self.thread.is_none() {
-            let (send, queue) = mpsc::channel();
-            let own_mailbox = mailbox.clone();
-            let work =
-                move || Keeper { mailbox: own_mailbox, own: HashMap::new(), failed: false }.run(&queue);
-            match thread::Builder::new().name("acp-shelf".into()).spawn(work) {
-                Ok(thread) => self.thread = Some((send, thread)),
-                Err(error) => return not_kept(mailbox, &error),
-            }
-        }
-        if let Some((send, _)) = &self.thread {
-            // It ends before its queue only by a panic, which the panic hook has logged.
-            let _ = send.send(keep);
+impl DraftStore {
+    pub fn new(mailbox: Arc<Mailbox>) -> Self {
+        Self { mailbox, worker: Worker::new("acp-drafts") }
+    }
+
+    pub fn request(&self, keep: Keep) {
+        let started = self.worker.start(|_| {
+            let mailbox = self.mailbox.clone();
+            move |queue| DraftWriter { mailbox, own: HashMap::new(), failed: false }.run(&queue)
+        });
+        match started {
+            Ok(()) => self.worker.send(keep),
+            Err(error) => not_kept(&self.mailbox, &error),
         }
     }
 
     /// Waits until all is written.
-    pub fn finish(self) {
-        if let Some((send, thread)) = self.thread {
-            drop(send);
-            // As above.
-            let _ = thread.join();
-        }
+    pub fn finish(&self) {
+        self.worker.finish();
     }
 }
 
@@ -79,14 +74,14 @@ struct Own {
     file: PathBuf,
 }
 
-struct Keeper {
+struct DraftWriter {
     mailbox: Arc<Mailbox>,
     own: HashMap<PathBuf, Own>,
     /// It was said already that nothing can be kept.
     failed: bool,
 }
 
-impl Keeper {
+impl DraftWriter {
     fn run(mut self, queue: &mpsc::Receiver<Keep>) {
         let mut waiting = VecDeque::new();
         while let Some(keep) = waiting.pop_front().or_else(|| queue.recv().ok()) {

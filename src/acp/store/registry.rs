@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,11 @@ use serde_json::Value;
 
 use crate::acp::files::disk;
 use crate::acp::wire::log::WireLog;
+use crate::acp::worker::Worker;
+use crate::core::ids::JobId;
+use crate::core::message::Event;
 use crate::core::store::registry::{self, Change, Files, Index, MAX_INDEX_BYTES, Plan, Stored};
+use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private, wait_lock};
 
 /// How the names of folders begin that a download is put together in.
@@ -30,6 +35,42 @@ struct Approvals {
 }
 
 const VERSION: u32 = 1;
+
+/// The handle to what is on the disk about agents. Cheap to clone.
+#[derive(Clone)]
+pub struct AgentRegistry {
+    mailbox: Arc<Mailbox>,
+    log: WireLog,
+    worker: Worker<(JobId, Files, Change)>,
+}
+
+impl AgentRegistry {
+    pub fn new(mailbox: Arc<Mailbox>, log: WireLog) -> Self {
+        Self { mailbox, log, worker: Worker::new("acp-registry") }
+    }
+
+    /// Makes a change, then reads all there is (`Event::AgentsRead`).
+    pub fn request(&self, job: JobId, files: Files, change: Change) {
+        let tell = |mailbox: &Mailbox, job, (stored, failure)| {
+            mailbox.post(Event::AgentsRead { job, stored: Box::new(stored), failure });
+        };
+        let started = self.worker.start(|_| {
+            let (mailbox, log) = (self.mailbox.clone(), self.log.clone());
+            move |queue| {
+                for (job, files, change) in queue {
+                    tell(&mailbox, job, read(&files, change, &log));
+                }
+            }
+        });
+        match started {
+            Ok(()) => self.worker.send((job, files, change)),
+            Err(error) => {
+                let failure = Some(format!("start a thread for it: {error}"));
+                tell(&self.mailbox, job, (Stored::default(), failure));
+            }
+        }
+    }
+}
 
 /// Makes a change, then reads all there is. The text says why the change couldn't be made.
 pub fn read(files: &Files, change: Change, log: &WireLog) -> (Stored, Option<String>) {

@@ -5,11 +5,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::acp::files::disk;
+use crate::acp::worker::Worker;
 use crate::core::message::Event;
 use crate::core::store::record::{Fact, Kept, Line, Owner, Wish};
 use crate::mailbox::Mailbox;
@@ -21,44 +21,38 @@ const MOST: usize = 500;
 /// A file of more bytes is written anew, with what counts of it.
 const LARGE: u64 = 1 << 20;
 
-/// The thread, once there is something to do for it.
-#[derive(Default)]
-pub struct Records {
-    thread: Option<(Wishes, JoinHandle<()>)>,
+/// The handle to the index. Cheap to clone.
+#[derive(Clone)]
+pub struct SessionIndex {
+    mailbox: Arc<Mailbox>,
+    worker: Worker<(PathBuf, Wish)>,
 }
 
-/// Each with the folder that it is about.
-type Wishes = mpsc::Sender<(PathBuf, Wish)>;
+impl SessionIndex {
+    pub fn new(mailbox: Arc<Mailbox>) -> Self {
+        Self { mailbox, worker: Worker::new("acp-sessions") }
+    }
 
-impl Records {
-    pub fn wish(&mut self, mailbox: &Arc<Mailbox>, folder: PathBuf, wish: Wish) {
-        if self.thread.is_none() {
-            let (wishes, queue) = mpsc::channel::<(PathBuf, Wish)>();
-            let theirs = mailbox.clone();
-            let work = move || {
+    /// Changes or reads the index in this folder.
+    pub fn request(&self, folder: PathBuf, wish: Wish) {
+        let started = self.worker.start(|_| {
+            let mailbox = self.mailbox.clone();
+            move |queue| {
                 let mut told = false;
                 for (folder, wish) in queue {
-                    grant(&theirs, &folder, wish, &mut told);
+                    grant(&mailbox, &folder, wish, &mut told);
                 }
-            };
-            match thread::Builder::new().name("acp-record".into()).spawn(work) {
-                Ok(thread) => self.thread = Some((wishes, thread)),
-                Err(error) => return failed(mailbox, wish, &folder, &error, &mut false),
             }
-        }
-        if let Some((wishes, _)) = &self.thread {
-            // The thread ends only when this end is dropped, or by a panic, which is in the panic log.
-            let _ = wishes.send((folder, wish));
+        });
+        match started {
+            Ok(()) => self.worker.send((folder, wish)),
+            Err(error) => failed(&self.mailbox, wish, &folder, &error, &mut false),
         }
     }
 
     /// Waits until all is on the disk.
-    pub fn end(self) {
-        if let Some((wishes, thread)) = self.thread {
-            drop(wishes);
-            // It can only fail by a panic, which the panic hook has logged.
-            let _ = thread.join();
-        }
+    pub fn finish(&self) {
+        self.worker.finish();
     }
 }
 
@@ -190,6 +184,7 @@ fn file_name(agent: &str, acp_id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
+    use std::thread;
 
     use super::*;
 

@@ -23,7 +23,7 @@ const MOST_TEXT: usize = 64 << 10;
 const CLEAR: &str = "\x1b[0m\x1b[H\x1b[2J\x1b[3J";
 
 /// The terminals that only the agent has, in one session.
-pub struct Foreign {
+pub struct AgentTerminals {
     session: SessionKey,
     agent: AgentId,
     /// How many sessions the agent had before; one may be opened again under the same key.
@@ -70,7 +70,7 @@ struct CallText {
     written: Written,
 }
 
-impl Foreign {
+impl AgentTerminals {
     pub fn new(session: SessionKey, agent: AgentId, cwd: PathBuf) -> Self {
         Self {
             session,

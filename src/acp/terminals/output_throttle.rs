@@ -15,7 +15,7 @@ const NEAR: usize = 2 << 10;
 
 /// The bytes that wait.
 #[derive(Default)]
-pub struct Display {
+pub struct OutputThrottle {
     backlog: Vec<u8>,
     /// Where the backlog starts in its buffer; what is before has been sent or dropped.
     start: usize,
@@ -31,7 +31,7 @@ pub struct Chunk {
     pub skipped: usize,
 }
 
-impl Display {
+impl OutputThrottle {
     pub fn push(&mut self, bytes: &[u8]) {
         self.backlog.extend_from_slice(bytes);
         let over = self.waiting().len().saturating_sub(BACKLOG);
@@ -109,52 +109,52 @@ mod tests {
     #[test]
     fn the_first_bytes_go_at_once_and_the_next_a_frame_later() {
         let now = Instant::now();
-        let mut display = Display::default();
-        assert_eq!(display.due(now), None);
-        display.push(b"a");
-        assert_eq!(display.due(now), Some(now));
-        assert_eq!(display.take(now), chunk(b"a", 0));
-        display.push(b"b");
-        display.push(b"c");
-        assert_eq!(display.due(now), Some(now + PACE));
-        assert_eq!(display.take(now), None);
-        assert_eq!(display.take(now + PACE), chunk(b"bc", 0));
-        assert_eq!(display.take(now + 2 * PACE), None);
+        let mut throttle = OutputThrottle::default();
+        assert_eq!(throttle.due(now), None);
+        throttle.push(b"a");
+        assert_eq!(throttle.due(now), Some(now));
+        assert_eq!(throttle.take(now), chunk(b"a", 0));
+        throttle.push(b"b");
+        throttle.push(b"c");
+        assert_eq!(throttle.due(now), Some(now + PACE));
+        assert_eq!(throttle.take(now), None);
+        assert_eq!(throttle.take(now + PACE), chunk(b"bc", 0));
+        assert_eq!(throttle.take(now + 2 * PACE), None);
     }
 
     #[test]
     fn after_a_pause_bytes_go_at_once() {
         let now = Instant::now();
-        let mut display = Display::default();
-        display.push(b"a");
-        display.take(now);
-        display.push(b"b");
-        assert!(display.due(now + 10 * PACE).is_some_and(|due| due <= now + 10 * PACE));
-        assert_eq!(display.take(now + 10 * PACE), chunk(b"b", 0));
+        let mut throttle = OutputThrottle::default();
+        throttle.push(b"a");
+        throttle.take(now);
+        throttle.push(b"b");
+        assert!(throttle.due(now + 10 * PACE).is_some_and(|due| due <= now + 10 * PACE));
+        assert_eq!(throttle.take(now + 10 * PACE), chunk(b"b", 0));
     }
 
     #[test]
     fn a_chunk_has_a_bound_and_ends_with_a_line_where_one_is_near() {
         let now = Instant::now();
-        let mut display = Display::default();
-        display.push(&[b'x'; CHUNK - 10]);
-        display.push(b"\nrest of more than ten bytes");
-        assert_eq!(display.take(now).map(|chunk| chunk.bytes.len()), Some(CHUNK - 9));
-        assert_eq!(display.take(now + PACE), chunk(b"rest of more than ten bytes", 0));
-        display.push(&[b'x'; CHUNK + 1]);
-        assert_eq!(display.take(now + 2 * PACE).map(|chunk| chunk.bytes.len()), Some(CHUNK));
-        assert_eq!(display.take(now + 3 * PACE), chunk(b"x", 0));
+        let mut throttle = OutputThrottle::default();
+        throttle.push(&[b'x'; CHUNK - 10]);
+        throttle.push(b"\nrest of more than ten bytes");
+        assert_eq!(throttle.take(now).map(|chunk| chunk.bytes.len()), Some(CHUNK - 9));
+        assert_eq!(throttle.take(now + PACE), chunk(b"rest of more than ten bytes", 0));
+        throttle.push(&[b'x'; CHUNK + 1]);
+        assert_eq!(throttle.take(now + 2 * PACE).map(|chunk| chunk.bytes.len()), Some(CHUNK));
+        assert_eq!(throttle.take(now + 3 * PACE), chunk(b"x", 0));
     }
 
     #[test]
     fn a_backlog_drops_its_oldest_lines_and_says_how_much() {
         let now = Instant::now();
-        let mut display = Display::default();
-        display.push(b"one\ntwo\n");
-        display.push(&[b'x'; BACKLOG - 2]);
+        let mut throttle = OutputThrottle::default();
+        throttle.push(b"one\ntwo\n");
+        throttle.push(&[b'x'; BACKLOG - 2]);
         // Over by six bytes: the cut falls into the second line, so that one goes whole.
-        assert_eq!(display.take(now).map(|chunk| (chunk.bytes[0], chunk.skipped)), Some((b'x', 8)));
-        assert_eq!(display.take(now + PACE).map(|chunk| chunk.skipped), Some(0));
+        assert_eq!(throttle.take(now).map(|chunk| (chunk.bytes[0], chunk.skipped)), Some((b'x', 8)));
+        assert_eq!(throttle.take(now + PACE).map(|chunk| chunk.skipped), Some(0));
     }
 
     #[test]
@@ -168,23 +168,23 @@ mod tests {
     #[test]
     fn every_byte_is_sent_or_counted_and_memory_is_bounded() {
         let mut now = Instant::now();
-        let mut display = Display::default();
+        let mut throttle = OutputThrottle::default();
         let (mut sent, mut skipped, mut pushed) = (0, 0, 0);
         for round in 0..2000_usize {
             let bytes: Vec<u8> =
                 (0..round * 37 % 9000).map(|n| if n % 50 == 0 { b'\n' } else { b'a' }).collect();
             pushed += bytes.len();
-            display.push(&bytes);
+            throttle.push(&bytes);
             now += PACE / 4;
-            if let Some(chunk) = display.take(now) {
+            if let Some(chunk) = throttle.take(now) {
                 assert!(chunk.bytes.len() <= CHUNK && !chunk.bytes.is_empty());
                 sent += chunk.bytes.len();
                 skipped += chunk.skipped;
             }
-            assert!(display.backlog.capacity() <= 4 * BACKLOG);
+            assert!(throttle.backlog.capacity() <= 4 * BACKLOG);
         }
         now += PACE;
-        while let Some(chunk) = display.take(now) {
+        while let Some(chunk) = throttle.take(now) {
             sent += chunk.bytes.len();
             skipped += chunk.skipped;
             now += PACE;

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{TerminalError, TerminalSpec};
+use super::spec::{TerminalError, TerminalSpec};
 use crate::platform::program;
 
 /// What Neovim itself may have of these describes Neovim's terminal, not this one.

@@ -1,6 +1,6 @@
 //! The short way of an agent's text: from the thread that reads what the agent writes to the editor's
 //! mailbox, without waking the background in between, which costs more than the reading. It is taken
-//! only while nothing that the agent wrote before is on the long way, so that all arrives in order.
+//! only while nothing that the agent wrote before is on the slow path, so that all arrives in order.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,31 +13,31 @@ use crate::mailbox::Mailbox;
 
 /// One agent's sessions by the names that it gave them. Cheap to clone; all clones are one.
 #[derive(Clone, Default)]
-pub struct Names(Arc<Mutex<HashMap<String, SessionKey>>>);
+pub struct SessionNames(Arc<Mutex<HashMap<String, SessionKey>>>);
 
-impl Names {
+impl SessionNames {
     pub fn lock(&self) -> MutexGuard<'_, HashMap<String, SessionKey>> {
         // Plain data: no panic leaves it half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub struct Shortcut {
+pub struct FastPath {
     mailbox: Arc<Mailbox>,
-    names: Names,
-    /// Batches on the long way that were not dealt with yet.
-    under_way: AtomicUsize,
+    names: SessionNames,
+    /// Batches on the slow path that were not dealt with yet.
+    on_slow_path: AtomicUsize,
 }
 
-impl Shortcut {
-    pub fn new(mailbox: Arc<Mailbox>, names: Names) -> Self {
-        Self { mailbox, names, under_way: AtomicUsize::new(0) }
+impl FastPath {
+    pub fn new(mailbox: Arc<Mailbox>, names: SessionNames) -> Self {
+        Self { mailbox, names, on_slow_path: AtomicUsize::new(0) }
     }
 
-    /// Posts a piece of text, or gives it back when it has to go the long way: behind others, because
+    /// Posts a piece of text, or gives it back when it has to take the slow path: behind others, because
     /// its session has no name yet, or since the editor must catch up first.
     pub fn post(&self, chunk: Chunk) -> Result<(), Chunk> {
-        if self.under_way.load(Ordering::Acquire) > 0 || !self.mailbox.has_room() {
+        if self.on_slow_path.load(Ordering::Acquire) > 0 || !self.mailbox.has_room() {
             return Err(chunk);
         }
         let session = self.names.lock().get(&chunk.session).copied();
@@ -50,14 +50,14 @@ impl Shortcut {
         }
     }
 
-    /// A batch goes the long way.
-    pub fn sent(&self) {
-        self.under_way.fetch_add(1, Ordering::AcqRel);
+    /// A batch goes the slow path.
+    pub fn slow_batch_sent(&self) {
+        self.on_slow_path.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A batch of the long way was dealt with.
-    pub fn arrived(&self) {
-        self.under_way.fetch_sub(1, Ordering::AcqRel);
+    /// A batch of the slow path was dealt with.
+    pub fn slow_batch_done(&self) {
+        self.on_slow_path.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -73,17 +73,17 @@ mod tests {
 
     #[test]
     fn text_is_short_of_others_only_when_none_are_before_it() {
-        let (mailbox, names) = (Mailbox::new(|_| {}), Names::default());
+        let (mailbox, names) = (Mailbox::new(|_| {}), SessionNames::default());
         names.lock().insert("s".into(), SessionKey(7));
-        let shortcut = Shortcut::new(mailbox.clone(), names);
-        shortcut.sent();
-        assert_eq!(shortcut.post(chunk("s")), Err(chunk("s")));
+        let fast_path = FastPath::new(mailbox.clone(), names);
+        fast_path.slow_batch_sent();
+        assert_eq!(fast_path.post(chunk("s")), Err(chunk("s")));
         assert!(mailbox.is_empty());
-        shortcut.arrived();
-        assert_eq!(shortcut.post(chunk("s")), Ok(()));
+        fast_path.slow_batch_done();
+        assert_eq!(fast_path.post(chunk("s")), Ok(()));
         let content = Content::Text("t".into());
         let update = Update::Message { role: Role::Agent, message: None, content };
         assert_eq!(mailbox.take(), Some(Event::Updated { session: SessionKey(7), update }));
-        assert_eq!(shortcut.post(chunk("other")), Err(chunk("other")));
+        assert_eq!(fast_path.post(chunk("other")), Err(chunk("other")));
     }
 }

@@ -4,6 +4,8 @@
 
 mod chunk;
 mod content;
+mod json;
+mod options;
 mod requests;
 mod updates;
 
@@ -18,10 +20,12 @@ pub use self::chunk::Chunk;
 pub use self::requests::{AgentRequest, Scope, request};
 pub use self::updates::{Data, Fact, command, update};
 
+use self::json::{count, each, id, text};
+use self::options::{named, options};
 use super::rpc::{self, RpcError};
 use crate::core::message::{
-    AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Named,
-    Opened, OptionGroup, OptionKind, Steering, StopReason, StoredSession, TurnEnd, TurnUsage,
+    AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Opened,
+    Steering, StopReason, StoredSession, TurnEnd, TurnUsage,
 };
 
 /// The answer to `initialize`. Another version of the protocol is a failure.
@@ -155,52 +159,6 @@ fn models(value: &Value) -> Option<Models> {
     Some(Models { current, available })
 }
 
-fn named(value: &Value, key: &str) -> Option<Named> {
-    let id = id(&value[key])?;
-    let name = text(&value["name"]).unwrap_or_else(|| id.clone());
-    Some(Named { id, name, description: text(&value["description"]) })
-}
-
-/// The list of configuration options; those of an unknown type are left out.
-pub fn options(value: &Value) -> Vec<ConfigOption> {
-    each(value, |option| {
-        let id = id(&option["id"])?;
-        let kind = match option["type"].as_str()? {
-            "select" => OptionKind::Select {
-                current: self::id(&option["currentValue"])?,
-                groups: groups(&option["options"]),
-            },
-            "boolean" => OptionKind::Toggle { current: option["currentValue"].as_bool()? },
-            _ => return None,
-        };
-        let name = text(&option["name"]).unwrap_or_else(|| id.clone());
-        Some(ConfigOption {
-            id,
-            name,
-            description: text(&option["description"]),
-            category: text(&option["category"]),
-            kind,
-        })
-    })
-}
-
-/// Values come flat or in groups, and here also mixed: flat ones in a row are one nameless group.
-fn groups(value: &Value) -> Vec<OptionGroup> {
-    let mut groups: Vec<OptionGroup> = Vec::new();
-    for item in value.as_array().into_iter().flatten() {
-        if item["options"].is_array() {
-            let name = text(&item["name"]).or_else(|| id(&item["group"])).unwrap_or_default();
-            groups.push(OptionGroup { name, values: each(&item["options"], |value| named(value, "value")) });
-        } else if let Some(value) = named(item, "value") {
-            match groups.last_mut() {
-                Some(group) if group.name.is_empty() => group.values.push(value),
-                _ => groups.push(OptionGroup { name: String::new(), values: vec![value] }),
-            }
-        }
-    }
-    groups
-}
-
 /// The answer to `session/set_config_option`, if it has the list that it should.
 pub fn changed_options(result: &Value) -> Option<Vec<ConfigOption>> {
     result["configOptions"].is_array().then(|| options(&result["configOptions"]))
@@ -309,34 +267,6 @@ pub fn completed_elicitation(params: &Value) -> Option<String> {
     id(&params["elicitationId"])
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-/// Ids are text; agents that number them are understood, too.
-fn id(value: &Value) -> Option<String> {
-    match value {
-        Value::String(id) => Some(id.clone()),
-        Value::Number(id) => Some(id.to_string()),
-        _ => None,
-    }
-}
-
-/// A number of things. JavaScript has only floating point numbers, and some writers show it.
-fn count(value: &Value) -> Option<u64> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates, which is what is wanted"
-    )]
-    value.as_u64().or_else(|| value.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
-}
-
-/// Reads a list item by item; those that cannot be read are left out.
-fn each<T>(list: &Value, read: impl Fn(&Value) -> Option<T>) -> Vec<T> {
-    list.as_array().into_iter().flatten().filter_map(read).collect()
-}
-
 fn shortened(value: &Value) -> String {
     let mut text = value.to_string();
     if let Some((end, _)) = text.char_indices().nth(2000) {
@@ -352,6 +282,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::core::message::{Named, OptionGroup, OptionKind};
 
     fn version(version: &Value) -> Result<(), FailureKind> {
         connected(&json!({ "protocolVersion": version })).map(drop).map_err(|failure| failure.kind)

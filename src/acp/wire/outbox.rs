@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::log::{AgentLog, Direction};
 use super::rpc::{RequestId, RpcError};
-use crate::acp::processes::agent_process::Input;
+use super::transport::LineSender;
 
 /// Cheap to clone; all clones write to the same agent. Sending never waits.
 #[derive(Clone, Debug)]
 pub struct Outbox {
-    input: Input,
+    lines: LineSender,
     log: AgentLog,
 }
 
@@ -46,8 +46,8 @@ struct Refusal<'a> {
 const VERSION: &str = "2.0";
 
 impl Outbox {
-    pub fn new(input: Input, log: AgentLog) -> Self {
-        Self { input, log }
+    pub fn new(lines: LineSender, log: AgentLog) -> Self {
+        Self { lines, log }
     }
 
     /// Sends a request, unless its params can't be written, as a path that is no text.
@@ -78,7 +78,7 @@ impl Outbox {
         let mut line = serde_json::to_vec(message)?;
         self.log.message(Direction::ToAgent, &line);
         line.push(b'\n');
-        self.input.send(line);
+        self.lines.send(line);
         Ok(())
     }
 }

@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::outbox::Outbox;
-
 pub const INVALID_REQUEST: i64 = -32600;
 pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
@@ -323,22 +321,22 @@ impl fmt::Display for RequestId {
 }
 
 /// Our open requests, each with what is to be done with its answer.
-pub struct Calls<T> {
+pub struct OpenRequests<T> {
     next: i64,
     open: BTreeMap<i64, T>,
 }
 
-impl<T> Default for Calls<T> {
+impl<T> Default for OpenRequests<T> {
     fn default() -> Self {
         Self { next: 1, open: BTreeMap::new() }
     }
 }
 
-impl<T> Calls<T> {
-    pub fn open(&mut self, call: T) -> i64 {
+impl<T> OpenRequests<T> {
+    pub fn open(&mut self, request: T) -> i64 {
         let id = self.next;
         self.next += 1;
-        self.open.insert(id, call);
+        self.open.insert(id, request);
         id
     }
 
@@ -348,11 +346,11 @@ impl<T> Calls<T> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (i64, &T)> {
-        self.open.iter().map(|(id, call)| (*id, call))
+        self.open.iter().map(|(id, request)| (*id, request))
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (i64, &mut T)> {
-        self.open.iter_mut().map(|(id, call)| (*id, call))
+        self.open.iter_mut().map(|(id, request)| (*id, request))
     }
 
     pub fn get(&self, id: &RequestId) -> Option<&T> {
@@ -362,44 +360,6 @@ impl<T> Calls<T> {
     /// Takes all that are open, in the order they were made.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + use<T> {
         std::mem::take(&mut self.open).into_values()
-    }
-}
-
-/// The duty to answer one request of the agent. It can be kept, moved and handed to another thread;
-/// it is used up by the answer, and one that is dropped answers that the request was cancelled.
-#[derive(Debug)]
-pub struct Reply {
-    id: RequestId,
-    outbox: Option<Outbox>,
-}
-
-impl Reply {
-    pub fn new(id: RequestId, outbox: &Outbox) -> Self {
-        Self { id, outbox: Some(outbox.clone()) }
-    }
-
-    pub fn id(&self) -> &RequestId {
-        &self.id
-    }
-
-    pub fn ok(mut self, result: impl Serialize) {
-        if let Some(outbox) = self.outbox.take() {
-            outbox.result(&self.id, &result);
-        }
-    }
-
-    pub fn fail(mut self, error: &RpcError) {
-        if let Some(outbox) = self.outbox.take() {
-            outbox.error(&self.id, error);
-        }
-    }
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        if let Some(outbox) = self.outbox.take() {
-            outbox.error(&self.id, &RpcError::new(REQUEST_CANCELLED, "request cancelled"));
-        }
     }
 }
 
@@ -532,13 +492,13 @@ mod tests {
 
     #[test]
     fn an_answer_closes_its_call_once() {
-        let mut calls = Calls::default();
-        let (first, second) = (calls.open("first"), calls.open("second"));
+        let mut open = OpenRequests::default();
+        let (first, second) = (open.open("first"), open.open("second"));
         let id = |text: String| RequestId(RawValue::from_string(text).unwrap());
-        assert_eq!(calls.close(&id(format!("\"{second}\""))), Some("second"));
-        assert_eq!(calls.close(&id(second.to_string())), None);
-        assert_eq!(calls.close(&id("\"first\"".into())), None);
-        assert_eq!(calls.close(&id("99".into())), None);
-        assert_eq!(calls.close(&id(first.to_string())), Some("first"));
+        assert_eq!(open.close(&id(format!("\"{second}\""))), Some("second"));
+        assert_eq!(open.close(&id(second.to_string())), None);
+        assert_eq!(open.close(&id("\"first\"".into())), None);
+        assert_eq!(open.close(&id("99".into())), None);
+        assert_eq!(open.close(&id(first.to_string())), Some("first"));
     }
 }

@@ -8,7 +8,7 @@ use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::acp::Settings;
+use crate::acp::settings::Settings;
 use crate::core::message::{Capabilities, Content, Exit, McpServer, OptionValue, Place, ResourceBody};
 use crate::core::text::uri;
 

@@ -33,7 +33,9 @@ pub enum Update {
     Options(Vec<ConfigOption>),
     /// `None` leaves a field as it was, `Some(None)` clears it.
     Info {
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
         title: Option<Option<String>>,
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
         updated_at: Option<Option<String>>,
     },
     Usage {
@@ -50,7 +52,9 @@ pub enum Update {
         id: String,
         status: Option<String>,
         /// `None` leaves, `Some(None)` clears.
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
         summary: Option<Option<String>>,
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
         error: Option<Option<String>>,
     },
     CompactionSummary {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
 use crate::core::message::{
-    Answer, Command, Ending, Exit, Failure, FailureKind, Named, Opened, PermissionKind, PermissionOption,
-    Steering, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update, WireStatus,
+    Answer, Command, Ending, Exit, Failure, FailureKind, LeftCommand, Named, Opened, PermissionKind,
+    PermissionOption, Steering, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update, WireStatus,
 };
 use crate::core::session::tool_call::Status;
 
@@ -603,4 +603,56 @@ fn a_session_that_gets_another_agent_leaves_nothing_open() {
     assert_eq!((session.asks().len(), session.steering(), session.queue().len()), (0, 0, 1));
     let statuses: Vec<_> = session.entries().iter().filter_map(Entry::tool).map(|call| call.status).collect();
     assert_eq!(statuses, [Status::Cancelled, Status::Cancelled]);
+}
+
+fn left(process: i32, line: &str) -> LeftCommand {
+    LeftCommand { process, start: 1, line: line.into() }
+}
+
+/// The last notice.
+fn notice(session: &Session) -> &str {
+    let notices = session.entries().iter().filter_map(|entry| match &entry.body {
+        Body::Notice { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    notices.last().expect("a notice")
+}
+
+#[test]
+fn the_notice_of_what_a_stopped_turn_left_says_what_became_of_each() {
+    let mut session = working();
+    session.turn_ended(stopped(StopReason::Cancelled), Moment(2));
+    let all = [left(1, "make"), left(2, "sleep 9"), left(3, "top")];
+    assert_eq!(session.left_running(all.to_vec(), "X ends it", Moment(3)), None);
+    assert_eq!(notice(&session), "The turn was stopped, but this goes on:\nmake\nsleep 9\ntop\nX ends it");
+    assert_eq!(session.left_running(all[1..].to_vec(), "X ends it", Moment(4)), None);
+    assert_eq!(session.end_left(), all[1..]);
+    let text = "this goes on:\nmake · ended by itself\nsleep 9 · being ended\ntop · being ended";
+    assert_eq!(notice(&session), format!("The turn was stopped, but {text}"), "nothing is left for the key");
+    // Its parent went first.
+    let child = [left(3, "top"), left(4, "child")];
+    assert_eq!(session.left_running(child.to_vec(), "X ends it", Moment(5)), None);
+    let told = session.left_running(Vec::new(), "X ends it", Moment(6));
+    assert_eq!(told.as_deref(), Some("ended sleep 9 and 2 more"));
+    let text = "make · ended by itself\nsleep 9 · ended by you\ntop · ended by you\nchild · ended by you";
+    assert_eq!(notice(&session), format!("The turn was stopped, but this went on:\n{text}"));
+    assert_eq!(session.left_running(vec![left(5, "next")], "X ends it", Moment(7)), None);
+    assert_eq!(notice(&session), "The turn was stopped, but this goes on:\nnext\nX ends it");
+}
+
+#[test]
+fn what_cannot_be_ended_is_said_to_go_on_and_what_ends_with_the_agent_not() {
+    let mut session = working();
+    session.turn_ended(stopped(StopReason::Cancelled), Moment(2));
+    let all = [left(1, "sudo top"), left(2, "sleep 9")];
+    session.left_running(all.to_vec(), "X ends it", Moment(3));
+    session.end_left();
+    session.left_running(all[..1].to_vec(), "X ends it", Moment(4));
+    let told = session.could_not_end(&all[..1]).expect("a word");
+    assert!(told.starts_with("couldn't end sudo top: ") && told.ends_with("kill -9 1"), "{told}");
+    let text = "The turn was stopped, but this goes on:\nsudo top\nsleep 9 · ended by you\nX ends it";
+    assert_eq!(notice(&session), text);
+    session.exited(ending_of(false), Moment(5));
+    assert!(notice(&session).contains("went on:\nsudo top · ended with the agent\n"), "{}", notice(&session));
+    assert_eq!(session.left(), []);
 }

@@ -8,12 +8,11 @@ use super::content::describe;
 use super::{Phase, Session, Turn};
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
-    Answer, Command, Content, Cost, FailureKind, LeftCommand, Severity, Steering, StopReason, TurnEnd,
+    Answer, Command, Content, Cost, FailureKind, Severity, Steering, StopReason, TurnEnd,
 };
 use crate::core::session::entry::{Body, Entry, Verdict};
 use crate::core::session::tool_call::Cause;
 use crate::core::text::{Text, one_line};
-use crate::core::transcript::cut_middle;
 
 /// How long an agent may take to confirm a cancel, in milliseconds.
 const GRACE: u64 = 10_000;
@@ -185,8 +184,8 @@ impl Session {
         }
         self.turn.stuck = true;
         let text = format!(
-            "{} did not stop within {} s\nR in here ends it and starts it again, :Acp stop only ends it; what stands \
-             here stays",
+            "{} did not stop within {} s\n:Acp restart ends it and starts it again, :Acp stop only ends it; what \
+             stands here stays",
             self.name(),
             GRACE / 1000
         );
@@ -258,27 +257,6 @@ impl Session {
         self.phase = Phase::Idle;
         self.status_touched = true;
         self.next_prompt(now)
-    }
-
-    /// Commands of a turn that was stopped go on, or have ended meanwhile. `how` says how they are ended.
-    pub fn left_running(&mut self, commands: Vec<LeftCommand>, how: &str, now: Moment) {
-        if matches!(self.phase, Phase::Ending { .. } | Phase::Gone) {
-            return;
-        }
-        // What a command has started, and leaves behind when it ends, was meant already.
-        let is_news = self.left.is_empty() && !commands.is_empty();
-        self.left = commands;
-        self.status_touched = true;
-        if is_news {
-            let lines: Vec<String> = self.left.iter().map(|command| cut_middle(&command.line, 80)).collect();
-            let text = format!("The turn was stopped, but this goes on:\n{}\n{how}", lines.join("\n"));
-            self.notice(Severity::Warning, text, now);
-        }
-    }
-
-    /// Commands of a turn that was stopped, which go on.
-    pub fn left(&self) -> &[LeftCommand] {
-        &self.left
     }
 
     /// What the turn has cost, where the agent tells what the conversation has.

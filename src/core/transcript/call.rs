@@ -171,7 +171,7 @@ fn draw_coloured(drawing: &mut Drawing, text: &str, limit: usize, more: &str) {
     }
     let shown = lines.len().min(limit);
     if count > shown {
-        drawing.line(format!("    ({} more lines{more})", count - shown), Some("AcpMeta"));
+        drawing.hint(format!("    ({} more lines{more})", count - shown));
     }
 }
 
@@ -186,7 +186,7 @@ fn draw_lines(drawing: &mut Drawing, text: &str, limit: usize, more: &str, mut p
         drawing.line(format!("    {line}"), Some(group));
     }
     if left > 0 {
-        drawing.line(format!("    ({left} more lines{more})"), Some("AcpMeta"));
+        drawing.hint(format!("    ({left} more lines{more})"));
     }
 }
 
@@ -233,7 +233,7 @@ fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
     }
     let hidden = tail.total.saturating_sub(tail.lines.len() - from);
     if hidden > 0 && shown > 0 {
-        drawing.line(format!("    ({} lines in all{more})", tail.total), Some("AcpMeta"));
+        drawing.hint(format!("    ({} lines in all{more})", tail.total));
     }
 }
 
@@ -256,7 +256,7 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style)
     drawing.line(format!("    {}", path.display()), Some("AcpMeta"));
     let old = diff.old_text.as_deref().unwrap_or_default();
     if old.len() + diff.new_text.len() > COMPARED {
-        drawing.line(format!("    (too big to compare in here{})", style.hints.all_of_it()), Some("AcpMeta"));
+        drawing.hint(format!("    (too big to compare in here{})", style.hints.all_of_it()));
         return;
     }
     let first = drawing.lines.len();
@@ -275,7 +275,7 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style)
             };
             if drawing.lines.len() - first >= SHOWN {
                 let more = style.hints.all_of_it();
-                drawing.line(format!("    (more than can be shown in here{more})"), Some("AcpMeta"));
+                drawing.hint(format!("    (more than can be shown in here{more})"));
                 return;
             }
             new = change.new_index().map_or(new, |index| index + 1);

@@ -108,6 +108,16 @@ impl Drawing {
         self.frames.extend(self.lines.len().checked_sub(1).map(|row| (row, group)));
     }
 
+    /// A line of the plugin's own about what it shows, or how to see more of it.
+    pub(super) fn hint(&mut self, text: String) {
+        self.line(text, Some("AcpMeta")).framed("AcpMeta");
+    }
+
+    /// Whether a row is so long that a window may break it. Windows come and go, so none is asked.
+    pub fn may_wrap(&self, row: usize) -> bool {
+        self.lines.get(row).is_some_and(|line| line.len() > SHORT)
+    }
+
     /// Puts another drawing under this one.
     pub(super) fn under(&mut self, other: Self) {
         let rows = self.lines.len();
@@ -166,8 +176,7 @@ impl Drawing {
     pub(super) fn left_out(&mut self, more: usize, indent: &str, hints: &Hints) {
         if more > 0 {
             let lines = if more == 1 { "line" } else { "lines" };
-            let text = format!("{indent}({} more {lines}{})", grouped(more as u64), hints.all_of_it());
-            self.line(text, Some("AcpMeta"));
+            self.hint(format!("{indent}({} more {lines}{})", grouped(more as u64), hints.all_of_it()));
         }
     }
 
@@ -194,6 +203,9 @@ impl Drawing {
         self
     }
 }
+
+/// A line of no more bytes fits into any window that a chat is read in.
+const SHORT: usize = 30;
 
 /// Colours the looks of what has none. What is yanked finds the characters by it.
 pub const UNPRINTABLE: &str = "AcpUnprintable";

@@ -50,15 +50,15 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
             drawing.line(text, Some("AcpToolWaiting")).framed("AcpToolWaiting");
         }
         Verdict::Answered(fields) if fields.is_empty() => {
-            drawing.line("    sent without a value", Some("AcpMeta"));
+            drawing.hint("    sent without a value".to_owned());
         }
         Verdict::Answered(fields) => {
             let fields: Vec<String> = fields.iter().map(|field| one_line(field)).collect();
-            drawing.line(format!("    answered: {}", fields.join(", ")), Some("AcpMeta"));
+            drawing.hint(format!("    answered: {}", fields.join(", ")));
         }
         Verdict::Agreed => {
             if let Subject::Page(address) = &asked.subject {
-                drawing.line(format!("    you agreed to open {}", address.host), Some("AcpMeta"));
+                drawing.hint(format!("    you agreed to open {}", address.host));
             }
         }
         Verdict::Chosen(_) | Verdict::Declined | Verdict::Cancelled | Verdict::Withdrawn => {}

@@ -58,12 +58,9 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
                 drawing.line(format!("  {}{how}{description}", one_line(&method.name)), None);
             }
             let press = if hints.restart.is_empty() { "" } else { "press " };
-            drawing.line(
-                format!(
-                    ":Acp login starts it · or log in with the agent's own program, then {press}{restart}"
-                ),
-                Some("AcpMeta"),
-            );
+            drawing.hint(format!(
+                ":Acp login starts it · or log in with the agent's own program, then {press}{restart}"
+            ));
         }
         Greeting::Failed { name, failure, stderr } => {
             let text = match failure.kind {
@@ -72,16 +69,13 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             };
             drawing.line(capitalized(&text), Some("AcpError"));
             draw_stderr(drawing, stderr);
-            drawing.line(
-                format!(
-                    "{restart} starts it again · :Acp log shows the messages · :checkhealth acp finds causes"
-                ),
-                Some("AcpMeta"),
-            );
+            drawing.hint(format!(
+                "{restart} starts it again · :Acp log shows the messages · :checkhealth acp finds causes"
+            ));
         }
         Greeting::Stopped { name } => {
             drawing.line(format!("Starting {name} was stopped"), Some("AcpMeta"));
-            drawing.line(format!("{restart} starts it again"), Some("AcpMeta"));
+            drawing.hint(format!("{restart} starts it again"));
         }
         Greeting::Gone { name, what, stderr, expected } => {
             let group = if *expected { "AcpMeta" } else { "AcpError" };
@@ -89,10 +83,7 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             if !expected {
                 draw_stderr(drawing, stderr);
             }
-            drawing.line(
-                format!("{restart} starts it again with a new session; what stands here stays"),
-                Some("AcpMeta"),
-            );
+            drawing.hint(format!("{restart} starts it again with a new session; what stands here stays"));
         }
     }
 }
@@ -101,7 +92,7 @@ fn draw_stderr(drawing: &mut Drawing, stderr: &[String]) {
     if stderr.is_empty() {
         return;
     }
-    drawing.line("Its last words:", Some("AcpMeta"));
+    drawing.hint("Its last words:".to_owned());
     for line in stderr {
         drawing.line(format!("  {}", line.trim_end()), Some("AcpMeta"));
     }

@@ -35,7 +35,7 @@ impl App {
         let (columns, _) = self.cx.editor.size();
         let here = self.cx.editor.current_buf()?;
         let in_review = self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == here);
-        let in_agents = self.agents.page.as_ref().is_some_and(|page| page.buf == here);
+        let in_agents = self.agents.is_page(here);
         let key = in_review.then_some("review_keep").or(in_agents.then_some("agents_start"));
         let page = page(&self.cx.config.keys, usize::from(columns.saturating_sub(6)).min(90), key);
         let win = float(&self.cx.editor, &page.lines)?;

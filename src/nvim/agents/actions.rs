@@ -1,114 +1,128 @@
 //! `:Acp agents` and the keys of its page: starting an agent, looking at it, fetching the registry,
 //! taking an approval back. What all of that does is `agents::launch`' part.
 
-use mlua::Result;
+use std::path::PathBuf;
+
+use mlua::{Function, Result};
 
 use crate::config::agents::Standing;
 use crate::core::store::registry::Change;
-use crate::nvim::actions::{Args, fail};
-use crate::nvim::app::App;
+use crate::nvim::agents::Agents;
+use crate::nvim::agents::launch::open_site;
+use crate::nvim::arguments::fail;
+use crate::nvim::context::Context;
+use crate::nvim::events::EditorEvent;
+use crate::nvim::lua_data::to_lua;
 
-impl App {
-    pub fn open_agents(&mut self, args: &Args) -> Result<()> {
-        self.show_agents(None)?;
-        let bang = args.bang;
-        self.read_agents(Change::None, move |app, _| if bang { app.fetch_registry() } else { Ok(()) })
+impl Agents {
+    /// Shows the page, and fetches the registry if that is wanted.
+    pub fn open(&mut self, cx: &mut Context, fetch: bool) -> Result<()> {
+        self.show(cx, None)?;
+        self.read(
+            cx,
+            Change::None,
+            move |agents, cx, _| {
+                if fetch { agents.fetch_registry(cx) } else { Ok(()) }
+            },
+        );
+        Ok(())
     }
 
     /// Gives the list to a function of the user's, once it is known what is approved.
-    pub fn tell_agents(&mut self, then: mlua::Function) -> Result<()> {
-        self.read_agents(Change::None, move |app, _| {
-            let all = app.all_agents();
-            app.cx.attempt("a function for agents() failed", move |editor| {
-                then.call::<()>(crate::nvim::lua_data::to_lua(&editor.lua, &all)?)
+    pub fn tell(&mut self, cx: &mut Context, then: Function) {
+        self.read(cx, Change::None, move |agents, cx, _| {
+            let all = agents.all(cx);
+            cx.attempt("a function for agents() failed", move |editor| {
+                then.call::<()>(to_lua(&editor.lua, &all)?)
             });
             Ok(())
-        })
+        });
     }
 
-    pub fn agents_key(&mut self, name: &str) -> Option<Result<()>> {
+    /// A key of the page, but the one that removes: for that it has to be known what runs.
+    pub fn key(&mut self, cx: &mut Context, name: &str) -> Option<Result<()>> {
         Some(match name {
-            "agents_start" => self.start_listed(),
-            "agents_details" => self.toggle_details(),
-            "agents_refresh" => self.fetch_registry(),
-            "agents_remove" => self.remove_listed(),
-            "agents_site" => self.open_listed_site(),
-            "agents_cancel" => self.cancel_listed(),
-            "agents_close" => self.close_agents(),
-            "agents_help" => self.show_keys(),
+            "agents_start" => self.start_listed(cx),
+            "agents_details" => self.toggle_details(cx),
+            "agents_refresh" => self.fetch_registry(cx),
+            "agents_site" => self.open_listed_site(cx),
+            "agents_cancel" => self.cancel_listed(cx),
+            "agents_close" => close(cx),
             _ => return None,
         })
     }
 
     /// The name of the agent under the cursor.
-    fn agent_at_cursor(&self) -> Result<String> {
-        let row = self.cx.editor.cursor(self.cx.editor.current_win()?)?.0 - 1;
-        let page = self.agents.page.as_ref();
+    fn at_cursor(&self, cx: &Context) -> Result<String> {
+        let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
+        let page = self.page.as_ref();
         match page.and_then(|page| page.page.rows.get(row).cloned().flatten()) {
             Some(name) => Ok(name),
             None => fail("the cursor is on no agent"),
         }
     }
 
-    fn start_listed(&mut self) -> Result<()> {
-        let name = self.agent_at_cursor()?;
-        if let Some(Standing::Missing(..)) = self.agent_named(&name).map(|choice| choice.standing) {
-            self.show_agents(Some(&name))?;
+    fn start_listed(&mut self, cx: &mut Context) -> Result<()> {
+        let name = self.at_cursor(cx)?;
+        if let Some(Standing::Missing(..)) = self.named(cx, &name).map(|choice| choice.standing) {
+            self.show(cx, Some(&name))?;
         }
-        self.begin(&name, |_, _| Ok(()))
+        cx.raise(EditorEvent::AgentChosen(name));
+        Ok(())
     }
 
-    fn toggle_details(&mut self) -> Result<()> {
-        let name = self.agent_at_cursor()?;
-        if let Some(page) = &mut self.agents.page
+    fn toggle_details(&mut self, cx: &Context) -> Result<()> {
+        let name = self.at_cursor(cx)?;
+        if let Some(page) = &mut self.page
             && !page.open.remove(&name)
         {
             page.open.insert(name.clone());
         }
-        self.draw_agents()?;
-        self.scroll_to_whole(&name)
+        self.draw(cx)?;
+        self.scroll_to_whole(cx, &name)
     }
 
     /// Scrolls so far that all lines about an agent are on the screen, or as many as there is room for.
-    fn scroll_to_whole(&self, name: &str) -> Result<()> {
-        let rows = self.agents.page.as_ref().map(|page| page.page.rows.as_slice()).unwrap_or_default();
+    fn scroll_to_whole(&self, cx: &Context, name: &str) -> Result<()> {
+        let rows = self.page.as_ref().map(|page| page.page.rows.as_slice()).unwrap_or_default();
         let is_its = |row: &Option<String>| row.as_deref() == Some(name);
         let Some((first, last)) = rows.iter().position(is_its).zip(rows.iter().rposition(is_its)) else {
             return Ok(());
         };
-        let (_, height) = self.cx.editor.win_size(self.cx.editor.current_win()?)?;
-        let top: usize = self.cx.editor.func("line", "w0")?;
+        let (_, height) = cx.editor.win_size(cx.editor.current_win()?)?;
+        let top: usize = cx.editor.func("line", "w0")?;
         if last + 1 >= top + usize::from(height) {
             let top = (first + 1).min((last + 2).saturating_sub(height.into()).max(1));
-            let view = self.cx.editor.table([("topline", mlua::Value::Integer(top as i64))])?;
-            self.cx.editor.func::<mlua::Value>("winrestview", view)?;
+            let view = cx.editor.table([("topline", mlua::Value::Integer(top as i64))])?;
+            cx.editor.func::<mlua::Value>("winrestview", view)?;
         }
         Ok(())
     }
 
-    fn open_listed_site(&mut self) -> Result<()> {
-        let name = self.agent_at_cursor()?;
-        match self.agent_named(&name).and_then(|choice| choice.website) {
+    fn open_listed_site(&self, cx: &mut Context) -> Result<()> {
+        let name = self.at_cursor(cx)?;
+        match self.named(cx, &name).and_then(|choice| choice.website) {
             Some(url) => {
-                self.open_site(url);
+                open_site(cx, url);
                 Ok(())
             }
             None => fail(format!("no website of {name} is known")),
         }
     }
 
-    fn remove_listed(&mut self) -> Result<()> {
-        let name = self.agent_at_cursor()?;
-        let Some(choice) = self.agent_named(&name) else { return Ok(()) };
-        if self.agents.downloading.contains_key(&name) {
+    /// Forgets an agent's approval and download. `programs` are those that run.
+    pub fn remove_listed(&mut self, cx: &mut Context, programs: &[PathBuf]) -> Result<()> {
+        let name = self.at_cursor(cx)?;
+        let Some(choice) = self.named(cx, &name) else { return Ok(()) };
+        if self.downloading.contains_key(&name) {
             return fail(format!("{name} is being downloaded; stop that first"));
         }
         let id = choice.id.unwrap_or_else(|| name.clone());
-        let has_downloads = self.agents.catalog.has_downloads(&id);
-        if !has_downloads && self.agents.catalog.approved(&name).is_none() {
+        let has_downloads = self.catalog.has_downloads(&id);
+        if !has_downloads && self.catalog.approved(&name).is_none() {
             return fail(format!("nothing of {name} was approved or downloaded here"));
         }
-        if has_downloads && self.runs_downloaded(&id) {
+        if has_downloads && self.is_downloaded_from(&id, programs) {
             return fail(format!("{name} is running; :Acp stop ends it first"));
         }
         let question = match has_downloads {
@@ -116,31 +130,34 @@ impl App {
             false => format!("Forget that you approved {name}?"),
         };
         let items = vec!["No".to_owned(), "Yes, remove it".to_owned()];
-        self.offer(&question, "acp_confirm", items, move |app, answer| match answer {
-            1 => app.read_agents(Change::Remove { name, id }, |_, failure| match failure {
-                Some(failure) => fail(format!("couldn't {failure}")),
-                None => Ok(()),
-            }),
-            _ => Ok(()),
-        })
-    }
-
-    fn cancel_listed(&mut self) -> Result<()> {
-        let download = self.agent_at_cursor().ok().and_then(|name| self.agents.downloading.get(&name));
-        let running = download.or(self.agents.fetching.as_ref());
-        let running = running.or_else(|| self.agents.downloading.values().next());
-        let Some(cancel) = running.and_then(|running| running.cancel.clone()) else {
-            return fail("nothing is being fetched");
-        };
-        self.cx.attempt("couldn't stop it", move |_| cancel.call::<()>(()));
+        cx.offer(&question, "acp_confirm", items, move |agents: &mut Self, cx, answer| {
+            if answer == 1 {
+                agents.read(cx, Change::Remove { name, id }, |_, _, failure| match failure {
+                    Some(failure) => fail(format!("couldn't {failure}")),
+                    None => Ok(()),
+                });
+            }
+            Ok(())
+        });
         Ok(())
     }
 
-    fn close_agents(&mut self) -> Result<()> {
-        let win = self.cx.editor.current_win()?;
-        if self.cx.editor.normal_wins_beside(win)?.is_empty() {
-            return self.cx.editor.command("enew");
-        }
-        self.cx.editor.close_win(win)
+    fn cancel_listed(&self, cx: &mut Context) -> Result<()> {
+        let download = self.at_cursor(cx).ok().and_then(|name| self.downloading.get(&name));
+        let running = download.or(self.fetching.as_ref());
+        let running = running.or_else(|| self.downloading.values().next());
+        let Some(cancel) = running.and_then(|running| running.cancel.clone()) else {
+            return fail("nothing is being fetched");
+        };
+        cx.attempt("couldn't stop it", move |_| cancel.call::<()>(()));
+        Ok(())
     }
+}
+
+fn close(cx: &Context) -> Result<()> {
+    let win = cx.editor.current_win()?;
+    if cx.editor.normal_wins_beside(win)?.is_empty() {
+        return cx.editor.command("enew");
+    }
+    cx.editor.close_win(win)
 }

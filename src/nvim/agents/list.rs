@@ -8,31 +8,25 @@ use mlua::{Result, Value};
 use crate::config::Pane;
 use crate::config::catalog::Origin;
 use crate::nvim::agents::page::{Page, View, page};
-use crate::nvim::app::App;
+use crate::nvim::agents::{Agents, OpenPage};
+use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Win};
-use crate::nvim::keys;
+use crate::nvim::keys::bind::bind_pane;
 
-pub struct AgentsPage {
-    pub buf: Buf,
-    pub page: Page,
-    /// The agents whose details are shown.
-    pub open: BTreeSet<String>,
-}
-
-impl App {
+impl Agents {
     /// Goes to the page, which is made if there is none; on it to an agent, with its details.
-    pub fn show_agents(&mut self, name: Option<&str>) -> Result<()> {
-        let editor = self.cx.editor.clone();
-        let known = self.agents.page.as_ref().map(|page| page.buf).filter(|buf| editor.buf_is_valid(*buf));
+    pub fn show(&mut self, cx: &Context, name: Option<&str>) -> Result<()> {
+        let editor = cx.editor.clone();
+        let known = self.page.as_ref().map(|page| page.buf).filter(|buf| editor.buf_is_valid(*buf));
         let buf = match known {
             Some(buf) => buf,
             None => {
-                let buf = self.agents_buf()?;
-                self.agents.page = Some(AgentsPage { buf, page: Page::default(), open: BTreeSet::new() });
+                let buf = make_buf(cx)?;
+                self.page = Some(OpenPage { buf, page: Page::default(), open: BTreeSet::new() });
                 buf
             }
         };
-        if let (Some(name), Some(page)) = (name, &mut self.agents.page) {
+        if let (Some(name), Some(page)) = (name, &mut self.page) {
             page.open.insert(name.to_owned());
         }
         let here =
@@ -42,10 +36,10 @@ impl App {
                 editor.set_current_win(win)?;
                 win
             }
-            None => self.agents_window(buf)?,
+            None => open_window(cx, buf)?,
         };
-        self.draw_agents()?;
-        let rows = self.agents.page.as_ref().map(|page| page.page.rows.as_slice()).unwrap_or_default();
+        self.draw(cx)?;
+        let rows = self.page.as_ref().map(|page| page.page.rows.as_slice()).unwrap_or_default();
         let wanted = rows.iter().position(|row| row.is_some() && (name.is_none() || row.as_deref() == name));
         if name.is_some() || here.is_none() {
             editor.set_cursor(win, wanted.map_or(1, |row| row + 1), 0)?;
@@ -56,83 +50,47 @@ impl App {
         Ok(())
     }
 
-    fn agents_buf(&self) -> Result<Buf> {
-        let editor = &self.cx.editor;
-        let buf = editor.create_buf(false, true)?;
-        editor.set_buf_name(buf, "acp://agents")?;
-        editor.set_buf_option(buf, "bufhidden", "hide")?;
-        editor.set_buf_option(buf, "swapfile", false)?;
-        editor.set_buf_option(buf, "undolevels", -1)?;
-        editor.set_buf_option(buf, "filetype", "acp-agents")?;
-        editor.set_buf_option(buf, "modifiable", false)?;
-        keys::bind_pane(editor, &self.cx.config.keys, Pane::Agents, buf)?;
-        Ok(buf)
-    }
-
-    fn agents_window(&self, buf: Buf) -> Result<Win> {
-        let editor = &self.cx.editor;
-        let (_, rows) = editor.size();
-        editor.command("stopinsert")?;
-        editor.command(&format!("botright {}split", (rows * 3 / 4).max(5)))?;
-        let win = editor.current_win()?;
-        editor.set_win_buf(win, buf)?;
-        for (option, value) in [
-            ("wrap", false),
-            ("number", false),
-            ("relativenumber", false),
-            ("spell", false),
-            ("list", false),
-            ("cursorline", true),
-            ("foldenable", false),
-        ] {
-            editor.set_win_option(win, option, value)?;
-        }
-        editor.set_win_option(win, "signcolumn", "no")?;
-        editor.set_win_option(win, "foldcolumn", "0")?;
-        Ok(win)
-    }
-
     /// Closes the page's windows in this tab page, unless there are no others.
-    pub fn hide_agents(&mut self) -> Result<()> {
-        let Some(buf) = self.agents.page.as_ref().map(|page| page.buf) else { return Ok(()) };
-        let wins = self.cx.editor.tab_wins()?.into_iter();
-        for win in wins.filter(|win| self.cx.editor.win_buf(*win).is_ok_and(|its| its == buf)) {
-            if !self.cx.editor.normal_wins_beside(win)?.is_empty() {
-                self.cx.editor.close_win(win)?;
+    pub fn hide(&mut self, cx: &Context) -> Result<()> {
+        let Some(buf) = self.page.as_ref().map(|page| page.buf) else { return Ok(()) };
+        let wins = cx.editor.tab_wins()?.into_iter();
+        for win in wins.filter(|win| cx.editor.win_buf(*win).is_ok_and(|its| its == buf)) {
+            if !cx.editor.normal_wins_beside(win)?.is_empty() {
+                cx.editor.close_win(win)?;
             }
         }
         Ok(())
     }
 
     /// Draws the page anew, if it is on the screen. The cursor stays on its agent.
-    pub fn draw_agents(&mut self) -> Result<()> {
-        let Some(mut shown) = self.agents.page.take() else { return Ok(()) };
-        let drawn = self.draw_page(&mut shown);
-        if self.cx.editor.buf_is_valid(shown.buf) {
-            self.agents.page = Some(shown);
+    pub fn draw(&mut self, cx: &Context) -> Result<()> {
+        let Some(mut shown) = self.page.take() else { return Ok(()) };
+        let drawn = self.draw_page(cx, &mut shown);
+        if cx.editor.buf_is_valid(shown.buf) {
+            self.page = Some(shown);
         }
         drawn
     }
 
-    fn draw_page(&self, shown: &mut AgentsPage) -> Result<()> {
-        let editor = &self.cx.editor;
+    fn draw_page(&self, cx: &Context, shown: &mut OpenPage) -> Result<()> {
+        let editor = &cx.editor;
         let wins = editor.wins_of(shown.buf);
         let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
         let Some(width) = widths.map(|(columns, _)| usize::from(columns)).min() else { return Ok(()) };
-        let choices = self.all_agents();
+        let choices = self.all(cx);
         let downloads: String =
-            editor.func("fnamemodify", (self.agents.files.downloads.to_string_lossy().into_owned(), ":~"))?;
+            editor.func("fnamemodify", (self.files.downloads.to_string_lossy().into_owned(), ":~"))?;
         let downloading =
-            self.agents.downloading.iter().map(|(name, running)| (name.clone(), running.said.clone()));
+            self.downloading.iter().map(|(name, running)| (name.clone(), running.progress.clone()));
         let page = page(&View {
             choices: &choices,
             open: &shown.open,
             downloading: &downloading.collect(),
-            failed: &self.agents.failed,
-            origin: &self.registry_origin()?,
-            notes: &self.registry_notes(),
+            failed: &self.failed,
+            origin: &self.registry_origin(cx)?,
+            notes: &self.registry_notes(cx),
             downloads: &downloads,
-            keys: &self.cx.config.keys,
+            keys: &cx.config.keys,
             width,
         });
         if page == shown.page {
@@ -174,29 +132,30 @@ impl App {
         Ok(())
     }
 
-    fn registry_origin(&self) -> Result<String> {
-        Ok(match self.agents.catalog.origin {
+    fn registry_origin(&self, cx: &Context) -> Result<String> {
+        Ok(match self.catalog.origin {
             Origin::Plugin(date) => format!("bundled list of {date}"),
             Origin::Fetched(at) => {
-                let time: String = self.cx.editor.func("strftime", ("%Y-%m-%d %H:%M", at))?;
+                let time: String = cx.editor.func("strftime", ("%Y-%m-%d %H:%M", at))?;
                 format!("registry fetched {time}")
             }
         })
     }
 
-    fn registry_notes(&self) -> Vec<(String, &'static str)> {
+    fn registry_notes(&self, cx: &Context) -> Vec<(String, &'static str)> {
         let mut notes = Vec::new();
-        let keys = &self.cx.config.keys;
-        if let Some(running) = &self.agents.fetching {
+        let keys = &cx.config.keys;
+        if let Some(running) = &self.fetching {
             let stop = keys.line(&[("agents_cancel", "stops it")]);
-            let said = if running.said.is_empty() { String::new() } else { format!(" ({})", running.said) };
+            let said =
+                if running.progress.is_empty() { String::new() } else { format!(" ({})", running.progress) };
             notes.push((format!("fetching the registry \u{2026}{said} {stop}"), "AcpToolRunning"));
         }
-        if let Some(why) = &self.agents.unfetched {
+        if let Some(why) = &self.unfetched {
             let again = keys.line(&[("agents_refresh", "tries again")]);
             notes.push((format!("{why}; showing the previous list. {again}"), "AcpError"));
         }
-        match &self.agents.catalog.problems[..] {
+        match &self.catalog.problems[..] {
             [] => {}
             [one] => notes.push((one.clone(), "AcpToolWaiting")),
             [first, rest @ ..] => notes.push((
@@ -206,4 +165,40 @@ impl App {
         }
         notes
     }
+}
+
+fn make_buf(cx: &Context) -> Result<Buf> {
+    let editor = &cx.editor;
+    let buf = editor.create_buf(false, true)?;
+    editor.set_buf_name(buf, "acp://agents")?;
+    editor.set_buf_option(buf, "bufhidden", "hide")?;
+    editor.set_buf_option(buf, "swapfile", false)?;
+    editor.set_buf_option(buf, "undolevels", -1)?;
+    editor.set_buf_option(buf, "filetype", "acp-agents")?;
+    editor.set_buf_option(buf, "modifiable", false)?;
+    bind_pane(editor, &cx.config.keys, Pane::Agents, buf)?;
+    Ok(buf)
+}
+
+fn open_window(cx: &Context, buf: Buf) -> Result<Win> {
+    let editor = &cx.editor;
+    let (_, rows) = editor.size();
+    editor.command("stopinsert")?;
+    editor.command(&format!("botright {}split", (rows * 3 / 4).max(5)))?;
+    let win = editor.current_win()?;
+    editor.set_win_buf(win, buf)?;
+    for (option, value) in [
+        ("wrap", false),
+        ("number", false),
+        ("relativenumber", false),
+        ("spell", false),
+        ("list", false),
+        ("cursorline", true),
+        ("foldenable", false),
+    ] {
+        editor.set_win_option(win, option, value)?;
+    }
+    editor.set_win_option(win, "signcolumn", "no")?;
+    editor.set_win_option(win, "foldcolumn", "0")?;
+    Ok(win)
 }

@@ -11,28 +11,30 @@ use crate::core::message::{
 use crate::core::session::LoggedIn;
 use crate::core::session::lifecycle::Admitted;
 use crate::core::store::checkpoint::Held;
+use crate::core::terminal::shown::Program;
 use crate::core::transcript::readable;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::events::Change;
+use crate::nvim::extensions::Call;
 use crate::nvim::files::Task;
-use crate::nvim::terminals::Program;
+use crate::nvim::sessions::Sessions;
 
 impl App {
     #[expect(clippy::too_many_lines, reason = "a flat match")]
     pub fn handle(&mut self, event: Event) -> Result<()> {
         let now = self.cx.now();
-        let event = match self.openings.incoming(event) {
+        let event = match self.sessions.incoming(event) {
             Admitted::Event(event) => *event,
             Admitted::Stale(answer) => return self.send_all(answer.into_iter().collect()),
         };
         match event {
             Event::Started { agent, pid } => {
-                self.processes.started(agent, pid);
+                self.sessions.agent_started(agent, pid);
             }
             Event::Connected { agent, info } => {
-                self.processes.connected(agent, (*info).clone());
-                for key in self.of_agent(agent) {
+                self.sessions.agent_connected(agent, (*info).clone());
+                for key in self.cx.sessions_of(agent) {
                     if let Some(session) = self.cx.sessions.get_mut(&key) {
                         session.connected((*info).clone());
                     }
@@ -42,7 +44,7 @@ impl App {
             Event::Opened { session: key, opened } => {
                 let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
                 let commands = session.opened(*opened, now);
-                self.opened_again(key);
+                self.sessions.opened_again(&mut self.cx, key);
                 self.send_all(commands)?;
                 self.cx.emit("AcpOpened", key, json!({}));
                 self.after_change(key)?;
@@ -54,16 +56,18 @@ impl App {
                     session.open_failed(failure);
                 }
                 if matches!(kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {
-                    self.not_opened_again(key, &why);
+                    self.sessions.not_opened_again(&mut self.cx, key, &why);
                 }
                 self.after_change(key)?;
             }
             Event::Updated { session: key, update } => self.updated(key, update, now)?,
             Event::Asked { session: key, ask, question } => self.asked(key, ask, question, now)?,
             Event::Called { agent: _, session, ask, method, params } => {
-                self.called(session, ask, method, params)
+                self.extensions.called(&mut self.cx, session, Call { ask, method, params })
             }
-            Event::Told { agent: _, session, method, params } => self.told(session, method, params),
+            Event::Told { agent: _, session, method, params } => {
+                self.extensions.told(&mut self.cx, session, method, params);
+            }
             Event::Withdrawn { session: key, ask } => {
                 if let Some(session) = self.cx.sessions.get_mut(&key) {
                     session.withdrawn(ask, now);
@@ -73,11 +77,19 @@ impl App {
             Event::TurnEnded { session: key, end } => self.turn_ended(key, end, now)?,
             Event::LeftRunning { session: key, commands } => {
                 let how = match self.cx.config.keys.get("end_left").first() {
-                    Some(lhs) => format!("{lhs} in here ends it; so does :Acp terminal kill"),
+                    Some(lhs) => format!("{lhs} in the transcript ends it, :Acp terminal kill anywhere"),
                     None => ":Acp terminal kill ends it".to_owned(),
                 };
-                if let Some(session) = self.cx.sessions.get_mut(&key) {
-                    session.left_running(commands, &how, now);
+                let session = self.cx.sessions.get_mut(&key);
+                if let Some(text) = session.and_then(|session| session.left_running(commands, &how, now)) {
+                    self.cx.advise(text, Level::Info);
+                }
+                self.after_change(key)?;
+            }
+            Event::LeftSurvived { session: key, commands } => {
+                let session = self.cx.sessions.get_mut(&key);
+                if let Some(text) = session.and_then(|session| session.could_not_end(&commands)) {
+                    self.cx.advise(text, Level::Error);
                 }
                 self.after_change(key)?;
             }
@@ -102,14 +114,17 @@ impl App {
                 self.after_change(key)?;
             }
             Event::RequestFailed { agent, session, what, failure } => {
-                let name = self.agent_name(agent);
+                let name = self.cx.agent_name(agent);
                 let text = format!("{name} couldn't {what}: {}", failure.message);
                 self.tell(agent, session, Severity::Error, text, now)?;
             }
             Event::LoggedIn { agent } => {
-                for key in self.of_agent(agent) {
+                for key in self.cx.sessions_of(agent) {
                     match self.cx.sessions.get_mut(&key).map(|session| session.logged_in(now)) {
-                        Some(LoggedIn::Open) => self.open_session(key)?,
+                        Some(LoggedIn::Open) => {
+                            Sessions::open_again(&mut self.cx, key);
+                            self.serve_commands()?;
+                        }
                         Some(LoggedIn::Send(commands)) => self.send_all(commands)?,
                         Some(LoggedIn::Nothing) | None => {}
                     }
@@ -119,7 +134,9 @@ impl App {
             Event::LoggedOut { agent } => {
                 self.tell(agent, None, Severity::Info, "Logged out; :Acp login logs in again".into(), now)?;
             }
-            Event::AgentsRead { job, stored, failure } => self.agents_read(job, *stored, failure)?,
+            Event::AgentsRead { job, stored, failure } => {
+                self.agents.was_read(&mut self.cx, job, *stored, failure)?
+            }
             Event::Allowed { allowed, trouble } => self.offer_allowed(allowed, trouble)?,
             Event::Advised { severity, text } => {
                 let level = match severity {
@@ -134,13 +151,13 @@ impl App {
             }
             Event::TerminalStarted { session, terminal, command, cwd, typing } => {
                 let program = Program { command, cwd, typing, started: now };
-                self.terminal_started((session, terminal), program)?;
+                self.terminals.started(&mut self.cx, (session, terminal), program)?;
             }
             Event::TerminalGrew { session, terminal, bytes, skipped, cut } => {
-                self.terminal_grew((session, terminal), &bytes, (skipped, cut))?;
+                self.terminals.grew(&mut self.cx, (session, terminal), &bytes, (skipped, cut))?;
             }
             Event::TerminalEnded { session, terminal, exit } => {
-                self.terminal_ended((session, terminal), exit)?;
+                self.terminals.ended(&mut self.cx, (session, terminal), exit)?;
             }
             Event::Resolved { names } => self.resolved(names)?,
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
@@ -173,23 +190,25 @@ impl App {
             | Event::Adopted { .. }
             | Event::NotKept { .. }) => self.kept(event)?,
             Event::Computed { job, outcome } => self.computed(job, outcome)?,
-            Event::Recalled { job, kept } => self.recalled(job, kept)?,
+            Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::RecordFailed { text } => {
                 self.cx.advise(text, Level::Warn);
             }
-            Event::Listed { agent, sessions, next_cursor } => self.listed(agent, sessions, next_cursor)?,
+            Event::Listed { agent, sessions, next_cursor } => {
+                self.sessions.listed(&mut self.cx, agent, sessions, next_cursor)?
+            }
             Event::Exited { agent, why } => {
-                self.processes.exited(agent);
-                for key in self.of_agent(agent) {
-                    self.watching.ended(key);
-                    self.tell_turn_lost(key, "the agent has ended");
+                self.sessions.agent_exited(agent);
+                for key in self.cx.sessions_of(agent) {
+                    self.files.watching.ended(key);
+                    self.sessions.tell_turn_lost(&mut self.cx, key, "the agent has ended");
                     if let Some(session) = self.cx.sessions.get_mut(&key) {
                         session.exited(why.clone(), now);
                         let name = session.name();
                         if !why.expected {
                             self.cx.emit("AcpFailed", key, json!({ "stderr": why.stderr }));
-                            self.announce(key, &format!("{name} has ended"), Level::Error);
+                            self.cx.announce(key, &format!("{name} has ended"), Level::Error);
                         }
                     }
                     self.turn_left(key)?;
@@ -219,7 +238,7 @@ impl App {
         let titled = matches!(update, Update::Info { title: Some(_), .. });
         session.apply(update, now);
         if titled {
-            self.keep_title(key)?;
+            self.sessions.keep_title(&mut self.cx, key);
         }
         let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         if let Some((id, moved, content)) = call
@@ -254,7 +273,7 @@ impl App {
                 }
                 if waits {
                     self.cx.emit("AcpPermissionAsked", key, json!({ "title": title }));
-                    self.announce(key, &format!("{name} asks: {title}"), Level::Warn);
+                    self.cx.announce(key, &format!("{name} asks: {title}"), Level::Warn);
                 }
             }
             Question::Read { path, line, limit } => {
@@ -285,7 +304,7 @@ impl App {
         let commands = session.turn_ended(end, now);
         let name = session.name();
         // Before what waited in line is sent, which begins the next one.
-        let turn = self.turn_of(key);
+        let turn = self.sessions.turn_of(key);
         let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
         self.cx.emit("AcpTurnEnded", key, data);
         self.send_all(commands)?;
@@ -294,8 +313,8 @@ impl App {
         self.after_change(key)?;
         self.settle(key)?;
         match failed {
-            Some(message) => self.announce(key, &format!("{name}: {}", readable(&message)), Level::Error),
-            None => self.announce(key, &format!("{name} is done"), Level::Info),
+            Some(message) => self.cx.announce(key, &format!("{name}: {}", readable(&message)), Level::Error),
+            None => self.cx.announce(key, &format!("{name} is done"), Level::Info),
         }
         Ok(())
     }
@@ -308,7 +327,7 @@ impl App {
         text: String,
         now: Moment,
     ) -> Result<()> {
-        let keys = session.map_or_else(|| self.of_agent(agent), |key| vec![key]);
+        let keys = session.map_or_else(|| self.cx.sessions_of(agent), |key| vec![key]);
         for key in keys {
             if let Some(session) = self.cx.sessions.get_mut(&key) {
                 session.notice(severity, text.clone(), now);

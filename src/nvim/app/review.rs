@@ -76,16 +76,11 @@ impl App {
         self.reviews.with_undone(&self.cx, key, content)
     }
 
-    /// Whether diffs of the session are being worked out, and not drawn yet.
-    pub fn has_diffs_under_way(&self, key: SessionKey) -> bool {
-        self.reviews.is_placing(key)
-    }
-
     // What the user wants.
 
     pub fn decide_hunks(&mut self, verdict: Verdict, args: &Args) -> Result<()> {
         let entry = match args.first() {
-            None => self.entry_here()?,
+            None => self.chat_entry_here()?,
             Some(_) => None,
         };
         self.reviews.decide_hunks(&mut self.cx, verdict, args, entry)?;
@@ -93,7 +88,7 @@ impl App {
     }
 
     /// The chat that the cursor is in, and the entry that it is on.
-    fn entry_here(&self) -> Result<Option<ChatEntry>> {
+    fn chat_entry_here(&self) -> Result<Option<ChatEntry>> {
         let buf = self.cx.editor.current_buf()?;
         match self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf) {
             Some((key, _)) => Ok(Some((*key, self.entry_under_cursor(*key)?))),

@@ -584,8 +584,10 @@ impl Chat {
             push_right(editor, &list, start + row, text)?;
         }
         for (row, group) in &drawing.frames {
-            let bar = editor.helper("bar", (self.canvas.bar(), *group))?;
-            push(&list, start + row, 0, bar)?;
+            let bars: (Table, Option<Table>) =
+                editor.helper("bar", (self.canvas.bar(), *group, drawing.may_wrap(*row)))?;
+            push(&list, start + row, 0, bars.0)?;
+            bars.1.map_or(Ok(()), |rest| push(&list, start + row, 0, rest))?;
         }
         editor.paint(self.transcript, self.canvas.marks, list)
     }

@@ -50,7 +50,6 @@ impl App {
                 ("list", false),
                 ("spell", false),
                 ("foldenable", false),
-                ("winfixheight", true),
             ] {
                 self.cx.editor.set_win_option(win, name, value)?;
             }
@@ -60,6 +59,7 @@ impl App {
                 self.cx.editor.set_win_option(win, name, value)?;
             }
             self.cx.editor.set_win_option(win, "winhighlight", "FoldColumn:EndOfBuffer")?;
+            self.cx.editor.helper::<Table>("fix_heights", Vec::<Win>::new())?;
         }
         self.update_plan(key)
     }

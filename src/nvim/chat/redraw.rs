@@ -11,7 +11,7 @@ use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::app::App;
 use crate::nvim::chat::Chat;
-use crate::nvim::chat::winbar;
+use crate::nvim::chat::{winbar, windows};
 
 /// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -33,7 +33,7 @@ impl App {
         if !outdated.is_empty() {
             self.discard(outdated);
         }
-        self.signal(key, &entries, status);
+        self.sessions.tell_changes(&mut self.cx, key, &entries, status);
         let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
         if !entries.is_empty() {
             // A call that is over takes its virtual text along, however it ended.
@@ -184,10 +184,10 @@ impl App {
         let both = format!("{bar}\n{hints}");
         if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
             for win in wins {
-                self.cx.editor.set_win_option(win, "winbar", bar.as_str())?;
+                windows::set_bar(&self.cx.editor, win, &bar)?;
             }
             for win in self.cx.editor.wins_of(chat.prompt) {
-                self.cx.editor.set_win_option(win, "winbar", hints.as_str())?;
+                windows::set_bar(&self.cx.editor, win, &hints)?;
             }
             self.bars.insert(key, both);
         }
@@ -220,7 +220,7 @@ impl App {
             self.after_change(key)?;
             self.update_bar(key)
         })?;
-        self.update_terminal_bars()?;
+        self.terminals.update_bars(&self.cx)?;
         self.keep_time()?;
         self.frame_due()
     }

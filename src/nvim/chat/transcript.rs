@@ -13,7 +13,7 @@ use crate::nvim::actions::fail;
 use crate::nvim::app::App;
 use crate::nvim::chat::Fold;
 use crate::nvim::follow;
-use crate::nvim::keys::clicked_from;
+use crate::nvim::keys::last_input::clicked_from;
 
 impl App {
     pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {

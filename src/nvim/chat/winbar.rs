@@ -1,26 +1,12 @@
-//! The bars above the chat's windows, and the words for a session's state. What an agent does not
+//! The bars above the chat's windows. What an agent does not
 //! report is absent, not zero.
 
 use crate::config::Keys;
 use crate::core::ids::Moment;
-use crate::core::message::OptionKind;
+use crate::core::session::status::{mode, model};
 use crate::core::session::{Phase, Session};
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{cut_middle, price, progress, seconds};
-
-/// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user wished.
-pub fn state(session: &Session) -> &'static str {
-    match session.phase {
-        _ if !session.asks().is_empty() => "waiting",
-        Phase::Opening { .. } => "starting",
-        Phase::LoginNeeded => "waiting",
-        Phase::Gone if session.was_stopped() => "ended",
-        Phase::Gone => "failed",
-        Phase::Idle => "idle",
-        Phase::Working { .. } => "working",
-        Phase::Cancelling { .. } | Phase::Ending { .. } => "stopping",
-    }
-}
 
 /// The transcript's bar, in the format of 'winbar', for a window of `width` cells. Where that is
 /// narrow the title is cut in its middle first, then facts go, the least important one first. `place` is
@@ -131,30 +117,6 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
     }
     // Where it is too narrow, the last parts are those to miss.
     format!("%#AcpMeta# {}%<", parts.join(" · "))
-}
-
-/// The name of the mode the session is in.
-pub fn mode(session: &Session) -> Option<String> {
-    choice(session, "mode").or_else(|| {
-        let modes = session.modes.as_ref()?;
-        let named = modes.available.iter().find(|mode| mode.id == modes.current);
-        Some(named.map_or_else(|| modes.current.clone(), |mode| mode.name.clone()))
-    })
-}
-
-pub fn model(session: &Session) -> Option<String> {
-    choice(session, "model").or_else(|| {
-        let models = session.models.as_ref()?;
-        let named = models.available.iter().find(|model| model.id == models.current);
-        Some(named.map_or_else(|| models.current.clone(), |model| model.name.clone()))
-    })
-}
-
-/// What is chosen of the option that is the mode or the model.
-fn choice(session: &Session, category: &str) -> Option<String> {
-    let OptionKind::Select { current, groups } = &session.selection(category)?.kind else { return None };
-    let named = groups.iter().flat_map(|group| &group.values).find(|value| value.id == *current);
-    Some(named.map_or_else(|| current.clone(), |value| value.name.clone()))
 }
 
 /// Whole seconds, so that the bar changes once a second.

@@ -79,6 +79,15 @@ impl Pair {
         editor.func::<Value>("win_move_statusline", (border, offset)).map(drop)
     }
 
+    /// The windows whose heights are their own.
+    fn fixed(&self) -> Vec<Win> {
+        match (self.layout, layout::edge(self.layout)) {
+            (Layout::Float, _) => Vec::new(),
+            (_, Some(Side::Below | Side::Above)) => vec![self.transcript, self.prompt],
+            _ => vec![self.prompt],
+        }
+    }
+
     fn other(&self, win: Win) -> Win {
         if win == self.transcript { self.prompt } else { self.transcript }
     }
@@ -99,8 +108,34 @@ impl Windows {
         self.type_on(editor, chat, prompt)
     }
 
-    /// The same without moving the cursor; gives the prompt's window.
+    /// The same without moving the cursor; gives the prompt's window. In a tab page without room for more windows
+    /// the chat floats.
     pub fn place(
+        &mut self,
+        editor: &Editor,
+        chat: &Chat,
+        chats: &[&Chat],
+        options: &WindowOptions,
+    ) -> Result<Win> {
+        let before: Vec<(Win, Buf)> =
+            editor.tab_wins()?.into_iter().filter_map(|win| Some((win, editor.win_buf(win).ok()?))).collect();
+        match self.place_in_layout(editor, chat, chats, options) {
+            Err(error) if layout::is_without_room(&error) => {
+                for win in editor.tab_wins()? {
+                    match before.iter().find(|(known, _)| *known == win) {
+                        Some((_, buf)) => self.put(editor, win, *buf)?,
+                        None => editor.close_win(win)?,
+                    }
+                }
+                self.hide(editor, chat)?;
+                let floating = WindowOptions { layout: Layout::Float, ..*options };
+                self.place_in_layout(editor, chat, chats, &floating)
+            }
+            placed => placed,
+        }
+    }
+
+    fn place_in_layout(
         &mut self,
         editor: &Editor,
         chat: &Chat,
@@ -291,6 +326,12 @@ impl Windows {
     /// user makes of it is their share from then on.
     pub fn resized(&mut self, editor: &Editor, options: &WindowOptions) -> Result<()> {
         self.prune(editor);
+        let stacked: Vec<Win> = self.pairs.iter().flat_map(Pair::fixed).collect();
+        let again: Vec<Win> = editor.helper("fix_heights", stacked)?;
+        for pair in self.pairs.iter().filter(|pair| again.contains(&pair.prompt)) {
+            // Others may have moved its border meanwhile.
+            editor.api::<()>("nvim_win_set_height", (pair.prompt, pair.prompt_height))?;
+        }
         let size = editor.size();
         if size == self.size {
             self.measure(editor);
@@ -413,6 +454,12 @@ fn top_of(editor: &Editor, win: Win) -> Result<usize> {
 fn shows(editor: &Editor, win: Win, filetype: &str) -> bool {
     let found = editor.win_buf(win).and_then(|buf| editor.buf_option::<String>(buf, "filetype"));
     found.is_ok_and(|found| found == filetype)
+}
+
+/// A window of one line shows its text: Neovim would say E36, which may wait for a key.
+pub fn set_bar(editor: &Editor, win: Win, bar: &str) -> Result<()> {
+    let (_, height) = editor.win_size(win)?;
+    if height > 1 { editor.set_win_option(win, "winbar", bar) } else { Ok(()) }
 }
 
 /// Closes a window. The last one shows the file that was looked at last instead, or nothing.

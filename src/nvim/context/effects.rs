@@ -44,6 +44,21 @@ impl Context {
         }));
     }
 
+    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
+    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
+        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.editor).is_none());
+        if !hidden && !self.is_away {
+            return;
+        }
+        let (notify, bell) = (self.config.notify, self.config.bell);
+        if notify {
+            self.advise(text, level);
+        }
+        if bell {
+            self.attempt("couldn't ring the bell", ring);
+        }
+    }
+
     /// Sets off a `User` autocommand, if anybody listens.
     pub fn emit(&mut self, pattern: &'static str, key: SessionKey, mut data: Json) {
         if !self.is_heard(pattern) {
@@ -65,6 +80,21 @@ impl Context {
     pub fn has_listeners(&self, event: &str) -> bool {
         listeners::has_listeners(&self.editor, event)
     }
+}
+
+/// Has Neovim ring as for a mistake, which is its only way: an <Esc> that ends nothing
+/// (`:help 'belloff'`). Where it would end something, there is no bell.
+fn ring(editor: &Editor) -> Result<()> {
+    let (mode, blocking) = editor.mode();
+    if blocking || mode != "n" && mode != "i" {
+        return Ok(());
+    }
+    let empty = editor.lua.create_table()?;
+    let before: String = editor.api("nvim_get_option_value", ("belloff", empty.clone()))?;
+    editor.api::<()>("nvim_set_option_value", ("belloff", "", empty.clone()))?;
+    let rung = editor.command("normal! \u{1b}");
+    editor.api::<()>("nvim_set_option_value", ("belloff", before, empty))?;
+    rung
 }
 
 fn emit(editor: &Editor, pattern: &str, data: &Json) -> Result<()> {

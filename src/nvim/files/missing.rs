@@ -1,16 +1,17 @@
 //! Buffers whose file was deleted or renamed under them: the text stays, a mark says so, and the user
-//! chooses what becomes of it. Who noticed that the file is gone is left to `edits`.
+//! chooses what becomes of it. Who noticed that the file is gone is left to `engine`.
 
 use std::path::Path;
 
 use mlua::{Result, Value};
 
 use crate::core::message::Severity;
-use crate::nvim::app::App;
 use crate::nvim::buffers::Gone;
-use crate::nvim::editor::{Buf, Win};
-use crate::nvim::files::FileJob;
-use crate::nvim::follow;
+use crate::nvim::buffers::open;
+use crate::nvim::context::Context;
+use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::files::Files;
+use crate::nvim::files::job::FileJob;
 
 #[derive(Clone, Copy)]
 enum Choice {
@@ -20,79 +21,65 @@ enum Choice {
     Leave,
 }
 
-impl App {
+impl Files {
     /// The buffer keeps its text, which is now the only one.
-    pub fn file_gone(&mut self, job: Box<FileJob>) -> Result<()> {
-        let Some(held) = self.cx.buffers.held(&job.path) else { return self.end_task(&job) };
+    pub fn file_gone(&mut self, cx: &mut Context, job: Box<FileJob>) -> Result<()> {
+        let Some(held) = cx.buffers.held(&job.path) else { return self.end_task(cx, &job) };
         // A file that was never there is not missed.
         let was_there = held.stamp.take().is_some() || held.saved.is_some();
         held.saved = None;
         let gone = held.moved.take().map_or(Gone::Deleted, Gone::Renamed);
         let is_known = held.gone.is_some();
-        let is_new = !was_there
-            && self.cx.editor.line_count(job.buf)? == 1
-            && self.cx.editor.line_len(job.buf, 0)? == 0;
+        let is_new =
+            !was_there && cx.editor.line_count(job.buf)? == 1 && cx.editor.line_len(job.buf, 0)? == 0;
         if is_new || is_known {
-            return self.end_task(&job);
+            return self.end_task(cx, &job);
         }
-        if let Some(held) = self.cx.buffers.held(&job.path) {
+        if let Some(held) = cx.buffers.held(&job.path) {
             held.gone = Some(gone.clone());
         }
-        self.cx.editor.helper::<()>("acknowledge", job.buf)?;
-        self.cx.editor.set_buf_option(job.buf, "modified", true)?;
-        let name = self.cx.short_name(job.session(), &job.path);
+        cx.editor.helper::<()>("acknowledge", job.buf)?;
+        cx.editor.set_buf_option(job.buf, "modified", true)?;
+        let name = cx.short_name(job.session(), &job.path);
         let (mark, text) = match &gone {
             Gone::Deleted => (
                 "  deleted on the disk; :Acp settle".to_owned(),
                 format!("{name} is gone from the disk; its buffer keeps the text: :Acp settle in it chooses"),
             ),
             Gone::Renamed(to) => {
-                let to = self.cx.short_name(job.session(), to);
+                let to = cx.short_name(job.session(), to);
                 (
                     format!("  renamed to {to}; :Acp settle"),
                     format!("{name} is {to} now; its buffer keeps the text: :Acp settle in it chooses"),
                 )
             }
         };
-        self.mark_gone(job.buf, &mark)?;
-        self.note(job.session(), Severity::Warning, text)?;
-        self.end_task(&job)
-    }
-
-    fn mark_gone(&self, buf: Buf, text: &str) -> Result<()> {
-        let ns = self.cx.editor.namespace("acp.gone")?;
-        let chunk = self.cx.editor.lua.create_sequence_from([
-            self.cx.editor.lua.create_string(text)?,
-            self.cx.editor.lua.create_string("AcpError")?,
-        ])?;
-        let options = self.cx.editor.table([
-            ("virt_text", Value::Table(self.cx.editor.lua.create_sequence_from([chunk])?)),
-            ("virt_text_pos", self.cx.editor.string("eol")?),
-        ])?;
-        self.cx.editor.set_extmark(buf, ns, 0, 0, options).map(drop)
+        mark_gone(&cx.editor, job.buf, &mark)?;
+        cx.note(job.session(), Severity::Warning, text);
+        self.end_task(cx, &job)
     }
 
     /// The file is there again.
-    pub fn clear_gone(&mut self, buf: Buf) -> Result<()> {
-        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        if let Some(held) = self.cx.buffers.held(&path) {
+    pub fn clear_gone(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        if let Some(held) = cx.buffers.held(&path) {
             held.gone = None;
         }
-        self.cx.editor.clear_namespace(buf, self.cx.editor.namespace("acp.gone")?, 0, -1)
+        cx.editor.clear_namespace(buf, cx.editor.namespace("acp.gone")?, 0, -1)
     }
 
     /// Asks what becomes of the buffer of a file that is gone. Says whether it is one.
-    pub fn offer_gone(&mut self, buf: Buf) -> Result<bool> {
-        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(false) };
-        let Some(gone) = self.cx.buffers.held(&path).and_then(|held| held.gone.clone()) else {
-            return Ok(false);
+    pub fn offer_gone(&mut self, cx: &mut Context, buf: Buf) -> bool {
+        let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return false };
+        let Some(gone) = cx.buffers.held(&path).and_then(|held| held.gone.clone()) else {
+            return false;
         };
-        let name = self.cx.short_name(None, &path);
+        let name = cx.short_name(None, &path);
         let mut choices = vec![(format!("Write {name} back"), Choice::WriteBack)];
         let prompt = match &gone {
             Gone::Deleted => format!("{name} was deleted on the disk"),
             Gone::Renamed(to) => {
-                let to = self.cx.short_name(None, to);
+                let to = cx.short_name(None, to);
                 choices.insert(0, (format!("Open {to} in its place"), Choice::OpenNew));
                 format!("{name} is {to} now")
             }
@@ -100,36 +87,48 @@ impl App {
         choices.push(("Drop the buffer and its text".to_owned(), Choice::Drop));
         choices.push(("Leave it".to_owned(), Choice::Leave));
         let items = choices.iter().map(|(item, _)| item.clone()).collect();
-        self.offer(&prompt, "acp_gone", items, move |app, index| {
-            if !app.cx.editor.buf_is_valid(buf) {
+        cx.offer(&prompt, "acp_gone", items, move |files: &mut Self, cx, index| {
+            if !cx.editor.buf_is_valid(buf) {
                 return Ok(());
             }
             match (choices[index].1, gone) {
-                (Choice::WriteBack, _) => app.cx.attempt("couldn't write the file again", move |editor| {
+                (Choice::WriteBack, _) => cx.attempt("couldn't write the file again", move |editor| {
                     editor.helper::<()>("write_back", buf)
                 }),
-                (Choice::Drop, _) => app.cx.attempt("couldn't drop the buffer", move |editor| {
+                (Choice::Drop, _) => cx.attempt("couldn't drop the buffer", move |editor| {
                     editor.helper::<()>("drop_buffer", buf)
                 }),
-                (Choice::OpenNew, Gone::Renamed(to)) => return app.open_renamed(buf, &to),
+                (Choice::OpenNew, Gone::Renamed(to)) => return files.open_renamed(cx, buf, &to),
                 (Choice::OpenNew | Choice::Leave, _) => {}
             }
             Ok(())
-        })?;
-        Ok(true)
+        });
+        true
     }
 
     /// The windows go on with the new file, each at its place; the old buffer keeps what was typed.
-    fn open_renamed(&mut self, buf: Buf, to: &Path) -> Result<()> {
-        let new = follow::load(&self.cx.editor, to)?;
-        let wins: Vec<Win> = self.cx.editor.wins_of(buf);
+    fn open_renamed(&mut self, cx: &mut Context, buf: Buf, to: &Path) -> Result<()> {
+        let new = open::load(&cx.editor, to)?;
+        let wins: Vec<Win> = cx.editor.wins_of(buf);
         for win in wins {
-            let (line, column) = self.cx.editor.cursor(win)?;
-            self.cx.editor.set_win_buf(win, new)?;
-            let line = line.min(self.cx.editor.line_count(new)?);
-            let column = column.min(self.cx.editor.line_len(new, line - 1)?);
-            self.cx.editor.set_cursor(win, line, column)?;
+            let (line, column) = cx.editor.cursor(win)?;
+            cx.editor.set_win_buf(win, new)?;
+            let line = line.min(cx.editor.line_count(new)?);
+            let column = column.min(cx.editor.line_len(new, line - 1)?);
+            cx.editor.set_cursor(win, line, column)?;
         }
-        follow::list(&self.cx.editor, new)
+        open::list(&cx.editor, new)
     }
+}
+
+fn mark_gone(editor: &Editor, buf: Buf, text: &str) -> Result<()> {
+    let ns = editor.namespace("acp.gone")?;
+    let chunk = editor
+        .lua
+        .create_sequence_from([editor.lua.create_string(text)?, editor.lua.create_string("AcpError")?])?;
+    let options = editor.table([
+        ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
+        ("virt_text_pos", editor.string("eol")?),
+    ])?;
+    editor.set_extmark(buf, ns, 0, 0, options).map(drop)
 }

@@ -126,7 +126,7 @@ local function refuse_writes(buf)
       local bang = vim.v.cmdbang == 1 and "!" or ""
       local ok, err = pcall(vim.cmd, "write" .. bang .. " " .. vim.v.cmdarg .. target)
       if not ok then
-        require("acp.tell").notify((tostring(err):gsub("^.-(E%d+:)", "%1")), vim.log.levels.ERROR)
+        require("acp.notify").show((tostring(err):gsub("^.-(E%d+:)", "%1")), vim.log.levels.ERROR)
       end
       if behind[buf] and api.nvim_buf_is_loaded(buf) then
         refuse_writes(buf)

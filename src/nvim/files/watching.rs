@@ -9,9 +9,9 @@ use mlua::Result;
 
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, FileDiff};
-use crate::nvim::app::App;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
 
 /// What the background has been told to watch.
@@ -50,22 +50,20 @@ impl Watching {
         };
         self.files.iter().filter(|(_, known)| is_it(known)).map(|(session, _)| *session).collect()
     }
-}
 
-impl App {
     /// Has the files of a call's diffs and places watched.
-    pub fn watch_files_of(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
-        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
+    pub fn watch_files_of(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
+        let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let named = call.diffs().map(|diff| &diff.path).chain(call.locations.iter().map(|place| &place.path));
         let paths: Vec<PathBuf> = named.map(|path| session.place.cwd.join(path)).collect();
         for path in paths {
-            if self.watching.files.insert((key, path.clone())) {
-                if let Some(buf) = self.cx.buf_of(&path) {
-                    self.watching.touch(buf);
-                    self.cx.editor.helper::<()>("guard", buf)?;
+            if self.files.insert((key, path.clone())) {
+                if let Some(buf) = cx.buf_of(&path) {
+                    self.touch(buf);
+                    cx.editor.helper::<()>("guard", buf)?;
                 }
-                self.send(Command::Watch { session: key, path })?;
+                cx.send(Command::Watch { session: key, path });
             }
         }
         Ok(())
@@ -73,9 +71,9 @@ impl App {
 
     /// Tells of the files that a call edits what it has announced so far (`content` says that this is new), or
     /// that it is over.
-    pub fn announce_edits(&mut self, key: SessionKey, entry: EntryId, content: bool) -> Result<()> {
-        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
-        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+    pub fn announce_edits(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId, content: bool) {
+        let Some(session) = cx.sessions.get(&key) else { return };
+        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return };
         let over = call.status.is_over();
         let absolute = |path: &Path| session.place.cwd.join(path);
         let mut edits: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
@@ -87,44 +85,40 @@ impl App {
         }
         for (path, diffs) in edits {
             // What a buffer holds has a name whose links are resolved.
-            let buf = self.cx.buf_of(&path).filter(|buf| self.cx.editor.buf_is_loaded(*buf));
-            let path = buf.and_then(|buf| self.cx.buffers.name_of(buf)).map(Path::to_owned).unwrap_or(path);
+            let buf = cx.buf_of(&path).filter(|buf| cx.editor.buf_is_loaded(*buf));
+            let path = buf.and_then(|buf| cx.buffers.name_of(buf)).map(Path::to_owned).unwrap_or(path);
             // A link has another name than its file.
-            self.watching.files.insert((key, path.clone()));
+            self.files.insert((key, path.clone()));
             let known = (key, entry, path.clone());
             let tells = match over {
-                true => self.watching.edits.remove(&known),
-                false => self.watching.edits.insert(known) || content,
+                true => self.edits.remove(&known),
+                false => self.edits.insert(known) || content,
             };
             if tells {
                 let diffs = (!over).then_some(diffs);
-                let clean = buf.filter(|buf| !is_modified(&self.cx.editor, *buf));
-                let size = clean.and_then(|buf| {
-                    Some(self.cx.editor.byte_count(buf, self.cx.editor.line_count(buf).ok()?) as u64)
-                });
-                let held = self.cx.buffers.held(&path).and_then(|held| held.stamp);
-                self.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held, size })?;
+                let clean = buf.filter(|buf| !is_modified(&cx.editor, *buf));
+                let size = clean
+                    .and_then(|buf| Some(cx.editor.byte_count(buf, cx.editor.line_count(buf).ok()?) as u64));
+                let held = cx.buffers.held(&path).and_then(|held| held.stamp);
+                cx.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held, size });
             }
         }
-        Ok(())
     }
 
     /// None of the session's calls is under way any more, whatever they said last.
-    pub fn edits_over(&mut self, key: SessionKey) -> Result<()> {
-        let over: Vec<_> =
-            self.watching.edits.iter().filter(|(session, ..)| *session == key).cloned().collect();
+    pub fn edits_over(&mut self, cx: &mut Context, key: SessionKey) {
+        let over: Vec<_> = self.edits.iter().filter(|(session, ..)| *session == key).cloned().collect();
         for known in over {
-            self.watching.edits.remove(&known);
+            self.edits.remove(&known);
             let (session, entry, path) = known;
-            self.send(Command::Edits {
+            cx.send(Command::Edits {
                 session,
                 call: entry.0 as u64,
                 path,
                 diffs: None,
                 held: None,
                 size: None,
-            })?;
+            });
         }
-        Ok(())
     }
 }

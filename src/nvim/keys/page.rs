@@ -1,93 +1,46 @@
 //! The page that `g?` shows: the keys as they are bound, by what they are for, and what the prompt knows
 //! beside keys. Plain lines for a width; the window is left to `views`.
 
-use crate::config::{KEYS, Keys};
+use crate::config::{KEYS, KeySpec, Keys, Section};
 
 /// A row that is no key: what is typed, what for.
 type Word = (&'static str, &'static str);
 
-struct Section {
+struct Chapter {
+    section: Section,
     title: &'static str,
     words: &'static [Word],
-    /// By their names in the options.
-    keys: &'static [&'static str],
 }
 
-const SECTIONS: &[Section] = &[
-    Section {
+const CHAPTERS: &[Chapter] = &[
+    Chapter {
+        section: Section::Ask,
         title: "Ask",
         words: &[
             ("@", "Add a file, @selection, @diagnostics and others; the list opens as you type."),
             ("/", "One of the agent's own commands, at the beginning of the prompt."),
         ],
-        keys: &["send", "send_insert", "steer", "cancel", "next_mode"],
     },
-    Section {
+    Chapter {
+        section: Section::AskAgain,
         title: "Ask again",
         words: &[("", "While the agent works, what you send waits in line, and stands under the prompt.")],
-        keys: &["take_back", "queue", "older_prompt", "newer_prompt"],
     },
-    Section {
-        title: "In the list of what waits",
-        words: &[],
-        keys: &["queue_edit", "queue_remove", "queue_up", "queue_down", "queue_send", "queue_close"],
-    },
-    Section {
-        title: "Read",
-        words: &[],
-        keys: &[
-            "toggle",
-            "click",
-            "details",
-            "go_to",
-            "next_entry",
-            "previous_entry",
-            "next_call",
-            "previous_call",
-            "next_change",
-            "previous_change",
-            "outline",
-            "yank_code",
-        ],
-    },
-    Section {
+    Chapter { section: Section::Queue, title: "In the list of what waits", words: &[] },
+    Chapter { section: Section::Read, title: "Read", words: &[] },
+    Chapter {
+        section: Section::Answer,
         title: "Answer",
         words: &[("", "<CR> on a question opens it again; so does :Acp answer, from wherever you are.")],
-        keys: &["answer"],
     },
-    Section { title: "Go along with the agent", words: &[], keys: &["follow", "locations"] },
-    Section { title: "The chat", words: &[], keys: &["prompt", "hide", "restart", "end_left", "help"] },
-    Section {
-        title: "In the list of agents (:Acp agents)",
-        words: &[],
-        keys: &[
-            "agents_start",
-            "agents_details",
-            "agents_refresh",
-            "agents_site",
-            "agents_remove",
-            "agents_cancel",
-            "agents_close",
-            "agents_help",
-        ],
-    },
-    Section { title: "In a file that the agent changed", words: &[], keys: &["next_hunk", "previous_hunk"] },
-    Section {
+    Chapter { section: Section::Follow, title: "Go along with the agent", words: &[] },
+    Chapter { section: Section::Chat, title: "The chat", words: &[] },
+    Chapter { section: Section::Agents, title: "In the list of agents (:Acp agents)", words: &[] },
+    Chapter { section: Section::File, title: "In a file that the agent changed", words: &[] },
+    Chapter {
+        section: Section::Review,
         title: "In the review (:Acp review)",
         words: &[(":w", "Write what you made of the lines with + into the files; :e! drops it.")],
-        keys: &[
-            "review_keep",
-            "review_undo",
-            "review_keep_all",
-            "review_undo_all",
-            "review_comment",
-            "review_send",
-            "review_go",
-            "review_next",
-            "review_previous",
-            "review_close",
-            "review_help",
-        ],
     },
 ];
 
@@ -107,21 +60,20 @@ pub struct Page {
 pub fn page(keys: &Keys, width: usize, here: Option<&str>) -> Page {
     let mut page = Page::default();
     // Where one is comes first.
-    let is_here = |section: &&Section| here.is_some_and(|here| section.keys.contains(&here));
-    for section in SECTIONS.iter().filter(is_here).chain(SECTIONS.iter().filter(|section| !is_here(section)))
+    let is_here = |chapter: &&Chapter| keys_of(chapter.section).any(|key| here == Some(key.name));
+    for chapter in CHAPTERS.iter().filter(is_here).chain(CHAPTERS.iter().filter(|chapter| !is_here(chapter)))
     {
         if !page.lines.is_empty() {
             page.lines.push(String::new());
         }
         page.titles.push(page.lines.len());
-        page.lines.push(format!(" {}", section.title));
-        for (word, about) in section.words {
+        page.lines.push(format!(" {}", chapter.title));
+        for (word, about) in chapter.words {
             page.row(word, about, width);
         }
-        for name in section.keys {
-            let lhs = keys.shown(name);
-            let known = KEYS.iter().find(|key| key.name == *name);
-            if let Some(key) = known.filter(|_| !lhs.is_empty()) {
+        for key in keys_of(chapter.section) {
+            let lhs = keys.shown(key.name);
+            if !lhs.is_empty() {
                 page.row(&lhs, &plain(key.about), width);
             }
         }
@@ -129,6 +81,10 @@ pub fn page(keys: &Keys, width: usize, here: Option<&str>) -> Page {
     page.lines.push(String::new());
     page.lines.push(" q closes this · :Acp lists the commands · :help acp".to_owned());
     page
+}
+
+fn keys_of(section: Section) -> impl Iterator<Item = &'static KeySpec> {
+    KEYS.iter().filter(move |key| key.section == section)
 }
 
 impl Page {
@@ -171,16 +127,14 @@ fn plain(about: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
     fn every_key_has_a_place_of_its_own() {
-        let all: Vec<&str> = SECTIONS.iter().flat_map(|section| section.keys).copied().collect();
-        let placed: BTreeSet<&str> = all.iter().copied().collect();
-        assert_eq!(all.len(), placed.len());
-        assert_eq!(placed, KEYS.iter().map(|key| key.name).collect());
+        for key in KEYS {
+            let places = CHAPTERS.iter().filter(|chapter| chapter.section == key.section);
+            assert_eq!(places.count(), 1, "{}", key.name);
+        }
     }
 
     #[test]

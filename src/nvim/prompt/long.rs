@@ -1,5 +1,5 @@
 //! Prompts that are longer than a slice has time for, such as a log that was pasted: they are read when
-//! their user pauses, and filled and emptied some lines at a time. Short ones are `prompts`' business.
+//! their user pauses, and filled and emptied some lines at a time. Short ones are left to `buffers`.
 
 use std::time::Duration;
 
@@ -8,9 +8,10 @@ use mlua::{Result, Value};
 use crate::core::ids::SessionKey;
 use crate::core::text::Text;
 use crate::core::transcript::clean_lines;
-use crate::nvim::app::App;
-use crate::nvim::later;
-use crate::nvim::prompt::How;
+use crate::nvim::context::Context;
+use crate::nvim::editor::Buf;
+use crate::nvim::events::{EditorEvent, SendMode};
+use crate::nvim::prompt::Prompts;
 
 /// A text that is being typed is read after so long a pause.
 const REST: Duration = Duration::from_millis(200);
@@ -35,171 +36,163 @@ struct Filling {
     begun: bool,
 }
 
-impl App {
+impl Prompts {
     /// Has a long prompt read once its user pauses, so that what is typed is kept.
-    pub fn read_long_prompt(&mut self, key: SessionKey) -> Result<()> {
-        let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
+    pub fn read_long_prompt(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
+        let Some(prompt) = self.open.get_mut(&key) else { return Ok(()) };
         if std::mem::replace(&mut prompt.reads, true) {
             return Ok(());
         }
-        later(&self.cx.editor.lua, REST, move |app| {
-            if let Some(prompt) = app.prompts.open.get_mut(&key) {
+        cx.later(REST, move |this: &mut Self, cx| {
+            if let Some(prompt) = this.open.get_mut(&key) {
                 prompt.reads = false;
             }
-            let Some(buf) = app.chats.get(&key).map(|chat| chat.prompt) else { return Ok(()) };
-            app.with_typed_text(buf, move |app, snapshot| {
+            let Some(buf) = cx.chats.get(&key).copied().map(|chat| chat.prompt) else { return Ok(()) };
+            cx.with_typed_text(this, buf, move |this: &mut Self, cx, snapshot| {
                 let Some(snapshot) = snapshot else { return Ok(()) };
-                let Some(prompt) = app.prompts.open.get_mut(&key).filter(|prompt| !prompt.filling) else {
+                let Some(prompt) = this.open.get_mut(&key).filter(|prompt| !prompt.filling) else {
                     return Ok(());
                 };
                 prompt.read_at = Some(snapshot.tick);
-                app.prompt_read(key, snapshot.text.body())
+                this.prompt_read(cx, key, snapshot.text.body())
             })
         })
     }
 
     /// Sends a long prompt as soon as it is read, and empties its buffer.
-    pub fn send_long_prompt(&mut self, key: SessionKey, how: How) -> Result<()> {
-        self.can_take_prompt(key)?;
-        let Some(buf) = self.chats.get(&key).map(|chat| chat.prompt) else { return Ok(()) };
-        if self.prompts.open.get(&key).is_none_or(|prompt| prompt.filling) {
+    pub fn send_long_prompt(&mut self, cx: &mut Context, key: SessionKey, mode: SendMode) -> Result<()> {
+        Self::can_take_prompt(cx, key)?;
+        let Some(buf) = cx.chats.get(&key).copied().map(|chat| chat.prompt) else { return Ok(()) };
+        if self.open.get(&key).is_none_or(|prompt| prompt.filling) {
             return Ok(());
         }
-        self.with_typed_text(buf, move |app, snapshot| {
+        cx.with_typed_text(self, buf, move |this: &mut Self, cx, snapshot| {
             let Some(snapshot) = snapshot else {
                 return Err(mlua::Error::runtime("couldn't send the prompt: it is no UTF-8 text"));
             };
-            app.can_take_prompt(key)?;
-            match app.prompts.open.get_mut(&key) {
+            Self::can_take_prompt(cx, key)?;
+            match this.open.get_mut(&key) {
                 // The key was pressed twice.
                 Some(prompt) if prompt.filling => return Ok(()),
                 Some(prompt) => prompt.browse = None,
                 None => return Ok(()),
             }
-            app.fill_prompt(key, Text::default())?;
-            app.submit(key, &snapshot.text.body(), how)?;
-            app.frame_due()
+            this.fill_prompt(cx, key, Text::default())?;
+            cx.raise(EditorEvent::PromptTyped { session: key, text: snapshot.text.body(), mode });
+            cx.raise(EditorEvent::FrameDue);
+            Ok(())
         })
     }
 
     /// Puts a text in the place of a prompt's, some lines at a time, as one undo step. What is typed below
     /// meanwhile stays.
-    pub fn fill_prompt(&mut self, key: SessionKey, text: Text) -> Result<()> {
-        let Some(buf) = self.chats.get(&key).map(|chat| chat.prompt) else { return Ok(()) };
-        let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
+    pub fn fill_prompt(&mut self, cx: &mut Context, key: SessionKey, text: Text) -> Result<()> {
+        let Some(buf) = cx.chats.get(&key).copied().map(|chat| chat.prompt) else { return Ok(()) };
+        let Some(prompt) = self.open.get_mut(&key) else { return Ok(()) };
         let is_filling = std::mem::replace(&mut prompt.filling, true);
         // Whatever ends Neovim now, the text is kept.
         prompt.text = text.clone();
         let folder = prompt.folder.clone();
-        self.keep_drafts(folder)?;
+        self.keep_drafts(cx, folder);
         if is_filling {
             // What is on its way gives way to this.
-            self.cx.editor.clear_namespace(buf, self.prompts.filling, 0, -1)?;
+            cx.editor.clear_namespace(buf, self.filling, 0, -1)?;
         }
-        let last = self.cx.editor.line_count(buf)? - 1;
-        let options = self.cx.editor.table([("right_gravity", Value::Boolean(false))])?;
-        let end = self.cx.editor.line_len(buf, last)?;
-        let mark = self.cx.editor.set_extmark(buf, self.prompts.filling, last, end, options)?;
-        self.cx.editor.helper::<()>("break_undo", (buf, true))?;
-        self.fill_slice(key, Filling { mark, text, done: 0, empties: true, begun: false })
+        let last = cx.editor.line_count(buf)? - 1;
+        let options = cx.editor.table([("right_gravity", Value::Boolean(false))])?;
+        let end = cx.editor.line_len(buf, last)?;
+        let mark = cx.editor.set_extmark(buf, self.filling, last, end, options)?;
+        cx.editor.helper::<()>("break_undo", (buf, true))?;
+        self.fill_slice(cx, key, Filling { mark, text, done: 0, empties: true, begun: false })
     }
 
-    fn fill_slice(&mut self, key: SessionKey, mut filling: Filling) -> Result<()> {
+    fn fill_slice(&mut self, cx: &mut Context, key: SessionKey, mut filling: Filling) -> Result<()> {
         let Filling { mark, ref text, done, empties, begun } = filling;
-        let Some(buf) = self.chats.get(&key).map(|chat| chat.prompt) else { return Ok(()) };
-        if !self.cx.editor.buf_is_loaded(buf) {
-            return self.filled(key);
+        let Some(buf) = cx.chats.get(&key).copied().map(|chat| chat.prompt) else { return Ok(()) };
+        if !cx.editor.buf_is_loaded(buf) {
+            return self.filled(cx, key);
         }
-        let none = self.cx.editor.lua.create_table()?;
-        let at: Vec<i64> =
-            self.cx.editor.api("nvim_buf_get_extmark_by_id", (buf, self.prompts.filling, mark, none))?;
+        let none = cx.editor.lua.create_table()?;
+        let at: Vec<i64> = cx.editor.api("nvim_buf_get_extmark_by_id", (buf, self.filling, mark, none))?;
         // Another text took its place.
         let [row, column] = at[..] else { return Ok(()) };
         if begun {
-            self.cx.editor.helper::<()>("join_undo", buf)?;
+            cx.editor.helper::<()>("join_undo", buf)?;
         }
         filling.begun = true;
         if empties {
             let rows = usize::try_from(row).unwrap_or_default();
-            let most = self.rows_within(buf, rows)?;
+            let most = rows_within(cx, buf, rows);
             if most < rows {
-                self.cx.editor.set_lines(buf, 0..most, &[] as &[&str])?;
+                cx.editor.set_lines(buf, 0..most, &[] as &[&str])?;
             } else {
-                self.cx.editor.set_text(buf, (0, 0), (row, column), &[""])?;
+                cx.editor.set_text(buf, (0, 0), (row, column), &[""])?;
                 filling.empties = false;
-                return self.fill_later(key, filling);
+                return self.fill_later(cx, key, filling);
             }
         } else {
             let rest = &text[done..];
             let piece = piece(rest);
             filling.done = done + piece.len();
             let lines: Vec<&str> = clean_lines(piece).collect();
-            self.cx.editor.set_text(buf, (row, column), (row, column), &lines)?;
-            let options = self
-                .cx
-                .editor
-                .table([("right_gravity", Value::Boolean(false)), ("id", Value::Integer(mark))])?;
+            cx.editor.set_text(buf, (row, column), (row, column), &lines)?;
+            let options =
+                cx.editor.table([("right_gravity", Value::Boolean(false)), ("id", Value::Integer(mark))])?;
             let end = match &lines[..] {
                 [only] => column as usize + only.len(),
                 lines => lines.last().map_or(0, |line| line.len()),
             };
-            self.cx.editor.set_extmark(
-                buf,
-                self.prompts.filling,
-                row as usize + lines.len() - 1,
-                end,
-                options,
-            )?;
+            cx.editor.set_extmark(buf, self.filling, row as usize + lines.len() - 1, end, options)?;
             if filling.done == text.len() {
-                let wins = self.cx.editor.wins_of(buf);
+                let wins = cx.editor.wins_of(buf);
                 for win in wins {
-                    self.cx.editor.set_cursor(win, row as usize + lines.len(), end)?;
+                    cx.editor.set_cursor(win, row as usize + lines.len(), end)?;
                 }
-                return self.filled(key);
+                return self.filled(cx, key);
             }
         }
-        self.fill_later(key, filling)
+        self.fill_later(cx, key, filling)
     }
 
-    fn fill_later(&mut self, key: SessionKey, filling: Filling) -> Result<()> {
+    fn fill_later(&mut self, cx: &mut Context, key: SessionKey, filling: Filling) -> Result<()> {
         if !filling.empties && filling.text.is_empty() {
-            return self.filled(key);
+            return self.filled(cx, key);
         }
-        later(&self.cx.editor.lua, PAUSE, move |app| app.fill_slice(key, filling))
+        cx.later(PAUSE, move |this: &mut Self, cx| this.fill_slice(cx, key, filling))
     }
 
-    fn filled(&mut self, key: SessionKey) -> Result<()> {
-        if let Some(prompt) = self.prompts.open.get_mut(&key) {
+    fn filled(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
+        if let Some(prompt) = self.open.get_mut(&key) {
             prompt.filling = false;
         }
-        if let Some(chat) = self.chats.get(&key)
-            && self.cx.editor.buf_is_loaded(chat.prompt)
+        if let Some(chat) = cx.chats.get(&key).copied()
+            && cx.editor.buf_is_loaded(chat.prompt)
         {
-            self.cx.editor.clear_namespace(chat.prompt, self.prompts.filling, 0, -1)?;
+            cx.editor.clear_namespace(chat.prompt, self.filling, 0, -1)?;
         }
-        self.prompt_changed(key)
-    }
-
-    /// How many of a buffer's first rows one slice has time for.
-    fn rows_within(&self, buf: crate::nvim::editor::Buf, rows: usize) -> Result<usize> {
-        let (mut few, mut many) = (1, rows.min(LINES));
-        while few < many {
-            let middle = (few + many).div_ceil(2);
-            if self.cx.editor.byte_count(buf, middle) <= BYTES {
-                few = middle;
-            } else {
-                many = middle - 1;
-            }
-        }
-        Ok(many.max(1))
+        self.prompt_changed(cx, key)
     }
 
     /// Adds to the end of a long prompt.
-    pub fn append_to_prompt(&mut self, key: SessionKey, text: &str) -> Result<()> {
-        let Some(buf) = self.chats.get(&key).map(|chat| chat.prompt) else { return Ok(()) };
-        self.cx.editor.set_text(buf, (-1, -1), (-1, -1), &[text])?;
-        self.prompt_changed(key)
+    pub fn append_to_prompt(&mut self, cx: &mut Context, key: SessionKey, text: &str) -> Result<()> {
+        let Some(buf) = cx.chats.get(&key).copied().map(|chat| chat.prompt) else { return Ok(()) };
+        cx.editor.set_text(buf, (-1, -1), (-1, -1), &[text])?;
+        self.prompt_changed(cx, key)
     }
+}
+
+/// How many of a buffer's first rows one slice has time for.
+fn rows_within(cx: &Context, buf: Buf, rows: usize) -> usize {
+    let (mut few, mut many) = (1, rows.min(LINES));
+    while few < many {
+        let middle = (few + many).div_ceil(2);
+        if cx.editor.byte_count(buf, middle) <= BYTES {
+            few = middle;
+        } else {
+            many = middle - 1;
+        }
+    }
+    many.max(1)
 }
 
 /// What of a text goes in at once, without the half of a line end.

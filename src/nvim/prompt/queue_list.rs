@@ -7,38 +7,40 @@ use mlua::{Result, Table, Value};
 use crate::config::{Keys, Pane};
 use crate::core::ids::SessionKey;
 use crate::core::transcript::cut_end;
-use crate::nvim::actions::{NO_SESSION, fail};
-use crate::nvim::app::App;
+use crate::nvim::arguments::{NO_SESSION, fail};
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Win};
-use crate::nvim::keys;
+use crate::nvim::events::EditorEvent;
+use crate::nvim::keys::bind::bind_pane;
+use crate::nvim::prompt::{Prompts, QueueList};
 
 /// More rows are scrolled to.
 const ROWS: usize = 10;
 
-/// The list that is open.
-pub struct QueueList {
-    session: SessionKey,
-    buf: Buf,
-    win: Win,
-}
-
-impl App {
-    pub fn open_queue(&mut self) -> Result<()> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
+impl Prompts {
+    pub fn open_queue(&mut self, cx: &mut Context) -> Result<()> {
+        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = cx.sessions.get(&key) else { return fail(NO_SESSION) };
         if session.queue().is_empty() {
             return fail("no prompt waits; what you send while the agent works does");
         }
-        if let Some(list) = self.queue_list.as_ref().filter(|list| self.cx.editor.win_is_valid(list.win)) {
-            return self.cx.editor.set_current_win(list.win);
+        if let Some(list) = self.queue_list.as_ref().filter(|list| cx.editor.win_is_valid(list.win)) {
+            return cx.editor.set_current_win(list.win);
         }
-        if self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.cx.editor)).is_none() {
-            self.show(key)?;
+        if cx.chats.get(&key).copied().and_then(|chat| chat.prompt_window(&cx.editor)).is_none() {
+            cx.raise(EditorEvent::ChatRequested(key));
+            let then = context::then(move |this: &mut Self, cx, ()| this.open_queue_of(cx, key));
+            cx.resume(then, ());
+            return Ok(());
         }
-        self.cx.editor.command("stopinsert")?;
-        let buf = self.queue_buf()?;
-        let config = self.queue_window(key)?;
-        let win = self.cx.editor.open_win(buf, true, config)?;
+        self.open_queue_of(cx, key)
+    }
+
+    fn open_queue_of(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
+        cx.editor.command("stopinsert")?;
+        let buf = queue_buf(cx)?;
+        let config = queue_window(cx, key)?;
+        let win = cx.editor.open_win(buf, true, config)?;
         for (name, value) in [
             ("wrap", false),
             ("number", false),
@@ -47,80 +49,39 @@ impl App {
             ("list", false),
             ("spell", false),
         ] {
-            self.cx.editor.set_win_option(win, name, value)?;
+            cx.editor.set_win_option(win, name, value)?;
         }
-        self.cx.editor.set_win_option(win, "signcolumn", "no")?;
-        self.cx.editor.set_win_option(win, "winbar", "")?;
-        self.cx.editor.set_win_option(win, "winhighlight", "NormalFloat:Normal,FloatFooter:AcpMeta")?;
+        cx.editor.set_win_option(win, "signcolumn", "no")?;
+        cx.editor.set_win_option(win, "winbar", "")?;
+        cx.editor.set_win_option(win, "winhighlight", "NormalFloat:Normal,FloatFooter:AcpMeta")?;
         // It stands over what is being typed, so it goes when it is left.
-        self.cx.editor.command(&format!(
+        cx.editor.command(&format!(
             "autocmd WinLeave <buffer={}> ++once lua vim.schedule(function() pcall(vim.api.nvim_win_close, {}, true) end)",
             buf.0, win.0
         ))?;
         self.queue_list = Some(QueueList { session: key, buf, win });
-        self.draw_queue(key)
-    }
-
-    fn queue_buf(&self) -> Result<Buf> {
-        let buf = self.cx.editor.create_buf(false, true)?;
-        self.cx.editor.set_buf_option(buf, "bufhidden", "wipe")?;
-        self.cx.editor.set_buf_option(buf, "undolevels", -1)?;
-        self.cx.editor.set_buf_option(buf, "filetype", "acp-queue")?;
-        self.cx.editor.set_buf_option(buf, "modifiable", false)?;
-        keys::bind_pane(&self.cx.editor, &self.cx.config.keys, Pane::Queue, buf)?;
-        Ok(buf)
-    }
-
-    /// At the foot of the prompt's window, over the lines in which the same prompts stand there.
-    fn queue_window(&self, key: SessionKey) -> Result<Table> {
-        let count = self.cx.sessions.get(&key).map_or(0, |session| session.queue().len());
-        let prompt = self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.cx.editor));
-        let (columns, rows) = match prompt {
-            Some(win) => self.cx.editor.win_size(win)?,
-            None => self.cx.editor.size(),
-        };
-        let width = usize::from(columns).saturating_sub(2).max(10);
-        let footer = footer(&self.cx.config.keys, width.saturating_sub(2));
-        let mut config = vec![
-            ("anchor", self.cx.editor.string("SW")?),
-            ("row", Value::Integer(rows.into())),
-            ("col", Value::Integer(0)),
-            ("width", Value::Integer(width as i64)),
-            ("height", Value::Integer(count.clamp(1, ROWS) as i64)),
-            ("border", self.cx.editor.string("rounded")?),
-            ("style", self.cx.editor.string("minimal")?),
-            ("title", self.cx.editor.string(" Waiting prompts ")?),
-            ("footer", self.cx.editor.string(footer)?),
-        ];
-        match prompt {
-            Some(win) => {
-                config.push(("relative", self.cx.editor.string("win")?));
-                config.push(("win", Value::Integer(win.0)));
-            }
-            None => config.push(("relative", self.cx.editor.string("editor")?)),
-        }
-        self.cx.editor.lua.create_table_from(config)
+        self.draw_queue(cx, key)
     }
 
     /// The line has changed: so does the list, if it is open.
-    pub fn draw_queue(&mut self, key: SessionKey) -> Result<()> {
+    pub fn draw_queue(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let Some(QueueList { buf, win, .. }) = self.queue_list.as_ref().filter(|list| list.session == key)
         else {
             return Ok(());
         };
         let (buf, win) = (*buf, *win);
-        if !self.cx.editor.win_is_valid(win) || !self.cx.editor.buf_is_loaded(buf) {
+        if !cx.editor.win_is_valid(win) || !cx.editor.buf_is_loaded(buf) {
             self.queue_list = None;
             return Ok(());
         }
-        let texts: Vec<String> =
-            self.cx.sessions.get(&key).map_or_else(Vec::new, |session| {
-                session.queue().iter().map(|queued| queued.line()).collect()
-            });
+        let texts: Vec<String> = cx
+            .sessions
+            .get(&key)
+            .map_or_else(Vec::new, |session| session.queue().iter().map(|queued| queued.line()).collect());
         if texts.is_empty() {
-            return self.close_queue(key);
+            return self.close_queue(cx, key);
         }
-        let (columns, _) = self.cx.editor.win_size(win)?;
+        let (columns, _) = cx.editor.win_size(win)?;
         let digits = texts.len().to_string().len();
         let room = usize::from(columns).saturating_sub(digits + 3).max(8);
         let lines: Vec<String> = texts
@@ -128,67 +89,111 @@ impl App {
             .enumerate()
             .map(|(at, text)| format!(" {:>digits$} {}", at + 1, cut_end(text, room)))
             .collect();
-        let count = self.cx.editor.line_count(buf)?;
-        self.cx.editor.set_buf_option(buf, "modifiable", true)?;
-        self.cx.editor.set_lines(buf, 0..count, &lines)?;
-        self.cx.editor.set_buf_option(buf, "modifiable", false)?;
-        let config = self.queue_window(key)?;
-        self.cx.editor.api::<()>("nvim_win_set_config", (win, config))
+        let count = cx.editor.line_count(buf)?;
+        cx.editor.set_buf_option(buf, "modifiable", true)?;
+        cx.editor.set_lines(buf, 0..count, &lines)?;
+        cx.editor.set_buf_option(buf, "modifiable", false)?;
+        let config = queue_window(cx, key)?;
+        cx.editor.api::<()>("nvim_win_set_config", (win, config))
     }
 
-    fn close_queue(&mut self, key: SessionKey) -> Result<()> {
+    fn close_queue(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         if let Some(list) = self.queue_list.take()
-            && self.cx.editor.win_is_valid(list.win)
+            && cx.editor.win_is_valid(list.win)
         {
-            let was_here = self.cx.editor.current_win()? == list.win;
-            self.cx.editor.close_win(list.win)?;
-            let prompt = self.chats.get(&key).and_then(|chat| chat.prompt_window(&self.cx.editor));
+            let was_here = cx.editor.current_win()? == list.win;
+            cx.editor.close_win(list.win)?;
+            let prompt = cx.chats.get(&key).copied().and_then(|chat| chat.prompt_window(&cx.editor));
             if let Some(win) = prompt.filter(|_| was_here) {
-                self.cx.editor.set_current_win(win)?;
+                cx.editor.set_current_win(win)?;
             }
         }
         Ok(())
     }
 
-    pub fn queue_key(&mut self, name: &str) -> Option<Result<()>> {
+    pub fn queue_key(&mut self, cx: &mut Context, name: &str) -> Option<Result<()>> {
         if !name.starts_with("queue_") {
             return None;
         }
         let list = self.queue_list.as_ref()?;
         let (key, win) = (list.session, list.win);
-        Some(self.act_on_queued(name, key, win))
+        Some(self.act_on_queued(cx, name, key, win))
     }
 
-    fn act_on_queued(&mut self, name: &str, key: SessionKey, win: Win) -> Result<()> {
-        let index = self.cx.editor.cursor(win)?.0 - 1;
-        let before = self.cx.sessions.get(&key).map_or(0, |session| session.queue().len());
+    fn act_on_queued(&mut self, cx: &mut Context, name: &str, key: SessionKey, win: Win) -> Result<()> {
+        let index = cx.editor.cursor(win)?.0 - 1;
+        let before = cx.sessions.get(&key).map_or(0, |session| session.queue().len());
         match name {
-            "queue_close" => return self.close_queue(key),
+            "queue_close" => return self.close_queue(cx, key),
             "queue_edit" => {
-                if self.take_back(key, Some(index))? {
-                    self.close_queue(key)?;
-                    return self.show(key);
+                if self.take_back(cx, key, Some(index))? {
+                    self.close_queue(cx, key)?;
+                    cx.raise(EditorEvent::ChatRequested(key));
+                    return Ok(());
                 }
             }
-            "queue_remove" => self.remove_queued(key, index)?,
+            "queue_remove" => Self::remove_queued(cx, key, index),
             "queue_send" => {
-                self.send_queued(key, index)?;
-                return self.frame_due();
+                Self::send_queued(cx, key, index);
+                cx.raise(EditorEvent::FrameDue);
+                return Ok(());
             }
             "queue_up" | "queue_down" => {
                 let to = if name == "queue_up" { index.saturating_sub(1) } else { index + 1 };
-                self.move_queued(key, index, to)?;
-                let last = self.cx.editor.line_count(self.cx.editor.win_buf(win)?)?;
-                return self.cx.editor.set_cursor(win, (to + 1).min(last), 0);
+                Self::move_queued(cx, key, index, to);
+                self.draw_queue(cx, key)?;
+                let last = cx.editor.line_count(cx.editor.win_buf(win)?)?;
+                return cx.editor.set_cursor(win, (to + 1).min(last), 0);
             }
             _ => return fail(format!("there is no key {name:?}")),
         }
-        let after = self.cx.sessions.get(&key).map_or(0, |session| session.queue().len());
+        let after = cx.sessions.get(&key).map_or(0, |session| session.queue().len());
         if before == after {
             return fail("this prompt stands in the chat already; it goes out again by itself");
         }
         Ok(())
     }
+}
+
+fn queue_buf(cx: &Context) -> Result<Buf> {
+    let buf = cx.editor.create_buf(false, true)?;
+    cx.editor.set_buf_option(buf, "bufhidden", "wipe")?;
+    cx.editor.set_buf_option(buf, "undolevels", -1)?;
+    cx.editor.set_buf_option(buf, "filetype", "acp-queue")?;
+    cx.editor.set_buf_option(buf, "modifiable", false)?;
+    bind_pane(&cx.editor, &cx.config.keys, Pane::Queue, buf)?;
+    Ok(buf)
+}
+
+/// At the foot of the prompt's window, over the lines in which the same prompts stand there.
+fn queue_window(cx: &Context, key: SessionKey) -> Result<Table> {
+    let count = cx.sessions.get(&key).map_or(0, |session| session.queue().len());
+    let prompt = cx.chats.get(&key).copied().and_then(|chat| chat.prompt_window(&cx.editor));
+    let (columns, rows) = match prompt {
+        Some(win) => cx.editor.win_size(win)?,
+        None => cx.editor.size(),
+    };
+    let width = usize::from(columns).saturating_sub(2).max(10);
+    let footer = footer(&cx.config.keys, width.saturating_sub(2));
+    let mut config = vec![
+        ("anchor", cx.editor.string("SW")?),
+        ("row", Value::Integer(rows.into())),
+        ("col", Value::Integer(0)),
+        ("width", Value::Integer(width as i64)),
+        ("height", Value::Integer(count.clamp(1, ROWS) as i64)),
+        ("border", cx.editor.string("rounded")?),
+        ("style", cx.editor.string("minimal")?),
+        ("title", cx.editor.string(" Waiting prompts ")?),
+        ("footer", cx.editor.string(footer)?),
+    ];
+    match prompt {
+        Some(win) => {
+            config.push(("relative", cx.editor.string("win")?));
+            config.push(("win", Value::Integer(win.0)));
+        }
+        None => config.push(("relative", cx.editor.string("editor")?)),
+    }
+    cx.editor.lua.create_table_from(config)
 }
 
 /// The list's keys as they are bound; in a narrow window the last ones are those to miss.

@@ -1,5 +1,5 @@
-//! References in a prompt, as chips: coloured where there is something behind them, and kept at the
-//! lines that they meant while the buffer is edited. What they become when sent is `sending`.
+//! References in a prompt: coloured where there is something behind them, and kept at the
+//! lines that they meant while the buffer is edited. What they become when sent is left to `submit`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 use mlua::{Result, Value};
 
 use crate::core::ids::SessionKey;
-use crate::core::message::{Command, Work};
+use crate::core::message::{Outcome, Work};
 use crate::core::session::references::{Reference, Target, references};
-use crate::nvim::app::{App, Job};
-use crate::nvim::chat::LONG_PROMPT;
+use crate::nvim::context::{Context, LONG_PROMPT};
 use crate::nvim::editor::Buf;
-use crate::nvim::prompt::Anchor;
+use crate::nvim::prompt::{Anchor, Prompts};
 
-impl App {
+impl Prompts {
     /// The file that a reference means.
-    pub fn path_meant(&self, key: SessionKey, path: &str) -> Option<PathBuf> {
-        let root = &self.cx.sessions.get(&key)?.place.cwd;
+    pub fn path_meant(cx: &Context, key: SessionKey, path: &str) -> Option<PathBuf> {
+        let root = &cx.sessions.get(&key)?.place.cwd;
         let home = || std::env::var_os("HOME").map(PathBuf::from);
         Some(match path.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
             Some(path) => path,
@@ -26,19 +25,17 @@ impl App {
     }
 
     /// The buffer that holds what a reference means.
-    pub fn buffer_meant(&self, key: SessionKey, target: &Target) -> Option<Buf> {
+    pub fn buffer_meant(cx: &Context, key: SessionKey, target: &Target) -> Option<Buf> {
         match target {
-            Target::File { path, .. } => self.cx.buf_of(&self.path_meant(key, path)?),
-            Target::Numbered { buffer, .. } => {
-                Some(Buf(*buffer)).filter(|buf| self.cx.editor.buf_is_loaded(*buf))
-            }
+            Target::File { path, .. } => cx.buf_of(&Self::path_meant(cx, key, path)?),
+            Target::Numbered { buffer, .. } => Some(Buf(*buffer)).filter(|buf| cx.editor.buf_is_loaded(*buf)),
             _ => None,
         }
     }
 
     /// Colours the references of a prompt, and has those files looked for that are not known yet.
-    pub fn draw_chips(&mut self, key: SessionKey) -> Result<()> {
-        let (Some(prompt), Some(chat)) = (self.prompts.open.get(&key), self.chats.get(&key)) else {
+    pub fn mark_references(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
+        let (Some(prompt), Some(chat)) = (self.open.get(&key), cx.chats.get(&key).copied()) else {
             return Ok(());
         };
         if prompt.text.len() > LONG_PROMPT {
@@ -46,15 +43,15 @@ impl App {
         }
         let (buf, text) = (chat.prompt, prompt.text.clone());
         let found = references(&text);
-        self.anchor(key, &found)?;
-        self.cx.editor.clear_namespace(buf, self.prompts.chips, 0, -1)?;
+        self.anchor(cx, key, &found)?;
+        cx.editor.clear_namespace(buf, self.references, 0, -1)?;
         let mut unknown = Vec::new();
         for Reference { at, target } in found {
             let group = match &target {
                 Target::File { path, .. } => {
-                    let Some(path) = self.path_meant(key, path) else { continue };
-                    let held = self.buffer_meant(key, &target).is_some();
-                    match self.prompts.open.get(&key).and_then(|prompt| prompt.known.get(&path)) {
+                    let Some(path) = Self::path_meant(cx, key, path) else { continue };
+                    let held = Self::buffer_meant(cx, key, &target).is_some();
+                    match self.open.get(&key).and_then(|prompt| prompt.known.get(&path)) {
                         _ if held => "AcpMention",
                         Some(true) => "AcpMention",
                         Some(false) if target.is_deliberate() => "AcpMentionMissing",
@@ -65,55 +62,67 @@ impl App {
                         }
                     }
                 }
-                Target::Numbered { .. } if self.buffer_meant(key, &target).is_none() => "AcpMentionMissing",
+                Target::Numbered { .. } if Self::buffer_meant(cx, key, &target).is_none() => {
+                    "AcpMentionMissing"
+                }
                 _ => "AcpMention",
             };
             let row = text[..at.start].matches('\n').count();
             let begin = text[..at.start].rfind('\n').map_or(0, |at| at + 1);
-            let options = self.cx.editor.table([
+            let options = cx.editor.table([
                 ("end_col", Value::Integer((at.end - begin) as i64)),
-                ("hl_group", self.cx.editor.string(group)?),
+                ("hl_group", cx.editor.string(group)?),
             ])?;
-            self.cx.editor.set_extmark(buf, self.prompts.chips, row, at.start - begin, options)?;
+            cx.editor.set_extmark(buf, self.references, row, at.start - begin, options)?;
         }
         if unknown.is_empty() {
             return Ok(());
         }
-        let job = self.next_job(Job::Exists { session: key, paths: unknown.clone() });
-        self.send(Command::Compute { job, work: Work::Exists { paths: unknown } })
+        let work = Work::Exists { paths: unknown.clone() };
+        cx.compute(work, move |this: &mut Self, cx, outcome| match outcome {
+            Outcome::Exists(there) => this.told_which_exist(cx, key, unknown, &there),
+            _ => Ok(()),
+        });
+        Ok(())
     }
 
-    pub fn told_which_exist(&mut self, key: SessionKey, paths: Vec<PathBuf>, there: &[bool]) -> Result<()> {
-        let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
+    fn told_which_exist(
+        &mut self,
+        cx: &mut Context,
+        key: SessionKey,
+        paths: Vec<PathBuf>,
+        there: &[bool],
+    ) -> Result<()> {
+        let Some(prompt) = self.open.get_mut(&key) else { return Ok(()) };
         // Files come and go: what is known is of the prompt that is being typed.
         if prompt.known.len() > 500 {
             prompt.known.clear();
         }
         prompt.known.extend(paths.into_iter().zip(there.iter().copied()));
-        self.draw_chips(key)
+        self.mark_references(cx, key)
     }
 
     /// Watches the lines that references mean, and no longer those of references that are gone.
-    fn anchor(&mut self, key: SessionKey, found: &[Reference]) -> Result<()> {
-        let ns = self.prompts.anchors;
+    fn anchor(&mut self, cx: &mut Context, key: SessionKey, found: &[Reference]) -> Result<()> {
+        let ns = self.anchors;
         let meant: HashSet<&Target> = found.iter().map(|reference| &reference.target).collect();
-        let Some(prompt) = self.prompts.open.get_mut(&key) else { return Ok(()) };
+        let Some(prompt) = self.open.get_mut(&key) else { return Ok(()) };
         let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut prompt.anchors)
             .into_iter()
             .partition(|anchor| meant.contains(&anchor.target));
         prompt.anchors = kept;
         for anchor in gone {
-            anchor.remove(&self.cx.editor, ns)?;
+            anchor.remove(&cx.editor, ns)?;
         }
         for target in meant {
             let Some(lines) = target.lines() else { continue };
             let known = |anchor: &Anchor| anchor.target == *target;
-            if self.prompts.open.get(&key).is_some_and(|prompt| prompt.anchors.iter().any(known)) {
+            if self.open.get(&key).is_some_and(|prompt| prompt.anchors.iter().any(known)) {
                 continue;
             }
-            let Some(buf) = self.buffer_meant(key, target) else { continue };
-            if let Some(anchor) = Anchor::new(&self.cx.editor, ns, target.clone(), buf, lines)?
-                && let Some(prompt) = self.prompts.open.get_mut(&key)
+            let Some(buf) = Self::buffer_meant(cx, key, target) else { continue };
+            if let Some(anchor) = Anchor::new(&cx.editor, ns, target.clone(), buf, lines)?
+                && let Some(prompt) = self.open.get_mut(&key)
             {
                 prompt.anchors.push(anchor);
             }
@@ -122,13 +131,13 @@ impl App {
     }
 
     /// Writes the references of a prompt anew whose lines have moved.
-    pub fn follow_anchors(&mut self, key: SessionKey) -> Result<()> {
-        let (Some(prompt), Some(chat)) = (self.prompts.open.get_mut(&key), self.chats.get(&key)) else {
+    pub fn follow_anchors(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
+        let (Some(prompt), Some(chat)) = (self.open.get_mut(&key), cx.chats.get(&key).copied()) else {
             return Ok(());
         };
         let mut moved = Vec::new();
         for anchor in &mut prompt.anchors {
-            let Some(lines) = anchor.lines(&self.cx.editor, self.prompts.anchors)? else { continue };
+            let Some(lines) = anchor.lines(&cx.editor, self.anchors)? else { continue };
             if anchor.target.lines() != Some(lines) {
                 let target = anchor.target.with_lines(lines);
                 moved.push((std::mem::replace(&mut anchor.target, target.clone()), target));
@@ -137,25 +146,25 @@ impl App {
         if moved.is_empty() {
             return Ok(());
         }
-        if chat.has_long_prompt(&self.cx.editor)? {
+        if chat.has_long_prompt(&cx.editor)? {
             // Those lines are not followed.
             return Ok(());
         }
-        let (buf, text) = (chat.prompt, chat.prompt_text(&self.cx.editor)?);
+        let (buf, text) = (chat.prompt, chat.prompt_text(&cx.editor)?);
         // Bottom-up, so that what is above stays where it is.
         for Reference { at, target } in references(&text).into_iter().rev() {
             let Some((_, new)) = moved.iter().find(|(old, _)| *old == target) else { continue };
             let row = text[..at.start].matches('\n').count() as i64;
             let begin = text[..at.start].rfind('\n').map_or(0, |at| at + 1);
             let column = |at: usize| (at - begin) as i64;
-            self.cx.editor.set_text(buf, (row, column(at.start)), (row, column(at.end)), &[new.token()])?;
+            cx.editor.set_text(buf, (row, column(at.start)), (row, column(at.end)), &[new.token()])?;
         }
-        self.prompt_changed(key)
+        self.prompt_changed(cx, key)
     }
 
     /// What a file is called in the messages about it: as short as its session's root makes it.
-    pub fn name_in(&self, key: SessionKey, path: &Path) -> String {
-        let root = self.cx.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
+    pub fn name_in(cx: &Context, key: SessionKey, path: &Path) -> String {
+        let root = cx.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
         path.strip_prefix(&root).unwrap_or(path).display().to_string()
     }
 }

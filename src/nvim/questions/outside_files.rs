@@ -1,5 +1,5 @@
 //! Files outside of the sessions' folders: how the user is asked about one, and how what was allowed is
-//! seen and taken back. What an answer counts for is `core::store::allowlist`, whose turn it is `asking`.
+//! seen and taken back. What an answer counts for is `core::store::allowlist`, which question is next `queue`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,49 +12,49 @@ use crate::core::message::{Access, Command};
 use crate::core::session::Session;
 use crate::core::session::entry::{Body, Subject};
 use crate::core::store::allowlist::{Allowed, Rules, Until, doing};
-use crate::nvim::app::App;
+use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::editor::picker::plain;
+use crate::nvim::questions::Questions;
 
 /// In the folder that `stdpath("state")` names.
 const KEPT: &str = "acp-allowed.json";
 
-impl App {
+impl Questions {
     /// Tells the background, if there is one, what the user's options say.
-    pub fn tell_outside_rules(&mut self) -> Result<()> {
-        if !self.has_background() {
+    pub fn tell_outside_rules(cx: &mut Context) -> Result<()> {
+        if !cx.has_background {
             return Ok(());
         }
-        let state: String = self.cx.editor.func("stdpath", "state")?;
-        let files = &self.cx.config.files;
+        let state: String = cx.editor.func("stdpath", "state")?;
+        let files = &cx.config.files;
         let rules = Rules {
             ask: files.outside == OutsideFiles::Ask,
-            read: files.allowed_read.clone(),
-            write: files.allowed_write.clone(),
+            read: files.allowed.read.clone(),
+            write: files.allowed.write.clone(),
             kept: Some(Path::new(&state).join(KEPT)),
         };
-        self.send(Command::Outside { rules })
+        cx.send(Command::Outside { rules });
+        Ok(())
     }
 
     pub fn asked_outside(
-        &mut self,
-        key: SessionKey,
-        ask: AskId,
+        cx: &mut Context,
+        (key, ask): (SessionKey, AskId),
         (path, target): (PathBuf, PathBuf),
         (access, linked): (Access, bool),
         now: Moment,
-    ) -> Result<()> {
-        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
+    ) {
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
         let commands = session.asked_outside(ask, &path, &target, (access, linked), now);
         let waits = commands.is_empty();
         let name = session.name();
-        self.send_all(commands)?;
+        cx.send_all(commands);
         if waits {
             let title = format!("{} {}", verb(access), plain(&path.display().to_string()));
-            self.announce(key, &format!("{name} asks to {title}"), Level::Warn);
-            self.cx.emit("AcpPermissionAsked", key, json!({ "title": title, "path": path }));
+            cx.announce(key, &format!("{name} asks to {title}"), Level::Warn);
+            cx.emit("AcpPermissionAsked", key, json!({ "title": title, "path": path }));
         }
-        Ok(())
     }
 
     /// What a question for permission is headed with, if it is about a file outside.
@@ -75,50 +75,48 @@ impl App {
     }
 
     /// `:Acp paths`: what is allowed, as far as the background knows, to choose what to take back.
-    pub fn list_allowed(&mut self) -> Result<()> {
-        self.send(Command::ListAllowed)
+    pub fn list_allowed(cx: &mut Context) {
+        cx.send(Command::ListAllowed);
     }
 
-    pub fn offer_allowed(&mut self, allowed: Vec<Allowed>, trouble: Option<String>) -> Result<()> {
+    pub fn offer_allowed(cx: &mut Context, allowed: Vec<Allowed>, trouble: Option<String>) {
         if let Some(trouble) = trouble {
-            self.cx.advise(trouble, Level::Warn);
+            cx.advise(trouble, Level::Warn);
         }
         if allowed.is_empty() {
             let text = "agents may use no path outside of their sessions' folders without asking";
-            self.cx.advise(text.to_owned(), Level::Info);
-            return Ok(());
+            cx.advise(text.to_owned(), Level::Info);
+            return;
         }
-        let items = allowed.iter().map(|allowed| self.describe(allowed)).collect();
-        self.offer("Allowed outside of the sessions' folders; choose what to take back", "acp_path", items, {
-            move |app, index| app.disallow(allowed[index].clone())
-        })
+        let items = allowed.iter().map(|allowed| describe(cx, allowed)).collect();
+        let prompt = "Allowed outside of the sessions' folders; choose what to take back";
+        cx.offer(prompt, "acp_path", items, move |_: &mut Self, cx, index| {
+            disallow(cx, allowed[index].clone());
+            Ok(())
+        });
     }
+}
 
-    fn disallow(&mut self, allowed: Allowed) -> Result<()> {
-        let what = format!("{} in {}", doing(allowed.access), allowed.path.display());
-        if allowed.until == Until::Configured {
-            self.cx.advise(
-                format!("{what} is allowed in your options: remove it from files.allowed"),
-                Level::Info,
-            );
-            return Ok(());
+fn disallow(cx: &mut Context, allowed: Allowed) {
+    let what = format!("{} in {}", doing(allowed.access), allowed.path.display());
+    if allowed.until == Until::Configured {
+        cx.advise(format!("{what} is allowed in your options: remove it from files.allowed"), Level::Info);
+        return;
+    }
+    cx.send(Command::Revoke { allowed });
+    cx.advise(format!("{what} is not allowed any more"), Level::Info);
+}
+
+fn describe(cx: &Context, allowed: &Allowed) -> String {
+    let until = match allowed.until {
+        Until::SessionEnds(key) => {
+            let name = cx.sessions.get(&key).map(Session::name).unwrap_or_default();
+            format!("for {name} until session {} ends", key.0)
         }
-        self.send(Command::Revoke { allowed })?;
-        self.cx.advise(format!("{what} is not allowed any more"), Level::Info);
-        Ok(())
-    }
-
-    fn describe(&self, allowed: &Allowed) -> String {
-        let until = match allowed.until {
-            Until::SessionEnds(key) => {
-                let name = self.cx.sessions.get(&key).map(Session::name).unwrap_or_default();
-                format!("for {name} until session {} ends", key.0)
-            }
-            Until::Revoked => "always".to_owned(),
-            Until::Configured => "by your options".to_owned(),
-        };
-        format!("{} in {}  ({until})", doing(allowed.access), allowed.path.display())
-    }
+        Until::Revoked => "always".to_owned(),
+        Until::Configured => "by your options".to_owned(),
+    };
+    format!("{} in {}  ({until})", doing(allowed.access), allowed.path.display())
 }
 
 fn verb(access: Access) -> &'static str {

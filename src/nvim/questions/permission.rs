@@ -2,36 +2,41 @@
 
 use std::collections::BTreeSet;
 
+use mlua::Result;
+use serde_json::json;
+
 use crate::core::changes::review::Review;
 use crate::core::ids::{AskId, SessionKey};
-use crate::core::message::FileDiff;
+use crate::core::message::{FileDiff, PermissionKind};
 use crate::core::session::answer_label::label;
 use crate::core::session::tool_call::count_lines;
-use crate::nvim::app::App;
+use crate::nvim::arguments::{NO_SESSION, fail};
+use crate::nvim::context::{self, Context};
+use crate::nvim::events::{Choosing, EditorEvent};
+use crate::nvim::questions::Questions;
 
-impl App {
-    pub fn put_up_permission(&mut self, key: SessionKey, ask: AskId) {
-        let Some(prompt) = self.permission_prompt(key, ask) else { return };
-        let Some(open) = self.cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
+impl Questions {
+    pub fn show_permission(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
+        let Some(prompt) = Self::permission_prompt(cx, key, ask) else { return };
+        let Some(open) = cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
         let ids: Vec<String> = open.options().iter().map(|option| option.id.clone()).collect();
         let items = open.options().iter().map(label).collect();
-        self.ask_to_choose(ask, "acp_permission", prompt, items, move |app, index| {
+        let then = context::then(move |this: &mut Self, cx: &mut Context, index: Option<usize>| {
             match index.and_then(|index| ids.get(index)) {
-                Some(option) => app.answer(key, ask, option),
-                // Closing a picker is no answer.
-                None => {
-                    app.left_open(ask);
-                    Ok(())
-                }
+                Some(option) => Self::answer(cx, key, ask, option),
+                // To close the picker is not an answer.
+                None => this.left_open(cx, ask),
             }
+            Ok(())
         });
+        self.ask_to_choose(cx, Choosing { ask, kind: "acp_permission", prompt, items, then });
     }
 
     /// Who asks for what, in a line.
-    pub fn permission_prompt(&self, key: SessionKey, ask: AskId) -> Option<String> {
-        let session = self.cx.sessions.get(&key)?;
+    pub fn permission_prompt(cx: &Context, key: SessionKey, ask: AskId) -> Option<String> {
+        let session = cx.sessions.get(&key)?;
         let open = session.open_ask(ask).filter(|open| open.is_permission())?;
-        if let Some(prompt) = App::outside_prompt(session, ask) {
+        if let Some(prompt) = Self::outside_prompt(session, ask) {
             return Some(prompt);
         }
         let call = session.entry(open.entry).and_then(|entry| entry.tool());
@@ -49,6 +54,58 @@ impl App {
             }
         });
         Some(format!("{} asks: {title}{}", session.name(), counts.unwrap_or_default()))
+    }
+
+    /// The user's answer to a question for permission.
+    pub fn answer(cx: &mut Context, key: SessionKey, ask: AskId, option: &str) {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let commands = session.answer(ask, option, now);
+        if !commands.is_empty() {
+            cx.emit("AcpPermissionAnswered", key, json!({ "option": option }));
+        }
+        cx.send_all(commands);
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    /// Answers the oldest open question with the option named, else with the first of these kinds. What `fits` does
+    /// not take is never answered, whatever it is called.
+    pub fn decide(
+        &mut self,
+        cx: &mut Context,
+        named: Option<&str>,
+        kinds: &[PermissionKind],
+        fits: fn(&PermissionKind) -> bool,
+    ) -> Result<()> {
+        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
+        let others = cx.sessions.values().filter(|_| cx.meant.is_none());
+        let waiting = cx.sessions.get(&key).into_iter().chain(others);
+        let Some((key, open)) =
+            waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
+        else {
+            let other = cx.sessions.values().any(|session| session.elicitation().is_some());
+            let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };
+            return fail(format!("nothing waits for your permission{more}"));
+        };
+        let option = match named {
+            Some(named) => {
+                let mut fitting = open.options().iter().filter(|option| fits(&option.kind));
+                fitting.find(|option| option.id == named || option.name == named || label(option) == named)
+            }
+            None => kinds.iter().find_map(|kind| open.options().iter().find(|option| option.kind == *kind)),
+        };
+        match option {
+            Some(option) => {
+                Self::answer(cx, key, open.ask, &option.id);
+                Ok(())
+            }
+            None if named.is_some() => fail("the agent offers no such option"),
+            None => {
+                // Nothing of that kind is offered: the user sees what is.
+                self.show(cx, key, open.ask);
+                Ok(())
+            }
+        }
     }
 }
 

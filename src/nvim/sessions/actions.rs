@@ -1,53 +1,46 @@
 //! Sessions live and stored, and logging in to their agents.
 
-use std::path::Path;
-
 use mlua::Result;
 use serde_json::json;
 
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{AuthKind, AuthMethod, Command, StoredSession};
-use crate::core::session::Session;
-use crate::core::store::record::{Kept, ago, holds};
+use crate::core::store::record::Kept;
+use crate::core::store::session_items::{is_about, of_recorded, of_session, of_stored, shortened};
 use crate::core::store::stored_sessions::Earlier;
-use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
-use crate::nvim::actions::{NO_SESSION, fail};
-use crate::nvim::app::App;
-use crate::nvim::editor::Level;
-use crate::nvim::editor::picker;
-use crate::nvim::run;
+use crate::nvim::arguments::{Args, NO_SESSION, fail};
+use crate::nvim::context::{self, Context};
+use crate::nvim::editor::{Level, picker};
+use crate::nvim::events::EditorEvent;
+use crate::nvim::lua_data::to_lua;
+use crate::nvim::sessions::Sessions;
 
-impl App {
+impl Sessions {
     /// Lets the user choose among the sessions of this Neovim and those that are remembered; with words
     /// only among those in which they were said.
-    pub fn choose_session(&mut self, words: Vec<String>) -> Result<()> {
+    pub fn choose(&mut self, cx: &mut Context, words: Vec<String>) -> Result<()> {
         if let [number] = &words[..]
             && let Ok(number) = number.parse()
         {
             let key = SessionKey(number);
-            if !self.cx.sessions.contains_key(&key) {
+            if !cx.sessions.contains_key(&key) {
                 return fail(format!("there is no session {number}"));
             }
-            return self.show(key);
+            cx.raise(EditorEvent::SessionChosen(key));
+            return Ok(());
         }
-        self.recall(move |app, stored| app.gather_sessions(words, stored))
+        self.recall(cx, move |sessions, cx, stored| sessions.gather(cx, words, stored))
     }
 
     /// The sessions of this Neovim, earlier ones, and the agents that have not told theirs in time.
-    pub fn offer_sessions(
-        &mut self,
+    pub(super) fn offer_sessions(
+        cx: &mut Context,
         words: &[String],
         mut earlier: Vec<Earlier>,
         late: Vec<AgentId>,
-        root: &Path,
     ) -> Result<()> {
-        let live = self.cx.sessions.values().filter(|session| {
-            words.is_empty() || {
-                let prompts = session.prompts().map(|prompt| &**prompt);
-                holds(session.title.as_deref().into_iter().chain(prompts), words)
-            }
-        });
+        let live = cx.sessions.values().filter(|session| is_about(session, words));
         let live: Vec<SessionKey> = live.map(|session| session.key).collect();
         if live.is_empty() && earlier.is_empty() && late.is_empty() {
             return match words {
@@ -55,61 +48,55 @@ impl App {
                 words => fail(format!("there is no session with {:?} in it", words.join(" "))),
             };
         }
-        let now = self.cx.now().0;
-        let width = self.item_width();
+        let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
         let mut items: Vec<String> =
-            live.iter().filter_map(|key| self.cx.sessions.get(key)).map(describe_live).collect();
-        items.extend(earlier.iter().map(|earlier| describe_kept(&earlier.kept, root, words, now)));
-        items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", self.agent_name(*agent))));
-        let items = items.iter().map(|item| cut(item, width)).collect();
-        self.offer("Sessions", "acp_session", items, move |app, index| {
+            live.iter().filter_map(|key| cx.sessions.get(key)).map(of_session).collect();
+        items.extend(earlier.iter().map(|earlier| of_recorded(&earlier.kept, &root, words, now)));
+        items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", cx.agent_name(*agent))));
+        let items = items.iter().map(|item| shortened(item, width)).collect();
+        cx.offer("Sessions", "acp_session", items, move |sessions: &mut Self, cx, index| {
             if let Some(key) = live.get(index) {
-                return app.show(*key);
+                cx.raise(EditorEvent::SessionChosen(*key));
+                return Ok(());
             }
             let index = index - live.len();
             if index < earlier.len() {
                 let Earlier { kept, listed } = earlier.swap_remove(index);
-                return match listed {
-                    Some((agent, stored)) => app.take_up(agent, stored),
-                    None => app.take_up_kept(kept),
-                };
+                match listed {
+                    Some((agent, stored)) => sessions.resume_listed(cx, agent, stored),
+                    None => Self::resume_recorded(cx, kept),
+                }
+                return Ok(());
             }
-            let root = app.cx.root();
-            app.list_stored(late[index - earlier.len()], root)
-        })
+            let root = cx.root();
+            sessions.list_stored(cx, late[index - earlier.len()], root);
+            Ok(())
+        });
+        Ok(())
     }
 
-    /// How long an item may be. Neovim's own picker lists all items at once, where a line each is enough;
-    /// others search in all of an item's text.
-    fn item_width(&self) -> usize {
-        match picker::is_builtin(&self.cx.editor) {
-            true => usize::from(self.cx.editor.size().0).saturating_sub(6).max(30),
-            false => 400,
-        }
-    }
-
-    /// Takes up the session of this project that was used last.
-    pub fn resume(&mut self, agent: Option<&str>) -> Result<()> {
-        let root = self.cx.root();
+    /// Resumes the session of this project that was used last.
+    pub fn resume(&mut self, cx: &mut Context, agent: Option<&str>) -> Result<()> {
+        let root = cx.root();
         let agent = agent.map(str::to_owned);
-        self.recall(move |app, stored| {
+        self.recall(cx, move |_, cx, stored| {
             let fits = |kept: &Kept| {
                 kept.is_of(&root) && agent.as_ref().is_none_or(|agent| *agent == kept.owner.agent)
             };
-            match stored.into_iter().find(fits) {
-                Some(kept) => app.take_up_kept(kept),
-                None => {
-                    fail(format!("no earlier session is known in {}; :AcpChat begins one", root.display()))
-                }
-            }
+            let Some(kept) = stored.into_iter().find(fits) else {
+                let root = root.display();
+                return fail(format!("no earlier session is known in {root}; :AcpChat begins one"));
+            };
+            Self::resume_recorded(cx, kept);
+            Ok(())
         })
     }
 
     /// Gives what is remembered to a function of the user's.
-    pub fn tell_recalled(&mut self, args: crate::nvim::actions::Args) -> Result<()> {
+    pub fn tell_recalled(&mut self, cx: &mut Context, args: Args) -> Result<()> {
         let Some(then) = args.then else { return fail("a function that takes the sessions is missing") };
         let words = args.words;
-        self.recall(move |app, stored| {
+        self.recall(cx, move |_, cx, stored| {
             let list: Vec<serde_json::Value> = stored
                 .iter()
                 .filter(|kept| kept.holds(&words))
@@ -126,24 +113,28 @@ impl App {
                     })
                 })
                 .collect();
-            app.cx.attempt("a function for sessions() failed", move |editor| {
-                then.call::<()>(crate::nvim::lua_data::to_lua(&editor.lua, &list)?)
+            cx.attempt("a function for sessions() failed", move |editor| {
+                then.call::<()>(to_lua(&editor.lua, &list)?)
             });
             Ok(())
         })
     }
 
     /// The user calls the session this; asked for it where nothing is given.
-    pub fn rename(&mut self, title: &str) -> Result<()> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+    pub fn rename(&mut self, cx: &mut Context, title: &str) -> Result<()> {
+        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
         if !title.trim().is_empty() {
-            return self.rename_to(key, title);
+            self.rename_to(cx, key, title);
+            return Ok(());
         }
-        let before = self.cx.sessions.get(&key).and_then(|session| session.title.clone()).unwrap_or_default();
-        self.cx.effects.push_back(Box::new(move |editor| {
+        let before = cx.sessions.get(&key).and_then(|session| session.title.clone()).unwrap_or_default();
+        cx.effects.push_back(Box::new(move |editor| {
             let shown = picker::input(editor, "Call the session", &before, move |title| {
                 if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
-                    run(move |app| app.rename_to(key, &title));
+                    context::run(move |sessions: &mut Self, cx| {
+                        sessions.rename_to(cx, key, &title);
+                        Ok(())
+                    });
                 }
             });
             if let Err(error) = shown {
@@ -156,57 +147,54 @@ impl App {
         Ok(())
     }
 
-    fn rename_to(&mut self, key: SessionKey, title: &str) -> Result<()> {
-        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
+    fn rename_to(&mut self, cx: &mut Context, key: SessionKey, title: &str) {
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
         session.rename(title);
-        self.keep_title(key)?;
-        self.after_change(key)
+        self.keep_title(cx, key);
+        cx.raise(EditorEvent::SessionChanged(key));
     }
 
-    /// The stored sessions of an agent are known: the user takes one up.
-    pub fn offer_stored(&mut self, agent: AgentId, stored: Vec<StoredSession>) -> Result<()> {
-        let name = self.agent_name(agent);
+    /// The stored sessions of an agent are known: the user chooses one.
+    pub(super) fn offer_stored(
+        &mut self,
+        cx: &mut Context,
+        agent: AgentId,
+        stored: Vec<StoredSession>,
+    ) -> Result<()> {
+        let name = cx.agent_name(agent);
         if stored.is_empty() {
             return fail(format!("{name} has no earlier sessions for this folder"));
         }
+        let items = stored.iter().map(of_stored).collect();
         if std::mem::take(&mut self.deleting) {
-            let items = stored.iter().map(describe_stored).collect();
-            return self.offer("Delete for good", "acp_session", items, move |app, index| {
-                let stored = stored[index].clone();
-                let question = format!("Delete {} for good?", describe_stored(&stored));
-                let items = vec!["No".to_owned(), "Yes, delete it".to_owned()];
-                app.offer(&question, "acp_confirm", items, move |app, answer| match answer {
-                    1 => {
-                        if let Some(name) = app.configured_name(agent) {
-                            app.forget(name, stored.acp_id.clone())?;
-                        }
-                        app.send(Command::Delete { agent, acp_id: stored.acp_id })
-                    }
-                    _ => Ok(()),
-                })
+            cx.offer("Delete for good", "acp_session", items, move |_: &mut Self, cx, index| {
+                confirm_deletion(cx, agent, stored[index].clone());
+                Ok(())
             });
+            return Ok(());
         }
-        let can = self.agents().into_iter().find(|(known, _)| *known == agent).map(|(_, info)| info.can);
-        if !can.is_some_and(|can| can.load || can.resume) {
+        if !self.processes.info(agent).is_some_and(|info| info.can.load || info.can.resume) {
             return fail(format!("{name} lists its sessions, but cannot take one up again"));
         }
-        let items = stored.iter().map(describe_stored).collect();
-        self.offer("Take up", "acp_session", items, move |app, index| {
-            app.take_up(agent, stored[index].clone())
-        })
+        cx.offer("Take up", "acp_session", items, move |sessions: &mut Self, cx, index| {
+            sessions.resume_listed(cx, agent, stored[index].clone());
+            Ok(())
+        });
+        Ok(())
     }
 
     /// Deletes a stored session: the agent's own where it can, else what is remembered here.
-    pub fn choose_deletion(&mut self) -> Result<()> {
-        let here = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
+    pub fn choose_deletion(&mut self, cx: &mut Context) -> Result<()> {
+        let here = cx.session_here().and_then(|key| cx.sessions.get(&key));
         let can = here.and_then(|session| session.info.as_ref()).map(|info| info.can).unwrap_or_default();
         if let Some(session) = here.filter(|_| can.list && can.delete) {
             let (agent, cwd) = (session.agent, session.place.cwd.clone());
             self.deleting = true;
-            return self.list_stored(agent, cwd);
+            self.list_stored(cx, agent, cwd);
+            return Ok(());
         }
         let name = here.map(|session| session.name());
-        self.recall(move |app, stored| {
+        self.recall(cx, move |_, cx, stored| {
             if stored.is_empty() {
                 return match name {
                     Some(name) => {
@@ -215,37 +203,33 @@ impl App {
                     None => fail("no earlier session is remembered"),
                 };
             }
-            let (now, root, width) = (app.cx.now().0, app.cx.root(), app.item_width());
-            let items = stored.iter().map(|kept| cut(&describe_kept(kept, &root, &[], now), width)).collect();
-            app.offer("Forget for good", "acp_session", items, move |app, index| {
-                let kept = stored[index].clone();
-                let question = format!(
-                    "Forget {}? What {} itself has stored of it stays.",
-                    crate::core::transcript::cut_middle(&kept.headline(), 60),
-                    kept.owner.agent
-                );
-                let items = vec!["No".to_owned(), "Yes, forget it".to_owned()];
-                app.offer(&question, "acp_confirm", items, move |app, answer| match answer {
-                    1 => app.forget(kept.owner.agent, kept.owner.acp_id),
-                    _ => Ok(()),
-                })
-            })
+            let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
+            let items =
+                stored.iter().map(|kept| shortened(&of_recorded(kept, &root, &[], now), width)).collect();
+            cx.offer("Forget for good", "acp_session", items, move |_: &mut Self, cx, index| {
+                confirm_forgetting(cx, stored[index].clone());
+                Ok(())
+            });
+            Ok(())
         })
     }
 
-    pub fn log_out(&mut self) -> Result<()> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
+    // Logging in and out.
+
+    pub fn log_out(cx: &mut Context) -> Result<()> {
+        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = cx.sessions.get(&key) else { return fail(NO_SESSION) };
         if !session.info.as_ref().is_some_and(|info| info.can.logout) {
             return fail(format!("{} offers no logout; its own program may", session.name()));
         }
         let agent = session.agent;
-        self.send(Command::Logout { agent })
+        cx.send(Command::Logout { agent });
+        Ok(())
     }
 
-    pub fn login(&mut self, word: Option<&str>) -> Result<()> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
-        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
+    pub fn login(&self, cx: &mut Context, word: Option<&str>) -> Result<()> {
+        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = cx.sessions.get(&key) else { return fail(NO_SESSION) };
         let name = session.name();
         let methods: Vec<AuthMethod> = session
             .info
@@ -262,7 +246,7 @@ impl App {
         }
         if let Some(word) = word {
             return match methods.into_iter().find(|method| method.id == word) {
-                Some(method) => self.log_in_by(key, method),
+                Some(method) => self.log_in_by(cx, key, method),
                 None => fail(format!("{name} has no login method {word:?}")),
             };
         }
@@ -274,21 +258,29 @@ impl App {
                 (None, None) => method.name.clone(),
             })
             .collect();
-        self.offer("Log in", "acp_login", items, move |app, index| app.log_in_by(key, methods[index].clone()))
+        cx.offer("Log in", "acp_login", items, move |sessions: &mut Self, cx, index| {
+            sessions.log_in_by(cx, key, methods[index].clone())
+        });
+        Ok(())
     }
 
     /// A method of type agent is a request; one of type terminal is the agent's own program, or a command
     /// that it names, run where the user can answer it, and then the agent anew.
-    fn log_in_by(&mut self, key: SessionKey, method: AuthMethod) -> Result<()> {
-        let Some(agent) = self.cx.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
-        let Some(launch) = self.launch_of(key).cloned() else { return fail("the agent was never started") };
+    fn log_in_by(&self, cx: &mut Context, key: SessionKey, method: AuthMethod) -> Result<()> {
+        let Some(agent) = cx.sessions.get(&key).map(|session| session.agent) else { return Ok(()) };
+        let Some(launch) = self.launch_of(cx, key).cloned() else {
+            return fail("the agent was never started");
+        };
         let (mut command, args, env) = match method.kind {
-            AuthKind::Agent => return self.send(Command::Login { agent, method: method.id }),
+            AuthKind::Agent => {
+                cx.send(Command::Login { agent, method: method.id });
+                return Ok(());
+            }
             AuthKind::Terminal { args, env } => {
                 let own = std::iter::once(launch.command).chain(launch.args);
                 (own.collect::<Vec<_>>(), args, env)
             }
-            AuthKind::Command { command, args, env } => match self.cx.editor.program(&command) {
+            AuthKind::Command { command, args, env } => match cx.editor.program(&command) {
                 Some(path) => (vec![path.to_string_lossy().into_owned()], args, env),
                 None => {
                     let how = crate::config::preset(&launch.name).map(|preset| preset.how_to_install());
@@ -302,10 +294,13 @@ impl App {
         command.extend(args);
         let env: Vec<(String, String)> = launch.env.into_iter().chain(env).collect();
         let cwd = launch.cwd;
-        self.cx.effects.push_back(Box::new(move |editor| {
+        cx.effects.push_back(Box::new(move |editor| {
             let done = editor.lua.create_function(move |_, code: i64| {
-                run(move |app| match code {
-                    0 => app.restart(key),
+                context::run(move |_: &mut Sessions, cx| match code {
+                    0 => {
+                        cx.raise(EditorEvent::LoginEnded(key));
+                        Ok(())
+                    }
                     _ => fail(format!("the login ended with exit code {code}; :Acp login tries again")),
                 });
                 Ok(())
@@ -319,85 +314,40 @@ impl App {
     }
 }
 
-/// One line of the picker: who, what about, and what it does.
-fn describe_live(session: &Session) -> String {
-    let title = session.title.as_deref().or(session.first_prompt()).unwrap_or("nothing said yet");
-    let whole = one_line(title);
-    let title = cut_middle(&whole, 60);
-    let state = match crate::nvim::chat::winbar::state(session) {
-        "waiting" => "waiting for you",
-        state => state,
-    };
-    let mut item = format!("{}: {title} · {state}", session.name());
-    let last = session.prompts().last().map(|prompt| one_line(prompt)).filter(|last| *last != whole);
-    if let Some(last) = last {
-        item.push_str(&format!(" · {last}"));
-    }
-    item
-}
-
-/// The same for one that is remembered: when it was used, where if not here, what was asked.
-fn describe_kept(kept: &Kept, root: &std::path::Path, words: &[String], now: u64) -> String {
-    let whole = kept.headline();
-    let mut item = format!("{}: {}", kept.owner.agent, cut_middle(&whole, 60));
-    if kept.used > 0 {
-        item.push_str(&format!(" · {}", ago(now.saturating_sub(kept.used))));
-    }
-    if !kept.is_of(root) {
-        item.push_str(&format!(" · {}", kept.owner.cwd.display()));
-    }
-    if let Some(excerpt) = kept.excerpt(words).filter(|excerpt| *excerpt != whole) {
-        item.push_str(&format!(" · {excerpt}"));
-    }
-    // For pickers that search in it; nobody else sees that much of it.
-    for prompt in kept.prompts.iter().rev().skip(1) {
-        if item.len() > 2000 {
-            break;
+fn confirm_deletion(cx: &mut Context, agent: AgentId, stored: StoredSession) {
+    let question = format!("Delete {} for good?", of_stored(&stored));
+    let items = vec!["No".to_owned(), "Yes, delete it".to_owned()];
+    cx.offer(&question, "acp_confirm", items, move |sessions: &mut Sessions, cx, answer| {
+        if answer == 1 {
+            if let Some(name) = sessions.configured_name(agent) {
+                sessions.forget_stored(cx, name, stored.acp_id.clone());
+            }
+            cx.send(Command::Delete { agent, acp_id: stored.acp_id });
         }
-        item.push_str(&format!(" · {}", one_line(&prompt.text)));
-    }
-    item
+        Ok(())
+    });
 }
 
-/// A text of at most `width` characters.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+fn confirm_forgetting(cx: &mut Context, kept: Kept) {
+    let question = format!(
+        "Forget {}? What {} itself has stored of it stays.",
+        cut_middle(&kept.headline(), 60),
+        kept.owner.agent
+    );
+    let items = vec!["No".to_owned(), "Yes, forget it".to_owned()];
+    cx.offer(&question, "acp_confirm", items, move |sessions: &mut Sessions, cx, answer| {
+        if answer == 1 {
+            sessions.forget_stored(cx, kept.owner.agent, kept.owner.acp_id);
+        }
+        Ok(())
+    });
 }
 
-fn describe_stored(stored: &StoredSession) -> String {
-    let title = stored.title.as_deref().unwrap_or("untitled");
-    let title = crate::core::text::one_line(title);
-    let title = crate::core::transcript::cut_middle(&title, 60);
-    match &stored.updated_at {
-        // The day and the minute of an ISO 8601 time are enough.
-        Some(time) => format!("{title} ({})", time.get(..16).unwrap_or(time).replace('T', " ")),
-        None => title,
+/// How long an item may be. Neovim's own picker lists all items at once, where a line each is enough;
+/// others search in all of an item's text.
+fn item_width(cx: &Context) -> usize {
+    match picker::is_builtin(&cx.editor) {
+        true => usize::from(cx.editor.size().0).saturating_sub(6).max(30),
+        false => 400,
     }
-}
-/// What `status()` says of one session.
-pub fn session_status(app: &App, key: SessionKey) -> Option<serde_json::Value> {
-    let session = app.cx.sessions.get(&key)?;
-    let cost = session.cost.as_ref().map(|cost| format!("{:.2} {}", cost.amount, cost.currency));
-    let context =
-        session.usage.filter(|(_, size)| *size > 0).map(|(used, size)| used.saturating_mul(100) / size);
-    Some(json!({
-        "session": key.0,
-        "agent": session.name(),
-        "name": session.agent_name,
-        "title": session.title,
-        "cwd": session.place.cwd,
-        "state": crate::nvim::chat::winbar::state(session),
-        "buffer": app.chats.get(&key).map(|chat| chat.transcript.0),
-        "prompt": app.chats.get(&key).map(|chat| chat.prompt.0),
-        "mode": crate::nvim::chat::winbar::mode(session),
-        "model": crate::nvim::chat::winbar::model(session),
-        "queued": session.queue().len(),
-        "left": session.left().iter().map(|command| &command.line).collect::<Vec<_>>(),
-        "context": context,
-        "location": app.location_status(key),
-        "cost": cost,
-    }))
 }

@@ -1,6 +1,5 @@
-//! Earlier sessions, from the record and from the agents that run. Agents are asked when the list is
-//! to open, which waits for them a moment: what they say in time is in it. What a list looks like and
-//! where its items lead is left to `sessions`.
+//! The list of earlier sessions: has the agents asked for those that they store, and opens it when they have
+//! answered or took too long. Which of them are in it is `core::store::gathering`'s part.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,96 +8,69 @@ use mlua::Result;
 
 use crate::core::ids::AgentId;
 use crate::core::message::StoredSession;
+use crate::core::store::gathering::{Gathered, Step};
 use crate::core::store::record::Kept;
-use crate::core::store::stored_sessions::{Listed, join};
-use crate::nvim::app::App;
+use crate::core::store::stored_sessions::join;
+use crate::nvim::context::Context;
+use crate::nvim::sessions::Sessions;
 
 /// How long the list waits for agents.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// What is known so far.
-#[derive(Default)]
-pub struct Gathering {
-    under_way: Option<Gathered>,
-    number: u64,
-    /// Agents that have yet to answer, and whose answer nobody waits for.
-    late: BTreeSet<AgentId>,
-}
-
-struct Gathered {
-    words: Vec<String>,
-    kept: Vec<Kept>,
-    listed: Vec<Listed>,
-    waiting: BTreeSet<AgentId>,
-}
-
-impl App {
+impl Sessions {
     /// Asks all agents that can tell, and lets the user choose.
-    pub fn gather_sessions(&mut self, words: Vec<String>, kept: Vec<Kept>) -> Result<()> {
-        let can = self.agents().into_iter().map(|(agent, info)| (agent, info.can));
+    pub(super) fn gather(&mut self, cx: &mut Context, words: Vec<String>, kept: Vec<Kept>) -> Result<()> {
+        let can = self.processes.ready().into_iter().map(|(agent, info)| (agent, info.can));
         let agents: BTreeSet<AgentId> =
             can.filter(|(_, can)| can.list && (can.load || can.resume)).map(|(agent, _)| agent).collect();
         self.deleting = false;
-        self.gathering.number += 1;
-        let number = self.gathering.number;
-        let waiting = agents.clone();
-        self.gathering.under_way = Some(Gathered { words, kept, listed: Vec::new(), waiting });
+        let number = self.gathering.begin(words, kept, agents.clone());
         if agents.is_empty() {
-            return self.offer_gathered();
+            return self.offer_in_time(cx, number);
         }
-        let root = self.cx.root();
+        let root = cx.root();
         for agent in agents {
-            self.list_for_gathering(agent, root.clone())?;
+            self.list_for_gathering(cx, agent, root.clone());
         }
-        crate::nvim::later(&self.cx.editor.lua, PATIENCE, move |app| match app.gathering.number == number {
-            true => app.offer_gathered(),
-            false => Ok(()),
-        })
+        cx.later(PATIENCE, move |sessions: &mut Self, cx| sessions.offer_in_time(cx, number))
+    }
+
+    fn offer_in_time(&mut self, cx: &mut Context, number: u64) -> Result<()> {
+        match self.gathering.time_is_up(number) {
+            Some(gathered) => self.offer_gathered(cx, gathered),
+            None => Ok(()),
+        }
     }
 
     /// An agent has told all the sessions that it stores.
-    pub fn told_stored(&mut self, agent: AgentId, stored: Vec<StoredSession>) -> Result<()> {
+    pub(super) fn listed_all(
+        &mut self,
+        cx: &mut Context,
+        agent: AgentId,
+        stored: Vec<StoredSession>,
+    ) -> Result<()> {
         let name = self.configured_name(agent).unwrap_or_default();
-        if let Some(gathered) = &mut self.gathering.under_way
-            && gathered.waiting.remove(&agent)
-        {
-            gathered.listed.extend(stored.into_iter().map(|stored| (agent, name.clone(), stored)));
-            return match gathered.waiting.is_empty() {
-                true => self.offer_gathered(),
-                false => Ok(()),
-            };
-        }
-        match self.gathering.late.remove(&agent) {
-            true => Ok(()),
-            false => self.offer_stored(agent, stored),
+        match self.gathering.told(agent, &name, stored) {
+            Step::Nothing => Ok(()),
+            Step::Offer(gathered) => self.offer_gathered(cx, gathered),
+            Step::OfferAlone(stored) => self.offer_stored(cx, agent, stored),
         }
     }
 
-    /// What an agent tells next is what the user wants to see.
-    pub fn listen_to(&mut self, agent: AgentId) {
-        self.gathering.late.remove(&agent);
-        if let Some(gathered) = &mut self.gathering.under_way {
-            gathered.waiting.remove(&agent);
-        }
-    }
-
-    fn offer_gathered(&mut self) -> Result<()> {
-        let Some(Gathered { words, kept, mut listed, waiting }) = self.gathering.under_way.take() else {
-            return Ok(());
-        };
+    fn offer_gathered(&mut self, cx: &mut Context, gathered: Gathered) -> Result<()> {
+        let Gathered { words, kept, mut listed, waiting } = gathered;
         // What is open is in the list as that.
-        listed.retain(|(_, name, stored)| !self.is_open(name, &stored.acp_id));
-        let root = self.cx.root();
+        listed.retain(|(_, name, stored)| !is_open(cx, name, &stored.acp_id));
+        let root = cx.root();
         let earlier = join(kept, listed, &root, &words);
-        let late: Vec<AgentId> = waiting.iter().copied().filter(|_| words.is_empty()).collect();
-        self.gathering.late.extend(waiting);
-        self.offer_sessions(&words, earlier, late, &root)
+        let late: Vec<AgentId> = waiting.into_iter().filter(|_| words.is_empty()).collect();
+        Self::offer_sessions(cx, &words, earlier, late)
     }
+}
 
-    fn is_open(&self, name: &str, acp_id: &str) -> bool {
-        self.cx.sessions.values().any(|session| {
-            let id = session.acp_id.as_deref().or(session.taking_up.as_ref().map(|(id, _)| id.as_str()));
-            session.agent_name == name && id == Some(acp_id)
-        })
-    }
+fn is_open(cx: &Context, name: &str, acp_id: &str) -> bool {
+    cx.sessions.values().any(|session| {
+        let id = session.acp_id.as_deref().or(session.taking_up.as_ref().map(|(id, _)| id.as_str()));
+        session.agent_name == name && id == Some(acp_id)
+    })
 }

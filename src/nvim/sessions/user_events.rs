@@ -1,139 +1,68 @@
-//! What is told outside of the chat: the `User Acp…` events that follow from how a session changes,
-//! notifications and the bell for what the user does not see, and the state for status lines.
+//! The `User Acp…` events that follow from how a session changes. Which changes are told is
+//! `core::session::told`'s part.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use mlua::Result;
 use serde_json::json;
 
 use crate::core::ids::{EntryId, SessionKey};
-use crate::core::message::{Content, ToolKind};
+use crate::core::message::ToolKind;
+use crate::core::session::told::News;
 use crate::core::session::tool_call::Status;
-use crate::nvim::app::App;
-use crate::nvim::chat::winbar;
-use crate::nvim::editor::{Editor, Level};
+use crate::nvim::context::Context;
+use crate::nvim::sessions::{Sessions, status};
 
-#[derive(Default)]
-pub struct Signals {
-    seen: HashMap<SessionKey, Seen>,
-    /// The user looks at another program.
-    pub away: bool,
-    /// Something changed since the state was last kept.
-    stale: bool,
-}
-
-/// What of a session has been told.
-#[derive(Default)]
-struct Seen {
-    state: Option<&'static str>,
-    mode: Option<String>,
-    /// How many turns have begun.
-    turns: u64,
-    calls: HashMap<EntryId, Status>,
-}
-
-impl App {
+impl Sessions {
     /// A prompt has gone out.
-    pub fn turn_started(&mut self, key: SessionKey, content: &[Content]) -> Result<()> {
-        let seen = self.signals.seen.entry(key).or_default();
-        seen.turns += 1;
-        let turn = seen.turns;
-        self.cx.emit("AcpTurnStarted", key, json!({ "turn": turn }));
-        self.checkpoint_turn(key, content)?;
-        self.keep_prompt(key, content)
+    pub fn turn_started(&mut self, cx: &mut Context, key: SessionKey) {
+        let turn = self.told.entry(key).or_default().turn_started();
+        cx.emit("AcpTurnStarted", key, json!({ "turn": turn }));
     }
 
     /// The number of the session's present turn, or of its last one; the first is 1.
     pub fn turn_of(&self, key: SessionKey) -> u64 {
-        self.signals.seen.get(&key).map_or(0, |seen| seen.turns)
+        self.told.get(&key).map_or(0, |told| told.turn())
     }
 
     /// Tells of what has changed since the last time.
-    pub fn signal(&mut self, key: SessionKey, entries: &BTreeSet<EntryId>, status: bool) {
-        let hears_calls = entries.is_empty() || self.cx.is_heard("AcpToolCall");
-        let Some(session) = self.cx.sessions.get(&key) else { return };
-        let seen = self.signals.seen.entry(key).or_default();
-        let mut events = Vec::new();
-        for entry in entries {
-            let Some(call) = session.entry(*entry).and_then(|entry| entry.tool()) else { continue };
-            if seen.calls.insert(*entry, call.status) != Some(call.status) && hears_calls {
-                let data = json!({
-                    "id": call.id.0,
-                    "title": call.headline(),
-                    "kind": kind_word(call.kind),
-                    "status": status_word(call.status),
-                });
-                events.push(("AcpToolCall", data));
+    pub fn tell_changes(
+        &mut self,
+        cx: &mut Context,
+        key: SessionKey,
+        entries: &BTreeSet<EntryId>,
+        status: bool,
+    ) {
+        let Some(session) = cx.sessions.get(&key) else { return };
+        let news = self.told.entry(key).or_default().news(session, entries, status);
+        let changed = news.iter().any(|news| matches!(news, News::State(_)));
+        for news in news {
+            match news {
+                News::Call(entry) => tell_call(cx, key, entry),
+                News::Mode(mode) => cx.emit("AcpModeChanged", key, json!({ "mode": mode })),
+                News::State(state) => cx.emit("AcpStateChanged", key, json!({ "state": state })),
             }
         }
-        if status {
-            let mode = winbar::mode(session);
-            if mode.is_some() && mode != seen.mode {
-                let first = seen.mode.is_none();
-                seen.mode.clone_from(&mode);
-                // What a session begins with is no change.
-                if !first {
-                    events.push(("AcpModeChanged", json!({ "mode": mode })));
-                }
-            }
-            let state = winbar::state(session);
-            if seen.state.replace(state) != Some(state) {
-                events.push(("AcpStateChanged", json!({ "state": state })));
-            }
-        }
-        let changed = events.iter().any(|(name, _)| *name == "AcpStateChanged");
-        for (name, data) in events {
-            self.cx.emit(name, key, data);
-        }
-        self.signals.stale |= status;
-        if changed && crate::nvim::status_was_asked() {
+        self.status_is_stale |= status;
+        if changed && status::was_asked() {
             // Neovim draws a status line again when something else changes, which may take long.
-            self.cx.attempt("couldn't draw the status lines", |editor| editor.command("redrawstatus!"));
-        }
-    }
-
-    pub fn forget_signals(&mut self, key: SessionKey) {
-        self.signals.seen.remove(&key);
-        self.signals.stale = true;
-    }
-
-    /// Has the state at hand for those who ask while the app is busy. Once in a drain: there may be a hundred
-    /// sessions.
-    pub fn refresh_status(&mut self) {
-        if crate::nvim::status_was_asked() && std::mem::take(&mut self.signals.stale) {
-            crate::nvim::keep_status(self.status(None));
-        }
-    }
-
-    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
-    pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.cx.editor).is_none());
-        if !hidden && !self.signals.away {
-            return;
-        }
-        let (notify, bell) = (self.cx.config.notify, self.cx.config.bell);
-        if notify {
-            self.cx.advise(text, level);
-        }
-        if bell {
-            self.cx.attempt("couldn't ring the bell", ring);
+            cx.attempt("couldn't draw the status lines", |editor| editor.command("redrawstatus!"));
         }
     }
 }
 
-/// Has Neovim ring as for a mistake, which is its only way: an <Esc> that ends nothing
-/// (`:help 'belloff'`). Where it would end something, there is no bell.
-fn ring(editor: &Editor) -> Result<()> {
-    let (mode, blocking) = editor.mode();
-    if blocking || mode != "n" && mode != "i" {
-        return Ok(());
+fn tell_call(cx: &mut Context, key: SessionKey, entry: EntryId) {
+    if !cx.is_heard("AcpToolCall") {
+        return;
     }
-    let empty = editor.lua.create_table()?;
-    let before: String = editor.api("nvim_get_option_value", ("belloff", empty.clone()))?;
-    editor.api::<()>("nvim_set_option_value", ("belloff", "", empty.clone()))?;
-    let rung = editor.command("normal! \u{1b}");
-    editor.api::<()>("nvim_set_option_value", ("belloff", before, empty))?;
-    rung
+    let call = cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
+    let Some(call) = call else { return };
+    let data = json!({
+        "id": call.id.0,
+        "title": call.headline(),
+        "kind": kind_word(call.kind),
+        "status": status_word(call.status),
+    });
+    cx.emit("AcpToolCall", key, data);
 }
 
 /// As the protocol writes it.

@@ -1,219 +1,240 @@
-//! What a user does with the commands that ran: look at one, put it away, end it, and go to the places in
-//! files that it names.
+//! What a user does with the commands that ran: look at one, put it away, end it, and go to the
+//! locations in files that it names.
 
-use mlua::{Result, Table, Value};
+use mlua::{Function, Result, Table, Value};
 
-use crate::core::ids::SessionKey;
-use crate::core::message::Command;
+use crate::core::ids::{EntryId, SessionKey};
+use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::Session;
-use crate::core::terminal::error_locations::{self, Kind, Place};
+use crate::core::terminal::error_locations::{self, Kind, Place as Location};
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
-use crate::nvim::actions::fail;
-use crate::nvim::app::App;
-use crate::nvim::chat::transcript::Place as Target;
+use crate::nvim::arguments::fail;
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::terminals::Key;
+use crate::nvim::events::EditorEvent;
+use crate::nvim::terminals::{Key, Terminals};
 
-type Act = fn(&mut App, &Key) -> Result<()>;
+type Act = fn(&mut Terminals, &mut Context, &Key) -> Result<()>;
 
-impl App {
+/// The entry of a chat that the cursor is on.
+pub type UnderCursor = Option<(SessionKey, EntryId)>;
+
+impl Terminals {
     /// `:Acp terminal [verb]`.
-    pub fn terminal_command(&mut self, verb: Option<&str>) -> Result<()> {
+    pub fn command(&mut self, cx: &mut Context, verb: Option<&str>, under: UnderCursor) -> Result<()> {
         match verb {
-            None | Some("open") => self.with_terminal(false, Self::enter_terminal),
-            Some("close") => self.with_terminal(false, Self::close_terminal),
-            Some("kill") => match self.cx.session_here().filter(|key| self.has_only_left(*key)) {
-                Some(key) => self.end_left(key),
-                None => self.with_terminal(true, Self::kill_terminal),
+            None | Some("open") => self.with_terminal(cx, under, false, Self::enter),
+            Some("close") => self.with_terminal(cx, under, false, Self::close),
+            Some("kill") => match cx.session_here().filter(|key| self.has_only_left(cx, *key)) {
+                Some(key) => Self::end_left(cx, key),
+                None => self.with_terminal(cx, under, true, Self::kill),
             },
-            Some("quickfix") => self.with_terminal(false, Self::find_places),
+            Some("quickfix") => self.with_terminal(cx, under, false, Self::find_locations),
             Some(other) => fail(format!("terminal takes open, close, kill or quickfix, not {other:?}")),
         }
     }
 
     /// Does it to the terminal that the cursor is in or on, to the only one there is, or to one that the
     /// user picks.
-    fn with_terminal(&mut self, running: bool, act: Act) -> Result<()> {
-        if let Some(key) = self.terminal_here()? {
-            return act(self, &key);
+    fn with_terminal(&mut self, cx: &mut Context, under: UnderCursor, running: bool, act: Act) -> Result<()> {
+        if let Some(key) = self.terminal_here(cx, under)? {
+            return act(self, cx, &key);
         }
-        let all: Vec<Key> = self
-            .terminals
-            .all()
-            .into_iter()
-            .filter(|(_, terminal)| !running || terminal.exit.is_none())
-            .map(|(key, _)| key.clone())
-            .collect();
+        let all = self.all().into_iter().filter(|(_, terminal)| !running || terminal.shown.is_running());
+        let all: Vec<Key> = all.map(|(key, _)| key.clone()).collect();
         match &all[..] {
             [] if running => fail("no command is running"),
             [] => fail("no command has been run yet"),
-            [only] => act(self, &only.clone()),
-            _ => self.pick_terminal(all, act),
+            [only] => act(self, cx, &only.clone()),
+            _ => {
+                self.pick(cx, all, act);
+                Ok(())
+            }
         }
     }
 
-    pub fn choose_terminal(&mut self) -> Result<()> {
-        let all: Vec<Key> = self.terminals.all().into_iter().map(|(key, _)| key.clone()).collect();
+    pub fn choose(&mut self, cx: &mut Context) -> Result<()> {
+        let all: Vec<Key> = self.all().into_iter().map(|(key, _)| key.clone()).collect();
         match &all[..] {
             [] => fail("no command has been run yet"),
-            [only] => self.enter_terminal(&only.clone()),
-            _ => self.pick_terminal(all, Self::enter_terminal),
+            [only] => self.enter(cx, &only.clone()),
+            _ => {
+                self.pick(cx, all, Self::enter);
+                Ok(())
+            }
         }
     }
 
-    fn pick_terminal(&mut self, all: Vec<Key>, act: Act) -> Result<()> {
-        let now = self.cx.now();
+    fn pick(&self, cx: &mut Context, all: Vec<Key>, act: Act) {
+        let now = cx.now();
         let label = |key: &Key| {
-            let terminal = self.terminals.get(key)?;
-            let command = cut_middle(&one_line(&terminal.command), 80);
-            Some(format!("{:<15} {command}", terminal.state().words(now)))
+            let shown = &self.get(key)?.shown;
+            let command = cut_middle(&one_line(&shown.program().command), 80);
+            Some(format!("{:<15} {command}", shown.state().words(now)))
         };
         let items = all.iter().map(|key| label(key).unwrap_or_default()).collect();
-        self.offer("Terminals", "acp_terminal", items, move |app, index| act(app, &all[index]))
+        cx.offer("Terminals", "acp_terminal", items, move |terminals: &mut Self, cx, index| {
+            act(terminals, cx, &all[index])
+        });
     }
 
     /// The terminal that the cursor is in, or on whose tool call it is.
-    fn terminal_here(&self) -> Result<Option<Key>> {
-        let buf = self.cx.editor.current_buf()?;
-        if let Some(key) = self.terminals.of_buf(buf) {
+    fn terminal_here(&self, cx: &Context, under: UnderCursor) -> Result<Option<Key>> {
+        if let Some(key) = self.of_buf(cx.editor.current_buf()?) {
             return Ok(Some(key));
         }
-        let Some(chat) = self.chats.values().find(|chat| chat.transcript == buf) else { return Ok(None) };
-        let session = chat.session;
-        let entry = self.entry_under_cursor(session)?;
-        let call = entry.and_then(|entry| self.cx.sessions.get(&session)?.entry(entry)?.tool());
+        let Some((session, entry)) = under else { return Ok(None) };
+        let call = cx.sessions.get(&session).and_then(|session| session.entry(entry)?.tool());
         let shown = call.into_iter().flat_map(|call| call.terminals());
-        Ok(shown.map(|id| (session, id.clone())).find(|key| self.terminals.get(key).is_some()))
+        Ok(shown.map(|id| (session, id.clone())).find(|key| self.get(key).is_some()))
     }
 
-    pub fn enter_terminal(&mut self, key: &Key) -> Result<()> {
-        self.open_terminal(key)?;
-        let Some(terminal) = self.terminals.get(key) else { return Ok(()) };
-        match self.cx.editor.wins_of(terminal.buf).first() {
-            Some(win) => self.cx.editor.set_current_win(*win),
+    pub fn enter(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
+        self.open(cx, key)?;
+        let Some(terminal) = self.get(key) else { return Ok(()) };
+        match cx.editor.wins_of(terminal.buf).first() {
+            Some(win) => cx.editor.set_current_win(*win),
             None => Ok(()),
         }
     }
 
-    fn close_terminal(&mut self, key: &Key) -> Result<()> {
-        if !self.terminals.close(&self.cx.editor, key)? {
+    fn close(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
+        if !self.close_windows(&cx.editor, key)? {
             return fail("no window shows this terminal");
         }
-        self.resized()
+        cx.raise(EditorEvent::WindowsResized);
+        Ok(())
     }
 
-    fn kill_terminal(&mut self, key: &Key) -> Result<()> {
-        if self.terminals.get(key).is_some_and(|terminal| terminal.exit.is_some()) {
+    fn kill(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
+        if !self.is_running(key) && self.get(key).is_some() {
             return fail("this command has ended already");
         }
-        if !self.terminals.takes_input(key) {
-            let name = self.cx.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
+        if !self.takes_input(key) {
+            let name = cx.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
             return fail(format!("{name} runs this command itself; :Acp cancel stops the whole turn"));
         }
         let (session, terminal) = key.clone();
-        self.send(Command::Kill { session, terminal })
+        cx.send(Command::Kill { session, terminal });
+        Ok(())
     }
 
     /// Whether commands go on after their turn, and none in a terminal.
-    fn has_only_left(&self, key: SessionKey) -> bool {
-        let in_terminal = self.terminals.all().into_iter().any(|(_, terminal)| terminal.exit.is_none());
-        !in_terminal && self.cx.sessions.get(&key).is_some_and(|session| !session.left().is_empty())
+    fn has_only_left(&self, cx: &Context, key: SessionKey) -> bool {
+        let in_terminal = self.open.values().any(|terminal| terminal.shown.is_running());
+        !in_terminal && cx.sessions.get(&key).is_some_and(|session| !session.left().is_empty())
     }
 
     /// Ends what goes on although its turn was stopped.
-    pub fn end_left(&mut self, key: SessionKey) -> Result<()> {
-        let commands = self.cx.sessions.get(&key).map(|session| session.left().to_vec()).unwrap_or_default();
+    pub fn end_left(cx: &mut Context, key: SessionKey) -> Result<()> {
+        let commands = cx.sessions.get_mut(&key).map(Session::end_left).unwrap_or_default();
         if commands.is_empty() {
             return fail("nothing goes on after a turn that was stopped");
         }
-        self.send(Command::EndLeft { session: key, commands })
+        cx.raise(EditorEvent::SessionChanged(key));
+        cx.send(Command::EndLeft { session: key, commands });
+        Ok(())
     }
 
-    // Places.
+    // Locations.
 
-    /// Shows places in the quickfix list.
-    pub fn list_places(&mut self, title: &str, places: &[Place]) -> Result<()> {
-        if places.is_empty() {
-            // A longer message would hold the editor at a prompt.
-            let command = cut_middle(&one_line(title), 30);
-            let text = format!("the output of {command} names no place in a file");
-            self.cx.advise(text, Level::Info);
-            return Ok(());
-        }
-        let lua = &self.cx.editor.lua;
-        let items = lua.create_table()?;
-        for place in places {
-            let kind = place.kind.map(|kind| match kind {
-                Kind::Error => "E",
-                Kind::Warning => "W",
-                Kind::Note => "N",
-            });
-            let item = self.cx.editor.table([
-                ("filename", self.cx.editor.string(place.path.as_os_str().as_encoded_bytes())?),
-                ("module", self.cx.editor.name_in_list(&place.path)?),
-                ("lnum", Value::Integer(place.line.into())),
-                ("col", Value::Integer(place.column.unwrap_or(0).into())),
-                ("text", self.cx.editor.string(visible_line(&place.text))?),
-                ("type", self.cx.editor.string(kind.unwrap_or_default())?),
-            ])?;
-            items.push(item)?;
-        }
-        let list = self.cx.editor.table([
-            ("title", self.cx.editor.string(visible_line(&format!("acp: {title}")))?),
-            ("items", Value::Table(items)),
-        ])?;
-        self.cx.editor.func::<Value>("setqflist", (lua.create_table()?, " ", list))?;
-        self.cx.editor.command("botright copen")
+    /// Has the locations found that the command names in its output, for the quickfix list.
+    fn find_locations(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
+        let Some(terminal) = self.get(key) else { return Ok(()) };
+        let program = terminal.shown.program();
+        let (cwd, title) = (program.cwd.clone(), one_line(&program.command));
+        let output = terminal.shown.raw().to_vec();
+        cx.compute(Work::Places { output, cwd }, move |_: &mut Self, cx, outcome| match outcome {
+            Outcome::Places(locations) => list_locations(cx, &title, &locations),
+            _ => Ok(()),
+        });
+        Ok(())
     }
 
-    /// Gives a terminal's buffer the keys that go to places.
-    pub fn bind_terminal(&self, key: &Key, buf: Buf) -> Result<()> {
-        let keymap: Table = self.cx.editor.module("keymap")?;
-        let set: mlua::Function = keymap.get("set")?;
+    /// Gives a terminal's buffer the keys that go to locations.
+    pub(super) fn bind_keys(cx: &Context, key: &Key, buf: Buf) -> Result<()> {
+        let keymap: Table = cx.editor.module("keymap")?;
+        let set: Function = keymap.get("set")?;
         for (lhs, with_line, about) in [
             ("gf", false, "acp: go to the file that the command names"),
             ("gF", true, "acp: go to the place that the command names"),
         ] {
             let key = key.clone();
-            let go = self.cx.editor.lua.create_function(move |_, ()| {
+            let go = cx.editor.lua.create_function(move |_, ()| {
                 let key = key.clone();
-                crate::nvim::run(move |app| app.go_to_named_place(&key, with_line));
+                context::run(move |terminals: &mut Self, cx| terminals.go_to_named(cx, &key, with_line));
                 Ok(())
             })?;
-            let options = self
-                .cx
-                .editor
-                .table([("buffer", Value::Integer(buf.0)), ("desc", self.cx.editor.string(about)?)])?;
+            let options =
+                cx.editor.table([("buffer", Value::Integer(buf.0)), ("desc", cx.editor.string(about)?)])?;
             set.call::<()>(("n", lhs, go, options))?;
         }
         Ok(())
     }
 
-    /// To the place under the cursor, in the window for code.
-    fn go_to_named_place(&mut self, key: &Key, with_line: bool) -> Result<()> {
-        let Some(terminal) = self.terminals.get(key) else { return Ok(()) };
-        let cwd = terminal.cwd.clone();
-        let (line, column) = self.cx.editor.cursor(self.cx.editor.current_win()?)?;
-        let lines = self.cx.editor.lines(terminal.buf, line as i64 - 1, line as i64)?;
+    /// To the location under the cursor, in the window for code.
+    fn go_to_named(&mut self, cx: &mut Context, key: &Key, with_line: bool) -> Result<()> {
+        let Some(terminal) = self.get(key) else { return Ok(()) };
+        let cwd = terminal.shown.program().cwd.clone();
+        let (line, column) = cx.editor.cursor(cx.editor.current_win()?)?;
+        let lines = cx.editor.lines(terminal.buf, line as i64 - 1, line as i64)?;
         let text = lines.first().map(String::as_str).unwrap_or_default();
         let found =
             error_locations::at(text, column).map(|found| (cwd.join(found.path), found.line, found.column));
-        let named: String = self.cx.editor.func("expand", "<cfile>")?;
-        let other = move |app: &mut App| {
+        let named: String = cx.editor.func("expand", "<cfile>")?;
+        let other = move |cx: &mut Context| {
             if named.is_empty() {
                 return fail("there is no file name under the cursor");
             }
-            app.visit_place(Target { path: cwd.join(named), line: None, column: None, text: None })
+            cx.raise(EditorEvent::LocationChosen { path: cwd.join(named), line: None, column: None });
+            Ok(())
         };
-        let Some((path, line, column)) = found else { return other(self) };
-        self.look_first(&path.clone(), move |app, look| match look {
+        let Some((path, line, column)) = found else { return other(cx) };
+        cx.look_first(&path.clone(), move |_: &mut Self, cx, look| match look {
             look if look.finds_file() => {
                 let line = Some(line).filter(|_| with_line);
-                app.visit_place(Target { path, line, column, text: None })
+                cx.raise(EditorEvent::LocationChosen { path, line, column });
+                Ok(())
             }
-            _ => other(app),
-        })
+            _ => other(cx),
+        });
+        Ok(())
     }
+}
+
+/// Shows locations in the quickfix list.
+fn list_locations(cx: &mut Context, title: &str, locations: &[Location]) -> Result<()> {
+    if locations.is_empty() {
+        // A longer message would hold the editor at a prompt.
+        let command = cut_middle(&one_line(title), 30);
+        let text = format!("the output of {command} names no place in a file");
+        cx.advise(text, Level::Info);
+        return Ok(());
+    }
+    let lua = &cx.editor.lua;
+    let items = lua.create_table()?;
+    for location in locations {
+        let kind = location.kind.map(|kind| match kind {
+            Kind::Error => "E",
+            Kind::Warning => "W",
+            Kind::Note => "N",
+        });
+        let item = cx.editor.table([
+            ("filename", cx.editor.string(location.path.as_os_str().as_encoded_bytes())?),
+            ("module", cx.editor.name_in_list(&location.path)?),
+            ("lnum", Value::Integer(location.line.into())),
+            ("col", Value::Integer(location.column.unwrap_or(0).into())),
+            ("text", cx.editor.string(visible_line(&location.text))?),
+            ("type", cx.editor.string(kind.unwrap_or_default())?),
+        ])?;
+        items.push(item)?;
+    }
+    let list = cx.editor.table([
+        ("title", cx.editor.string(visible_line(&format!("acp: {title}")))?),
+        ("items", Value::Table(items)),
+    ])?;
+    cx.editor.func::<Value>("setqflist", (lua.create_table()?, " ", list))?;
+    cx.editor.command("botright copen")
 }

@@ -1,5 +1,5 @@
-//! The commands that agents run, as the events tell of them: their buffers and windows, what is typed
-//! into them, and the time above them.
+//! What the terminals do about what happens: a command starts, writes, and ends; the user types into it, or
+//! has another window show it.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::config::{AutoClose, AutoOpen};
-use crate::core::message::{Command, Exit, Work};
+use crate::core::message::{Command, Exit};
 use crate::core::session::Session;
-use crate::core::text::one_line;
-use crate::nvim::app::{App, Job};
+use crate::core::terminal::shown::Program;
+use crate::nvim::context::Context;
+use crate::nvim::editor::code_window::code_window;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::follow;
-use crate::nvim::terminals::{Key, Program};
+use crate::nvim::events::EditorEvent;
+use crate::nvim::terminals::{Key, Terminals};
 
 /// A command that still runs after this gets a window, where so configured.
 const LONG: Duration = Duration::from_millis(1000);
@@ -24,169 +25,155 @@ const LINGER: Duration = Duration::from_millis(1500);
 /// Between two pieces of a terminal's output, of which four are what comes in a frame.
 const PACE: Duration = Duration::from_millis(4);
 
-impl App {
-    pub fn terminal_started(&mut self, key: Key, program: Program) -> Result<()> {
+impl Terminals {
+    pub fn started(&mut self, cx: &mut Context, key: Key, program: Program) -> Result<()> {
         let (command, typing) = (program.command.clone(), program.typing);
-        let typed = crate::nvim::typed(&self.cx.editor.lua, key.clone())?;
-        let buf = self.terminals.start(&self.cx.editor, key.clone(), program, typed)?;
-        self.bind_terminal(&key, buf)?;
-        self.cx.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
-        match self.cx.config.terminal.auto_open {
-            AutoOpen::Always => self.open_terminal_by_itself(&key),
-            AutoOpen::Long if typing => self.open_if_long(key),
+        let buf = self.start(&cx.editor, key.clone(), program)?;
+        Self::bind_keys(cx, &key, buf)?;
+        cx.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
+        match cx.config.terminal.auto_open {
+            AutoOpen::Always => self.open_by_itself(cx, &key),
+            AutoOpen::Long if typing => Self::open_if_long(cx, key),
             AutoOpen::Long | AutoOpen::Never => Ok(()),
         }
     }
 
     /// `lost` says how much was skipped before this, and how much the agent's record lacks.
-    pub fn terminal_grew(&mut self, key: Key, bytes: &[u8], lost: (usize, usize)) -> Result<()> {
-        let first = self.terminals.grew(&key, bytes, lost);
-        self.touch_terminal(&key)?;
+    pub fn grew(&mut self, cx: &mut Context, key: Key, bytes: &[u8], lost: (usize, usize)) -> Result<()> {
+        let first = self.open.get_mut(&key).is_some_and(|terminal| terminal.shown.grew(bytes, lost));
+        touch(cx, &key);
         // Many agents tell of what they run themselves only in the end: until then there is
         // nothing to see, and nothing to do.
-        if first && !self.terminals.takes_input(&key) {
-            self.open_if_long(key)?;
+        if first && !self.takes_input(&key) {
+            Self::open_if_long(cx, key)?;
         }
-        self.feed_terminals()
+        self.feed(cx)
     }
 
-    pub fn terminal_ended(&mut self, key: Key, exit: Exit) -> Result<()> {
-        let now = self.cx.now();
-        let facts = self.terminals.get(&key).map(|terminal| {
+    pub fn ended(&mut self, cx: &mut Context, key: Key, exit: Exit) -> Result<()> {
+        let now = cx.now();
+        let facts = self.open.get(&key).map(|terminal| {
             json!({
-                "buf": terminal.buf.0, "command": terminal.command,
+                "buf": terminal.buf.0, "command": terminal.shown.program().command,
                 "code": exit.code, "signal": exit.signal,
             })
         });
-        self.terminals.ended(&key, exit, now);
-        self.touch_terminal(&key)?;
-        self.feed_terminals()?;
-        self.update_terminal_bars()?;
-        self.keep_time()?;
+        if let Some(terminal) = self.open.get_mut(&key) {
+            terminal.shown.ended(exit, now);
+        }
+        touch(cx, &key);
+        self.feed(cx)?;
+        self.update_bars(cx)?;
+        cx.raise(EditorEvent::TerminalEnded);
         if let Some(facts) = facts {
-            self.cx.emit("AcpTerminalEnded", key.0, facts);
+            cx.emit("AcpTerminalEnded", key.0, facts);
         }
-        if self.cx.config.terminal.auto_close == AutoClose::Never {
+        if cx.config.terminal.auto_close == AutoClose::Never {
             return Ok(());
         }
-        crate::nvim::later(&self.cx.editor.lua, LINGER, move |app| {
-            app.terminals.close_by_itself(&app.cx.editor, &key)?;
-            app.resized()
+        cx.later(LINGER, move |terminals: &mut Self, cx| {
+            terminals.close_opened_by_itself(&cx.editor, &key)?;
+            cx.raise(EditorEvent::WindowsResized);
+            Ok(())
         })
     }
 
-    /// Has the terminal's window opened where so configured, if the command still runs after a while.
-    fn open_if_long(&mut self, key: Key) -> Result<()> {
-        if self.cx.config.terminal.auto_open != AutoOpen::Long {
+    /// Opens the terminal's window where so configured, if the command still runs after a while.
+    fn open_if_long(cx: &Context, key: Key) -> Result<()> {
+        if cx.config.terminal.auto_open != AutoOpen::Long {
             return Ok(());
         }
-        crate::nvim::later(&self.cx.editor.lua, LONG, move |app| {
-            let runs = app.terminals.get(&key).is_some_and(|terminal| terminal.exit.is_none());
-            if runs { app.open_terminal_by_itself(&key) } else { Ok(()) }
+        cx.later(LONG, move |terminals: &mut Self, cx| match terminals.is_running(&key) {
+            true => terminals.open_by_itself(cx, &key),
+            false => Ok(()),
         })
     }
 
-    fn open_terminal_by_itself(&mut self, key: &Key) -> Result<()> {
-        let before = self.terminals.get(key).map(|terminal| self.cx.editor.wins_of(terminal.buf));
-        self.open_terminal(key)?;
-        let after = self.terminals.get(key).map(|terminal| self.cx.editor.wins_of(terminal.buf));
-        if let (Some([]), Some([win, ..])) = (before.as_deref(), after.as_deref()) {
-            self.terminals.opened_by_itself(key, *win);
+    fn open_by_itself(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
+        let editor = cx.editor.clone();
+        let wins = |terminals: &Self| terminals.get(key).map(|terminal| editor.wins_of(terminal.buf));
+        let before = wins(self);
+        self.open(cx, key)?;
+        if let (Some([]), Some([win, ..])) = (before.as_deref(), wins(self).as_deref()) {
+            self.opened_by_itself(key, *win);
         }
         Ok(())
     }
 
     /// Gives windows what they lack of their terminals' output: a piece now, the next ones half a frame
     /// later each.
-    pub fn feed_terminals(&mut self) -> Result<()> {
-        if self.terminals.feeding {
+    pub fn feed(&mut self, cx: &Context) -> Result<()> {
+        if self.feeding {
             return Ok(());
         }
-        self.terminals.feeding = self.terminals.feed(&self.cx.editor)?;
-        if !self.terminals.feeding {
+        self.feeding = self.feed_once(&cx.editor)?;
+        if !self.feeding {
             return Ok(());
         }
-        crate::nvim::later(&self.cx.editor.lua, PACE, |app| {
-            app.terminals.feeding = false;
-            app.feed_terminals()
+        cx.later(PACE, |terminals: &mut Self, cx| {
+            terminals.feeding = false;
+            terminals.feed(cx)
         })
     }
 
     /// The user typed into a terminal, or the terminal itself answers what the program asks of it.
-    pub fn typed(&mut self, key: Key, bytes: Vec<u8>) -> Result<()> {
-        let by_hand = self.terminals.is_typed_by_hand(&self.cx.editor, &key);
-        if self.terminals.takes_input(&key) && (self.cx.config.terminal.input || !by_hand) {
+    pub fn typed(&mut self, cx: &mut Context, key: Key, bytes: Vec<u8>) {
+        let by_hand = self.is_typed_by_hand(&cx.editor, &key);
+        let takes_input = self.takes_input(&key);
+        if takes_input && (cx.config.terminal.input || !by_hand) {
             let (session, terminal) = key;
-            return self.send(Command::Type { session, terminal, bytes });
+            return cx.send(Command::Type { session, terminal, bytes });
         }
-        if by_hand && self.terminals.tell_once(&key) {
-            let text = if self.terminals.takes_input(&key) {
+        if by_hand && self.open.get_mut(&key).is_some_and(|terminal| terminal.shown.tell_once()) {
+            let text = if takes_input {
                 "typing in terminals is switched off (terminal.input)".to_owned()
             } else {
-                let name = self.cx.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
+                let name = cx.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
                 format!("{name} runs this command itself: what you type does not reach it")
             };
-            self.cx.advise(text, Level::Info);
+            cx.advise(text, Level::Info);
+        }
+    }
+
+    /// Opens the terminal's window, unless there is one.
+    pub fn open(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
+        if let Some(buf) = self.revive(&cx.editor, key)? {
+            Self::bind_keys(cx, key, buf)?;
+        }
+        let beside = code_window(&cx.editor)?;
+        self.open_window(&cx.editor, key, &cx.config.terminal, beside)?;
+        self.feed(cx)?;
+        cx.raise(EditorEvent::WindowsResized);
+        Ok(())
+    }
+
+    /// Windows may have other sizes now: programs are told, and the bars are made to fit.
+    pub fn resized(&mut self, cx: &mut Context) -> Result<()> {
+        self.update_bars(cx)?;
+        for ((session, terminal), rows, columns) in self.resized_windows(&cx.editor) {
+            cx.send(Command::Resize { session, terminal, rows, columns });
         }
         Ok(())
     }
 
-    pub fn open_terminal(&mut self, key: &Key) -> Result<()> {
-        let typed = crate::nvim::typed(&self.cx.editor.lua, key.clone())?;
-        if let Some(buf) = self.terminals.revive(&self.cx.editor, key, typed)? {
-            self.bind_terminal(key, buf)?;
-        }
-        let beside = follow::code_window(&self.cx.editor)?;
-        self.terminals.open(&self.cx.editor, key, &self.cx.config.terminal, beside)?;
-        self.feed_terminals()?;
-        self.resized()
+    /// A buffer has come into another window.
+    pub fn buffer_shown(&mut self, cx: &Context, buf: Buf) -> Result<()> {
+        self.has_new_window(buf);
+        self.feed(cx)
     }
 
-    pub fn resized(&mut self) -> Result<()> {
-        self.looks_changed();
-        self.update_terminal_bars()?;
-        for ((session, terminal), rows, columns) in self.terminals.resized(&self.cx.editor) {
-            self.send(Command::Resize { session, terminal, rows, columns })?;
-        }
-        self.windows.resized(&self.cx.editor, &self.cx.config.window)?;
-        self.fit_chats();
-        self.draw_agents()?;
-        // The bars are made to fit.
-        self.ticked()
-    }
-
-    pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
-        self.terminals.has_new_window(buf);
-        self.check_split(None)?;
-        self.feed_terminals()?;
-        if let Some(key) = self.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session) {
-            self.cx.current = Some(key);
-            self.bars.remove(&key);
-            self.update_bar(key)?;
-        }
-        self.resized()
-    }
-
-    pub fn update_terminal_bars(&mut self) -> Result<()> {
-        let now = self.cx.now();
-        let sessions = &self.cx.sessions;
+    pub fn update_bars(&mut self, cx: &Context) -> Result<()> {
+        let now = cx.now();
+        let sessions = &cx.sessions;
         let title = |key: &Key| sessions.get(&key.0).and_then(|session| session.title_of(&key.1));
-        self.terminals.update_bars(&self.cx.editor, now, title)
+        self.draw_bars(&cx.editor, now, title)
     }
+}
 
-    /// Has the places found that the command names in its output, for the quickfix list.
-    pub fn find_places(&mut self, key: &Key) -> Result<()> {
-        let Some(terminal) = self.terminals.get(key) else { return Ok(()) };
-        let (cwd, title) = (terminal.cwd.clone(), one_line(&terminal.command));
-        let output = self.terminals.raw(key);
-        let job = self.next_job(Job::Places { title });
-        self.send(Command::Compute { job, work: Work::Places { output, cwd } })
+/// The chat shows the end of the output.
+fn touch(cx: &mut Context, key: &Key) {
+    if let Some(session) = cx.sessions.get_mut(&key.0) {
+        session.touch_terminal(&key.1);
     }
-
-    fn touch_terminal(&mut self, key: &Key) -> Result<()> {
-        if let Some(session) = self.cx.sessions.get_mut(&key.0) {
-            session.touch_terminal(&key.1);
-        }
-        self.after_change(key.0)
-    }
+    cx.raise(EditorEvent::SessionChanged(key.0));
 }

@@ -6,14 +6,12 @@ use mlua::{Result, Value};
 use crate::config::{Position, TerminalOptions};
 use crate::core::ids::Moment;
 use crate::nvim::editor::{Buf, Editor, Win};
-use crate::nvim::terminals::bar;
-use crate::nvim::terminals::bar::{Lost, State};
 use crate::nvim::terminals::{Key, Terminal, Terminals};
 
 impl Terminals {
     /// Opens a terminal's window without moving the cursor there, unless one is open already; gives the
     /// new one.
-    pub fn open(
+    pub(super) fn open_window(
         &mut self,
         editor: &Editor,
         key: &Key,
@@ -55,7 +53,7 @@ impl Terminals {
     }
 
     /// A window has opened by itself.
-    pub fn opened_by_itself(&mut self, key: &Key, win: Win) {
+    pub(super) fn opened_by_itself(&mut self, key: &Key, win: Win) {
         if let Some(terminal) = self.open.get_mut(key) {
             terminal.by_itself = Some(win);
         }
@@ -63,10 +61,10 @@ impl Terminals {
 
     /// Closes the window that has opened by itself, if its command has ended well and the cursor is not in
     /// it.
-    pub fn close_by_itself(&mut self, editor: &Editor, key: &Key) -> Result<()> {
+    pub(super) fn close_opened_by_itself(&mut self, editor: &Editor, key: &Key) -> Result<()> {
         let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
-        let ended_well = terminal.exit.as_ref().is_some_and(|exit| exit.code == Some(0));
-        let Some(win) = terminal.by_itself.filter(|_| ended_well) else { return Ok(()) };
+        let succeeded = terminal.shown.has_succeeded();
+        let Some(win) = terminal.by_itself.filter(|_| succeeded) else { return Ok(()) };
         if editor.current_win()? != win && editor.wins_of(terminal.buf).contains(&win) {
             terminal.by_itself = None;
             editor.close_win(win)?;
@@ -75,23 +73,21 @@ impl Terminals {
     }
 
     /// Closes a terminal's windows; says whether there were any.
-    pub fn close(&mut self, editor: &Editor, key: &Key) -> Result<bool> {
+    pub(super) fn close_windows(&mut self, editor: &Editor, key: &Key) -> Result<bool> {
         let wins = self.open.get(key).map(|terminal| editor.wins_of(terminal.buf)).unwrap_or_default();
         wins.iter().try_for_each(|win| editor.close_win(*win))?;
         Ok(!wins.is_empty())
     }
 
     /// The terminals whose windows have another size than their programs were told: rows, columns.
-    pub fn resized(&mut self, editor: &Editor) -> Vec<(Key, u16, u16)> {
+    pub(super) fn resized_windows(&mut self, editor: &Editor) -> Vec<(Key, u16, u16)> {
         let mut changed = Vec::new();
         for (key, terminal) in &mut self.open {
-            if terminal.exit.is_some() {
+            if !terminal.shown.is_running() {
                 continue;
             }
             let Some((rows, columns)) = size(editor, terminal) else { continue };
-            if terminal.size != (rows, columns) {
-                terminal.size = (rows, columns);
-                terminal.screen.resize(usize::from(rows));
+            if terminal.shown.resize(rows, columns) {
                 changed.push((key.clone(), rows, columns));
             }
         }
@@ -106,7 +102,7 @@ impl Terminals {
     }
 
     /// Brings the bars of all windows up to date. `title` is what the chat calls what runs.
-    pub fn update_bars(
+    pub(super) fn draw_bars(
         &mut self,
         editor: &Editor,
         now: Moment,
@@ -118,11 +114,10 @@ impl Terminals {
                 terminal.bar.clear();
                 continue;
             }
-            let label = title(key).unwrap_or_else(|| terminal.command.clone());
+            let label = title(key);
             let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
             let width = widths.map(|(columns, _)| usize::from(columns)).min().unwrap_or(80);
-            let lost = Lost { skipped: terminal.skipped, cut: terminal.cut };
-            let text = bar::bar(&label, terminal.state(), lost, now, width);
+            let text = terminal.shown.bar(label.as_deref(), now, width);
             if text == terminal.bar {
                 continue;
             }
@@ -137,14 +132,8 @@ impl Terminals {
 
     /// Whether a command runs in sight, so that its time has to move on.
     pub fn is_watched(&self, editor: &Editor) -> bool {
-        let mut running = self.open.values().filter(|terminal| terminal.exit.is_none());
+        let mut running = self.open.values().filter(|terminal| terminal.shown.is_running());
         running.any(|terminal| !editor.wins_of(terminal.buf).is_empty())
-    }
-}
-
-impl Terminal {
-    pub fn state(&self) -> State<'_> {
-        State { exit: self.exit.as_ref(), started: self.started, ended: self.ended }
     }
 }
 

@@ -15,17 +15,17 @@ use crate::core::changes::half_written::Input;
 const TELLS_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 #[derive(Default)]
-pub struct Stir {
+pub struct EventFilter {
     /// What is said of the path concerns these files: itself, or what is in it.
     concerns: HashMap<PathBuf, HashSet<PathBuf>>,
-    pending: HashMap<PathBuf, Suspect>,
+    pending: HashMap<PathBuf, ChangedPath>,
     renamed: HashMap<PathBuf, PathBuf>,
     last: Option<Instant>,
 }
 
 /// What may have become of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suspect {
+pub struct ChangedPath {
     /// A folder above came or went, so it has to be watched anew.
     pub folder: bool,
     /// The system called it, or a folder above, by another name.
@@ -35,13 +35,13 @@ pub struct Suspect {
     pub at: Instant,
 }
 
-impl Default for Suspect {
+impl Default for ChangedPath {
     fn default() -> Self {
         Self { folder: false, renamed: None, said: Input::Uncertain, at: Instant::now() }
     }
 }
 
-impl Suspect {
+impl ChangedPath {
     fn hear(&mut self, said: Input) {
         self.at = Instant::now();
         // Who changes a file's time or rights has neither opened nor closed it.
@@ -51,7 +51,7 @@ impl Suspect {
     }
 }
 
-impl Stir {
+impl EventFilter {
     /// From now on the file is watched through this folder, which is above it.
     pub fn watch(&mut self, file: &Path, folder: &Path) {
         for path in chain(file, folder) {
@@ -108,12 +108,12 @@ impl Stir {
 
     fn concern(&mut self, path: &Path, said: Input) {
         for file in self.concerns.get(path).into_iter().flatten() {
-            let suspect = self.pending.entry(file.clone()).or_default();
+            let changed_path = self.pending.entry(file.clone()).or_default();
             if file == path {
-                suspect.hear(said);
+                changed_path.hear(said);
             } else {
-                suspect.folder = true;
-                suspect.hear(Input::Uncertain);
+                changed_path.folder = true;
+                changed_path.hear(Input::Uncertain);
             }
         }
     }
@@ -129,9 +129,9 @@ impl Stir {
         for (_, name) in self.renamed.iter_mut().filter(|(_, name)| *name == from) {
             to.clone_into(name);
         }
-        for (file, suspect) in &mut self.pending {
+        for (file, changed_path) in &mut self.pending {
             if let Some(name) = self.renamed.get(file) {
-                suspect.renamed = Some(name.clone());
+                changed_path.renamed = Some(name.clone());
             }
         }
     }
@@ -142,11 +142,11 @@ impl Stir {
 
     /// The last that was said of a file since the last [`Self::drain`], and when.
     pub fn said_of(&self, file: &Path) -> Option<(Input, Instant)> {
-        self.pending.get(file).map(|suspect| (suspect.said, suspect.at))
+        self.pending.get(file).map(|changed_path| (changed_path.said, changed_path.at))
     }
 
     /// The files to look at; they are looked at once.
-    pub fn drain(&mut self) -> HashMap<PathBuf, Suspect> {
+    pub fn drain(&mut self) -> HashMap<PathBuf, ChangedPath> {
         self.renamed.clear();
         std::mem::take(&mut self.pending)
     }
@@ -183,27 +183,27 @@ mod tests {
     const CHANGED: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
     const RENAMED: EventKind = EventKind::Modify(ModifyKind::Name(RenameMode::Both));
 
-    fn stir() -> Stir {
-        let mut stir = Stir::default();
-        stir.watch(Path::new("/p/a"), Path::new("/p"));
-        stir.watch(Path::new("/p/new/deep/b"), Path::new("/p"));
-        stir
+    fn filter() -> EventFilter {
+        let mut filter = EventFilter::default();
+        filter.watch(Path::new("/p/a"), Path::new("/p"));
+        filter.watch(Path::new("/p/new/deep/b"), Path::new("/p"));
+        filter
     }
 
     #[test]
     fn only_what_concerns_a_watched_file_is_kept_and_each_file_once() {
-        let mut stir = stir();
+        let mut filter = filter();
         for path in ["/p/x", "/p/a/x", "/p/ab", "/p/new/c"] {
-            assert!(!stir.take_in(told(CHANGED, &[path])), "{path}");
+            assert!(!filter.take_in(told(CHANGED, &[path])), "{path}");
         }
-        assert!(!stir.take_in(told(EventKind::Access(AccessKind::Any), &["/p/a"])));
-        assert!(stir.take_in(told(CHANGED, &["/p/a"])));
-        assert!(!stir.take_in(told(CHANGED, &["/p/a"])), "it was told already");
-        assert!(stir.last().is_some());
-        let all = stir.drain();
+        assert!(!filter.take_in(told(EventKind::Access(AccessKind::Any), &["/p/a"])));
+        assert!(filter.take_in(told(CHANGED, &["/p/a"])));
+        assert!(!filter.take_in(told(CHANGED, &["/p/a"])), "it was told already");
+        assert!(filter.last().is_some());
+        let all = filter.drain();
         assert_eq!(all.keys().collect::<Vec<_>>(), [Path::new("/p/a")]);
         assert!(!all[Path::new("/p/a")].folder);
-        assert!(stir.take_in(told(CHANGED, &["/p/a"])));
+        assert!(filter.take_in(told(CHANGED, &["/p/a"])));
     }
 
     #[test]
@@ -211,52 +211,52 @@ mod tests {
     fn of_writing_and_closing_the_last_word_counts() {
         const CLOSED: EventKind = EventKind::Access(AccessKind::Close(AccessMode::Write));
         const RIGHTS: EventKind = EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any));
-        let mut stir = stir();
+        let mut filter = filter();
         let mut said = |kind| {
-            stir.take_in(told(kind, &["/p/a"]));
-            stir.said_of(Path::new("/p/a")).map(|(said, _)| said)
+            filter.take_in(told(kind, &["/p/a"]));
+            filter.said_of(Path::new("/p/a")).map(|(said, _)| said)
         };
         assert_eq!(said(EventKind::Access(AccessKind::Open(AccessMode::Any))), None);
         assert_eq!(said(CHANGED), Some(Input::Touched));
         assert_eq!(said(CLOSED), Some(Input::Closed));
         assert_eq!(said(RIGHTS), Some(Input::Closed));
         assert_eq!(said(CHANGED), Some(Input::Touched));
-        stir.take_in(told(RENAMED, &["/p/a.new", "/p/a"]));
-        assert_eq!(stir.said_of(Path::new("/p/a")).map(|(said, _)| said), Some(Input::Closed));
-        stir.drain();
-        stir.take_in(told(RENAMED, &["/p/a", "/p/b"]));
-        assert_eq!(stir.said_of(Path::new("/p/a")).map(|(said, _)| said), Some(Input::Uncertain));
+        filter.take_in(told(RENAMED, &["/p/a.new", "/p/a"]));
+        assert_eq!(filter.said_of(Path::new("/p/a")).map(|(said, _)| said), Some(Input::Closed));
+        filter.drain();
+        filter.take_in(told(RENAMED, &["/p/a", "/p/b"]));
+        assert_eq!(filter.said_of(Path::new("/p/a")).map(|(said, _)| said), Some(Input::Uncertain));
     }
 
     #[test]
     fn a_folder_above_a_file_concerns_it() {
-        let mut stir = stir();
-        assert!(stir.take_in(told(EventKind::Create(CreateKind::Folder), &["/p/new"])));
-        assert!(stir.drain()[Path::new("/p/new/deep/b")].folder);
-        stir.unwatch(Path::new("/p/new/deep/b"), Path::new("/p"));
-        assert!(!stir.take_in(told(EventKind::Create(CreateKind::Folder), &["/p/new"])));
-        stir.unwatch(Path::new("/p/a"), Path::new("/p"));
-        assert!(stir.concerns.is_empty(), "nothing is left of what is not watched");
+        let mut filter = filter();
+        assert!(filter.take_in(told(EventKind::Create(CreateKind::Folder), &["/p/new"])));
+        assert!(filter.drain()[Path::new("/p/new/deep/b")].folder);
+        filter.unwatch(Path::new("/p/new/deep/b"), Path::new("/p"));
+        assert!(!filter.take_in(told(EventKind::Create(CreateKind::Folder), &["/p/new"])));
+        filter.unwatch(Path::new("/p/a"), Path::new("/p"));
+        assert!(filter.concerns.is_empty(), "nothing is left of what is not watched");
     }
 
     #[test]
     fn a_name_is_followed_from_one_to_the_next() {
-        let mut stir = stir();
-        stir.take_in(told(RENAMED, &["/p/a", "/p/a1"]));
-        stir.take_in(told(RENAMED, &["/p/a1", "/p/a2"]));
-        stir.take_in(told(RENAMED, &["/p/new", "/p/old"]));
-        let all = stir.drain();
+        let mut filter = filter();
+        filter.take_in(told(RENAMED, &["/p/a", "/p/a1"]));
+        filter.take_in(told(RENAMED, &["/p/a1", "/p/a2"]));
+        filter.take_in(told(RENAMED, &["/p/new", "/p/old"]));
+        let all = filter.drain();
         assert_eq!(all[Path::new("/p/a")].renamed, Some("/p/a2".into()));
         assert_eq!(all[Path::new("/p/new/deep/b")].renamed, Some("/p/old/deep/b".into()));
     }
 
     #[test]
     fn when_the_system_lost_count_every_file_is_looked_at() {
-        let mut stir = stir();
+        let mut filter = filter();
         let lost = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
-        assert!(stir.take_in(Ok(lost)));
-        assert_eq!(stir.drain().len(), 2);
-        assert!(stir.take_in(Err(notify::Error::generic("lost"))));
-        assert_eq!(stir.drain().len(), 2);
+        assert!(filter.take_in(Ok(lost)));
+        assert_eq!(filter.drain().len(), 2);
+        assert!(filter.take_in(Err(notify::Error::generic("lost"))));
+        assert_eq!(filter.drain().len(), 2);
     }
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 
-use super::event_filter::Stir;
+use super::event_filter::EventFilter;
 use super::fingerprint::{Fingerprint, by_stamp};
-use crate::acp::lock;
+use crate::acp::mutex::lock;
 use crate::core::changes::half_written::{self, Input, Millis, Shape, Tracker};
 use crate::core::ids::SessionKey;
 use crate::core::message::{FileDiff, Stamp};
@@ -39,7 +39,7 @@ pub struct Edit {
 pub struct Seen {
     began: Instant,
     /// What the system said that was not taken in yet.
-    pub stir: Mutex<Stir>,
+    pub filter: Mutex<EventFilter>,
     files: Mutex<HashMap<PathBuf, File>>,
     /// Some file has been looked at.
     pub news: Notify,
@@ -71,7 +71,7 @@ struct Call {
 
 impl Default for Seen {
     fn default() -> Self {
-        Self { began: Instant::now(), stir: Mutex::default(), files: Mutex::default(), news: Notify::new() }
+        Self { began: Instant::now(), filter: Mutex::default(), files: Mutex::default(), news: Notify::new() }
     }
 }
 
@@ -155,9 +155,9 @@ impl Seen {
         }
     }
 
-    /// Whether nothing is left to be told of the file.
-    pub fn is_at_rest(&self, path: &Path) -> bool {
-        lock(&self.files).get(path).is_none_or(|file| file.tracker.is_at_rest())
+    /// Whether the file is to be looked at once more.
+    pub fn is_due(&self, path: &Path) -> bool {
+        lock(&self.files).get(path).is_some_and(|file| file.tracker.due().is_some())
     }
 
     pub fn is_half_written(&self, path: &Path) -> bool {
@@ -198,7 +198,7 @@ impl Seen {
     /// The same for one who needs a whole text: says whether it is one, and then whether that is news. Nothing
     /// for a file that is no session's business.
     pub fn ask(&self, path: &Path, found: Option<Fingerprint>, bytes: Option<&[u8]>) -> Option<(bool, bool)> {
-        let said = lock(&self.stir).said_of(path);
+        let said = lock(&self.filter).said_of(path);
         let now = self.now();
         let mut files = lock(&self.files);
         let file = files.get_mut(path)?;

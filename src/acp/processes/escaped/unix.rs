@@ -1,13 +1,16 @@
 //! What has escaped on Unix: found in /proc, where the system has it.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{Mark, Noted, Origin, Span};
+use super::mark::{Mark, Noted, Origin, Span};
 use crate::core::message::LeftCommand;
 use crate::core::text::one_line;
 use crate::platform::Signal;
 use crate::platform::group::{Group, group_of, signal_if, ticks, wait_for_any};
+
+/// How long the system may take to end what was killed.
+const KILLED: Duration = Duration::from_secs(1);
 
 /// Asks those with the mark to end, and kills what is left after the `grace`. Members of `groups` are left
 /// alone: they are asked as such. Returns at once.
@@ -101,8 +104,8 @@ pub fn wait_for_one(commands: &[LeftCommand]) {
 }
 
 /// Asks these and all that they have started to end, and kills what is left after the `grace`. Returns
-/// when that is done.
-pub fn end_all(commands: Vec<LeftCommand>, grace: Duration) {
+/// those of these that run all the same, when that is done.
+pub fn end_all(commands: Vec<LeftCommand>, grace: Duration) -> Vec<LeftCommand> {
     let mut noted: Vec<Noted> = commands.iter().map(noted).collect();
     let below_them: Vec<Noted> = noted
         .iter()
@@ -115,13 +118,19 @@ pub fn end_all(commands: Vec<LeftCommand>, grace: Duration) {
             noted.iter().filter(|one| signal_if(one.process, signal, || is_noted(one.process, &[**one])));
         told.count()
     };
-    if tell(Signal::Terminate) > 0 {
-        let until = std::time::Instant::now() + grace;
-        while std::time::Instant::now() < until && noted.iter().any(|one| is_noted(one.process, &[*one])) {
+    let wait = |grace| {
+        let until = Instant::now() + grace;
+        while Instant::now() < until && noted.iter().any(|one| is_noted(one.process, &[*one])) {
             thread::sleep(Duration::from_millis(20));
         }
-        tell(Signal::Kill);
+    };
+    if tell(Signal::Terminate) > 0 {
+        wait(grace);
+        if tell(Signal::Kill) > 0 {
+            wait(KILLED);
+        }
     }
+    commands.into_iter().filter(|command| is_noted(command.process, &[self::noted(command)])).collect()
 }
 
 fn noted(command: &LeftCommand) -> Noted {

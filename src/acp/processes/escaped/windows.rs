@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Mark, Noted, Origin, Span};
+use super::mark::{Mark, Noted, Origin, Span};
 use crate::core::message::LeftCommand;
 use crate::platform::Signal;
 use crate::platform::group::Group;
@@ -31,4 +31,6 @@ pub fn begun(_origin: &Origin, _when: &[Span]) -> Vec<LeftCommand> {
 
 pub fn wait_for_one(_commands: &[LeftCommand]) {}
 
-pub fn end_all(_commands: Vec<LeftCommand>, _grace: Duration) {}
+pub fn end_all(_commands: Vec<LeftCommand>, _grace: Duration) -> Vec<LeftCommand> {
+    Vec::new()
+}

@@ -14,12 +14,12 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use super::{Kept, Unkept};
+use super::kept::{Kept, Unkept};
 use crate::acp::processes::escaped::{self, Mark};
 use crate::platform::group::Group;
 
 /// A program that takes longer for its first word is no keeper.
-const FIRST_WORD: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Our end of the socket.
 pub struct Keeper(UnixStream);
@@ -27,7 +27,7 @@ pub struct Keeper(UnixStream);
 impl Keeper {
     /// Waits until the agent has ended. None if the keeper was ended before it could say how.
     pub fn wait_for_agent(&self) -> Option<ExitStatus> {
-        match hear(&self.0) {
+        match read_message(&self.0) {
             Ok((b'X', status)) => Some(ExitStatus::from_raw(status)),
             _ => None,
         }
@@ -41,7 +41,7 @@ impl Keeper {
 }
 
 /// Starts a command by this program as its keeper. The command's own pipes are the keeper's to give on.
-pub fn spawn(program: Option<&Path>, command: &Command, mark: &Mark) -> Result<Kept, Unkept> {
+pub fn spawn(program: Option<&Path>, command: &Command, mark: &Mark) -> Result<Kept<Keeper>, Unkept> {
     let Some(program) = program else { return Err(Unkept::NoKeeper) };
     let Ok((ours, theirs)) = UnixStream::pair() else { return Err(Unkept::NoKeeper) };
     let mut keeper = keeper(program, command, theirs.as_raw_fd());
@@ -98,15 +98,15 @@ fn talk(ours: &UnixStream, command: &Command, mark: &Mark) -> io::Result<(u8, i3
     let mut message = u32::try_from(words.len()).unwrap_or(u32::MAX).to_ne_bytes().to_vec();
     message.append(&mut words);
     let mut stream = ours;
-    ours.set_read_timeout(Some(FIRST_WORD))?;
-    ours.set_write_timeout(Some(FIRST_WORD))?;
+    ours.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+    ours.set_write_timeout(Some(ANSWER_TIMEOUT))?;
     stream.write_all(&message)?;
-    let answer = hear(ours)?;
+    let answer = read_message(ours)?;
     ours.set_read_timeout(None)?;
     Ok(answer)
 }
 
-fn hear(mut stream: &UnixStream) -> io::Result<(u8, i32)> {
+fn read_message(mut stream: &UnixStream) -> io::Result<(u8, i32)> {
     let mut message = [0; 5];
     stream.read_exact(&mut message)?;
     let [what, number @ ..] = message;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use super::{Kept, Unkept};
+use super::kept::{Kept, Unkept};
 use crate::acp::processes::escaped::Mark;
 
 pub struct Keeper;
@@ -16,6 +16,6 @@ impl Keeper {
     pub fn end(&self) {}
 }
 
-pub fn spawn(_program: Option<&Path>, _command: &Command, _mark: &Mark) -> Result<Kept, Unkept> {
+pub fn spawn(_program: Option<&Path>, _command: &Command, _mark: &Mark) -> Result<Kept<Keeper>, Unkept> {
     Err(Unkept::NoKeeper)
 }

@@ -1,12 +1,13 @@
 use super::*;
+
 use serde_json::{Value, json};
 
 /// A session in which an agent's words about tool calls become events, in short.
-struct Stage(Foreign);
+struct Stage(AgentTerminals);
 
 impl Stage {
     fn new() -> Self {
-        let mut foreign = Foreign::new(SessionKey(1), AgentId(7), "/root".into());
+        let mut foreign = AgentTerminals::new(SessionKey(1), AgentId(7), "/root".into());
         foreign.begin_turn();
         Self(foreign)
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::task::Wake;
 use std::time::Duration;
 
-use super::Ready;
+use super::ready::Ready;
 use crate::core::message::Exit;
 use crate::platform::Signal;
 use crate::platform::group::Group;
@@ -38,7 +38,7 @@ pub struct Pty {
 
 /// Opens a pseudo-terminal. Neither side is inherited by other programs that are started at the
 /// same moment: one that held ours would keep the terminal alive, one that held theirs its end.
-pub fn open(rows: u16, columns: u16, _bell: &Arc<Bell>) -> Result<Pty> {
+pub fn open(rows: u16, columns: u16, _bell: &Arc<Notifier>) -> Result<Pty> {
     // SAFETY: takes and returns numbers; the descriptor is new, so nothing else owns it.
     let ours = unsafe {
         let fd = check(libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC))?;
@@ -150,28 +150,28 @@ pub fn take_status(program: &mut Program, group: &Group) -> Result<Exit> {
 }
 
 /// Wakes a terminal's thread out of its `poll`.
-pub struct Bell(UnixStream);
+pub struct Notifier(UnixStream);
 
-/// The other end of a bell.
+/// The other end of a notifier.
 pub struct Listener(UnixStream);
 
-impl Bell {
+impl Notifier {
     pub fn with_listener() -> Result<(Arc<Self>, Listener)> {
-        let (bell, listener) = UnixStream::pair()?;
-        bell.set_nonblocking(true)?;
+        let (notifier, listener) = UnixStream::pair()?;
+        notifier.set_nonblocking(true)?;
         listener.set_nonblocking(true)?;
-        Ok((Arc::new(Self(bell)), Listener(listener)))
+        Ok((Arc::new(Self(notifier)), Listener(listener)))
     }
 
-    pub fn ring(&self) {
+    pub fn notify(&self) {
         // One that is full has rung, and one whose listener is gone need not ring.
         let _ = (&self.0).write(&[0]);
     }
 }
 
-impl Wake for Bell {
+impl Wake for Notifier {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.notify();
     }
 }
 
@@ -181,10 +181,10 @@ impl Listener {
     }
 }
 
-/// Waits until the bell has rung or `ours` can be read (and written, if `write`), at most for `time`.
-pub fn poll(bell: &Listener, ours: Option<&Ours>, write: bool, time: Option<Duration>) -> Ready {
+/// Waits until the notifier has rung or `ours` can be read (and written, if `write`), at most for `time`.
+pub fn poll(notifier: &Listener, ours: Option<&Ours>, write: bool, time: Option<Duration>) -> Ready {
     let mut fds = [
-        libc::pollfd { fd: bell.0.as_raw_fd(), events: libc::POLLIN, revents: 0 },
+        libc::pollfd { fd: notifier.0.as_raw_fd(), events: libc::POLLIN, revents: 0 },
         libc::pollfd {
             // A negative descriptor is left out.
             fd: ours.map_or(-1, AsRawFd::as_raw_fd),

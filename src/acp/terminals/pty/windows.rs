@@ -19,8 +19,8 @@ use windows_sys::Win32::System::LibraryLoader::{
 };
 use windows_sys::{s, w};
 
-use super::Ready;
 use super::conpty_handshake::Greeting;
+use super::ready::Ready;
 use crate::core::message::Exit;
 use crate::platform::Signal;
 use crate::platform::group::Group;
@@ -48,7 +48,7 @@ pub struct Theirs(Box<dyn SlavePty + Send>);
 pub struct Program;
 
 /// Opens a pseudo console.
-pub fn open(rows: u16, columns: u16, bell: &Arc<Bell>) -> Result<Pty> {
+pub fn open(rows: u16, columns: u16, notifier: &Arc<Notifier>) -> Result<Pty> {
     if !has_consoles() {
         return Err(io::Error::new(
             ErrorKind::Unsupported,
@@ -58,7 +58,7 @@ pub fn open(rows: u16, columns: u16, bell: &Arc<Bell>) -> Result<Pty> {
     let pair = loading_safely(|| native_pty_system().openpty(size(rows, columns))).map_err(reason)?;
     let reader = pair.master.try_clone_reader().map_err(reason)?;
     let writer = pair.master.take_writer().map_err(reason)?;
-    let pipes = Arc::new(Pipes { flow: Mutex::default(), moved: Condvar::new(), bell: bell.clone() });
+    let pipes = Arc::new(Pipes { flow: Mutex::default(), moved: Condvar::new(), notifier: notifier.clone() });
     let ours = Ours { pipes: pipes.clone(), console: Mutex::new(Some(pair.master)) };
     let of_reader = pipes.clone();
     spawn_thread("acp-pty-out", move || of_reader.read_all(reader))?;
@@ -142,8 +142,8 @@ pub fn take_status(_: &mut Program, group: &Group) -> Result<Exit> {
     group.status()
 }
 
-/// Waits until the bell has rung or `ours` can be read (and written, if `write`), at most for `time`.
-pub fn poll(bell: &Listener, ours: Option<&Ours>, write: bool, time: Option<Duration>) -> Ready {
+/// Waits until the notifier has rung or `ours` can be read (and written, if `write`), at most for `time`.
+pub fn poll(notifier: &Listener, ours: Option<&Ours>, write: bool, time: Option<Duration>) -> Ready {
     let look = |rung: bool| {
         let flow = ours.map(|ours| lock(&ours.pipes.flow));
         Ready {
@@ -152,48 +152,53 @@ pub fn poll(bell: &Listener, ours: Option<&Ours>, write: bool, time: Option<Dura
             writable: write && flow.as_ref().is_some_and(|flow| flow.typed.len() < AHEAD),
         }
     };
-    let rung = lock(&bell.0.rung);
+    let rung = lock(&notifier.0.rung);
     // The threads of the pipes take this lock after they have changed something, so nothing is missed.
     let nothing = |rung: &mut bool| look(*rung) == Ready::default();
     let rung = match time {
         Some(time) => {
-            bell.0.changed.wait_timeout_while(rung, time, nothing).unwrap_or_else(PoisonError::into_inner).0
+            notifier
+                .0
+                .changed
+                .wait_timeout_while(rung, time, nothing)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0
         }
-        None => bell.0.changed.wait_while(rung, nothing).unwrap_or_else(PoisonError::into_inner),
+        None => notifier.0.changed.wait_while(rung, nothing).unwrap_or_else(PoisonError::into_inner),
     };
     look(*rung)
 }
 
 /// Wakes a terminal's thread out of its `poll`.
-pub struct Bell {
+pub struct Notifier {
     rung: Mutex<bool>,
     changed: Condvar,
 }
 
-/// The other end of a bell.
-pub struct Listener(Arc<Bell>);
+/// The other end of a notifier.
+pub struct Listener(Arc<Notifier>);
 
-impl Bell {
+impl Notifier {
     pub fn with_listener() -> Result<(Arc<Self>, Listener)> {
-        let bell = Arc::new(Self { rung: Mutex::default(), changed: Condvar::new() });
-        Ok((bell.clone(), Listener(bell)))
+        let notifier = Arc::new(Self { rung: Mutex::default(), changed: Condvar::new() });
+        Ok((notifier.clone(), Listener(notifier)))
     }
 
-    pub fn ring(&self) {
+    pub fn notify(&self) {
         *lock(&self.rung) = true;
         self.changed.notify_all();
     }
 
-    /// Something is to be seen without the bell.
+    /// Something is to be seen without the notifier.
     fn stir(&self) {
         let _rung = lock(&self.rung);
         self.changed.notify_all();
     }
 }
 
-impl Wake for Bell {
+impl Wake for Notifier {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.notify();
     }
 }
 
@@ -254,7 +259,7 @@ impl Write for &Ours {
 struct Pipes {
     flow: Mutex<Flow>,
     moved: Condvar,
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
 }
 
 #[derive(Default)]
@@ -288,11 +293,11 @@ impl Pipes {
             flow.typed.extend(answers);
             drop(flow);
             self.moved.notify_all();
-            self.bell.stir();
+            self.notifier.stir();
         }
         lock(&self.flow).ended = true;
         self.moved.notify_all();
-        self.bell.stir();
+        self.notifier.stir();
     }
 
     fn write_all(&self, mut pipe: Box<dyn Write + Send>) {
@@ -305,7 +310,7 @@ impl Pipes {
             if typed.is_empty() || pipe.write_all(&typed).is_err() {
                 return;
             }
-            self.bell.stir();
+            self.notifier.stir();
         }
     }
 
@@ -374,8 +379,8 @@ mod tests {
     /// What a line of shell code prints on a terminal, and how it ends. Wine gives programs no standard output
     /// in a pseudo console, so the line has to open it by its name.
     fn run(line: &str) -> (String, Exit) {
-        let (bell, listener) = Bell::with_listener().expect("a bell");
-        let Pty { ours, theirs } = open(24, 80, &bell).expect("a terminal");
+        let (notifier, listener) = Notifier::with_listener().expect("a notifier");
+        let Pty { ours, theirs } = open(24, 80, &notifier).expect("a terminal");
         let ours = Arc::new(ours);
         let (mut program, group) = spawn(theirs, program::shell(line)).expect("it starts");
         wait_for_end(&group);
@@ -404,8 +409,8 @@ mod tests {
 
     #[test]
     fn a_bell_is_heard_once() {
-        let (bell, listener) = Bell::with_listener().expect("a bell");
-        bell.ring();
+        let (notifier, listener) = Notifier::with_listener().expect("a notifier");
+        notifier.notify();
         assert!(poll(&listener, None, false, None).woken);
         listener.drain();
         assert_eq!(poll(&listener, None, true, Some(Duration::ZERO)), Ready::default());
@@ -413,8 +418,8 @@ mod tests {
 
     #[test]
     fn a_program_that_cannot_be_started_is_an_error_with_the_reason() {
-        let (bell, _listener) = Bell::with_listener().expect("a bell");
-        let Pty { ours: _ours, theirs } = open(24, 80, &bell).expect("a terminal");
+        let (notifier, _listener) = Notifier::with_listener().expect("a notifier");
+        let Pty { ours: _ours, theirs } = open(24, 80, &notifier).expect("a terminal");
         let error = spawn(theirs, Command::new(r"C:\no\such.exe")).err().expect("there is none");
         let text = error.to_string();
         assert!(!text.is_empty() && !text.contains("CreateProcessW"), "{text}");

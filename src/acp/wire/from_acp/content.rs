@@ -4,7 +4,7 @@ use agent_client_protocol_schema::v1;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{id, text};
+use super::json::{count, id, text};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Content, FileDiff, ResourceBody, ToolContent};
 use crate::core::text::Text;
@@ -49,7 +49,7 @@ fn link(value: &Value) -> Option<Content> {
         .or_else(|| text(&value["title"]))
         .or_else(|| uri.trim_end_matches('/').rsplit('/').next().map(str::to_owned))
         .unwrap_or_default();
-    let size = super::count(&value["size"]);
+    let size = count(&value["size"]);
     Some(Content::Link { uri, name, title: text(&value["title"]), mime: text(&value["mimeType"]), size })
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::json::{id, text};
 use super::updates::patch;
-use super::{id, text};
 use crate::acp::wire::rpc::{RequestId, RpcError};
 use crate::core::ids::{TerminalId, ToolCallId};
 use crate::core::message::{PermissionKind, PermissionOption, ToolCallPatch};

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::chunk::role;
 use super::content::{block, blocks, tool_content};
-use super::{count, each, id, options, text};
+use super::json::{count, each, id, text};
+use super::options::options;
 use crate::core::ids::{TerminalId, ToolCallId};
 use crate::core::message::{
     Content, Cost, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand,

@@ -27,6 +27,7 @@ pub struct Arrivals {
     /// The rows with a bar in the margin, and what colours it.
     frames: Vec<usize>,
     frame_groups: Vec<&'static str>,
+    frame_wraps: Vec<bool>,
     /// Entry, first row and row after the last of each region of Markdown.
     markdown: Vec<usize>,
 }
@@ -47,6 +48,7 @@ impl Arrivals {
             right: Vec::new(),
             frames: Vec::new(),
             frame_groups: Vec::new(),
+            frame_wraps: Vec::new(),
             markdown: Vec::new(),
         }
     }
@@ -72,6 +74,7 @@ impl Arrivals {
         for (row, group) in &drawing.frames {
             self.frames.push(start + row);
             self.frame_groups.push(group);
+            self.frame_wraps.push(drawing.may_wrap(*row));
         }
         if let Some(rows) = &drawing.markdown
             && drawing.lines[rows.clone()].iter().any(|line| !line.is_empty())
@@ -99,10 +102,10 @@ impl Arrivals {
         let starts = editor.lua.create_sequence_from(self.starts)?;
         let spans = editor.lua.create_sequence_from(self.spans)?;
         let groups = editor.lua.create_sequence_from(self.groups)?;
-        let frames = (editor.lua.create_sequence_from(self.frames)?, self.frame_groups, bar);
+        let frames = (editor.lua.create_sequence_from(self.frames)?, self.frame_groups, self.frame_wraps);
         let ids: Vec<i64> = editor.helper(
             "extend",
-            (self.buf, lines, regions, starts, marks, spans, groups, frames.0, frames.1, frames.2),
+            (self.buf, lines, regions, starts, marks, spans, groups, frames.0, frames.1, frames.2, bar),
         )?;
         if !self.right.is_empty() {
             let list = editor.lua.create_table()?;

@@ -70,6 +70,11 @@ pub fn edge(layout: Layout) -> Option<Side> {
     }
 }
 
+/// Whether Neovim has no room for one more window beside the others.
+pub fn is_without_room(error: &mlua::Error) -> bool {
+    error.to_string().contains("E36:")
+}
+
 pub fn open_transcript(editor: &Editor, buf: Buf, options: &WindowOptions) -> Result<Win> {
     if let Some(side) = edge(options.layout) {
         let (columns, lines) = editor.size();
@@ -161,10 +166,10 @@ pub fn dress(editor: &Editor, transcript: Win, prompt: Win, layout: Layout) -> R
         let aside = matches!(edge(layout), Some(Side::Right | Side::Left));
         editor.set_win_option(win, "winfixwidth", aside)?;
     }
-    editor.set_win_option(
-        transcript,
-        "winfixheight",
-        matches!(edge(layout), Some(Side::Below | Side::Above)),
-    )?;
-    editor.set_win_option(prompt, "winfixheight", true)
+    let stacked = matches!(edge(layout), Some(Side::Below | Side::Above));
+    if !stacked {
+        editor.set_win_option(transcript, "winfixheight", false)?;
+    }
+    let fixed = if stacked { vec![transcript, prompt] } else { vec![prompt] };
+    editor.helper::<Table>("fix_heights", fixed).map(drop)
 }

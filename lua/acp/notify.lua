@@ -1,18 +1,17 @@
---- How the user is told something. Where `vim.notify` is Neovim's own, by what never has Neovim wait for a
---- key: an error of its kind would, after another message, and it holds the editor for a second while
---- somebody types. Who types does not see messages, since Neovim shows the mode there: a line that floats
---- over the text says it then, for a while.
+--- Shows messages without ever causing a hit-enter prompt. `vim.notify` itself can: an error after another message
+--- scrolls the screen, and in insert mode it blocks the editor for a second. So it is used only where another plugin has
+--- replaced it. In insert mode Neovim draws the mode over messages; there a floating line shows them for a while.
 
 local api = vim.api
 
 local groups = { [3] = "WarningMsg", [4] = "ErrorMsg" }
--- What comes within so many milliseconds is shown in one line, and how long a line floats.
+-- Milliseconds: messages this close together share a line, and a floating line stays this long.
 local together, lasting = 50, 6000
 
--- What is to be told, what was in the last moment, what floats for a while, what floats until it is taken back, and
--- the float.
-local waiting, told, passing, sign, float = {}, {}, nil, nil, nil
--- The autocommand that waits for a moment in which messages can be shown.
+-- Messages still to be shown, those shown a moment ago, the line that floats for a while, the one that floats until it
+-- is taken back, and the floating window.
+local waiting, recent, passing, lasting_line, float = {}, {}, nil, nil, nil
+-- The autocommand that waits until messages can be shown.
 local postponed
 
 local function width(text)
@@ -27,13 +26,13 @@ local function length(chunks)
   return all
 end
 
--- As much of the chunks as has room; the last cells say where the rest is.
+-- The chunks cut to `room` cells; the last cells say where the rest is.
 local function fit(chunks, room)
   if length(chunks) <= room then
     return chunks
   end
   local more = room > 40 and "… :messages" or "…"
-  -- On a narrow screen there may be none left, which is no length for printf().
+  -- A narrow screen may leave none; printf() takes no negative length.
   local left, kept = math.max(room - width(more), 0), {}
   for _, chunk in ipairs(chunks) do
     local text = vim.fn.printf("%." .. left .. "S", chunk[1])
@@ -47,7 +46,7 @@ local function fit(chunks, room)
   return kept
 end
 
--- A text in pieces that have room, broken between words where that can be.
+-- Splits a text into pieces of at most `room` cells, between words where possible.
 local function pieces(text, room)
   local all = {}
   while width(text) > room do
@@ -63,15 +62,15 @@ local function pieces(text, room)
   return all
 end
 
--- The messages of one moment as one: the newest where they have no room together.
+-- Joins the recent messages into one; the newest alone if they do not fit.
 local function joined(room)
   local chunks = {}
-  for index, message in ipairs(told) do
+  for index, message in ipairs(recent) do
     chunks[index] = { (index == 1 and "acp: " or "; ") .. message[1], message[2] }
   end
-  if #told > 1 and length(chunks) > room then
-    local newest = told[#told]
-    local others = (" (+%d in :messages)"):format(#told - 1)
+  if #recent > 1 and length(chunks) > room then
+    local newest = recent[#recent]
+    local others = (" (+%d in :messages)"):format(#recent - 1)
     chunks = fit({ { "acp: " .. newest[1], newest[2] } }, room - width(others))
     chunks[#chunks + 1] = { others, "Comment" }
   end
@@ -90,11 +89,11 @@ local function floats_here()
   return tab == api.nvim_get_current_tabpage()
 end
 
--- One line over the last of the text, or the first where the cursor is in its way. Who is told something in the midst
--- of what allows no window (E565) is not shown it.
+-- One line over the last line of the text, or over the first if the cursor is in the way. Shows nothing where no window
+-- may be opened (E565).
 local function show_float()
   close()
-  local chunks = passing or sign
+  local chunks = passing or lasting_line
   if not chunks then
     return
   end
@@ -118,7 +117,7 @@ local function show_float()
         api.nvim_buf_set_extmark(buf, ns, 0, mark[1], { end_col = mark[2], hl_group = mark[3] })
       end
     end
-    -- Neovim says which file a window has, without this flag, and waits for a key where that is too long.
+    -- Without this flag Neovim names the window's file, which can cause a hit-enter prompt.
     local before = vim.o.shortmess
     vim.o.shortmess = before:find("F") and before or before .. "F"
     local ok, win = pcall(api.nvim_open_win, buf, false, {
@@ -137,7 +136,7 @@ local function show_float()
   end)
 end
 
--- Draws a float also where Neovim would not before the next key.
+-- Draws a float even where Neovim would only do so at the next key.
 local function flush()
   if api.nvim__redraw then
     api.nvim__redraw({ flush = true })
@@ -157,7 +156,7 @@ local function float_for_a_while(chunks)
   end, lasting)
 end
 
--- Whether messages are on Neovim's own command line: a screen that draws them itself has room for all.
+-- Whether Neovim draws messages on its own command line; a UI with ext_messages has room for all of them.
 local function has_command_line()
   local uis = api.nvim_list_uis()
   for _, ui in ipairs(uis) do
@@ -175,9 +174,9 @@ end
 
 local deliver, show
 
--- Whether a message can be shown without a key that Neovim would wait for after it. While it waits for a part of a
--- command (`getchar()`, an operator's motion, a command line) a message would scroll the screen, or stand in what is
--- being typed. A terminal is never safe by Neovim's word (`:help SafeState`).
+-- Whether a message can be shown without a hit-enter prompt. While Neovim waits for the rest of a command (`getchar()`,
+-- an operator's motion, a command line) a message would scroll the screen or end up in what is being typed. Neovim never
+-- calls a terminal safe (`:help SafeState`).
 local function is_safe()
   local mode = api.nvim_get_mode()
   return not mode.blocking
@@ -185,7 +184,7 @@ local function is_safe()
     and (mode.mode:find("^t") ~= nil or not vim.fn.state():find("[moasxS]"))
 end
 
--- What is told in the midst of a command floats, and is a message once the command is over.
+-- In the middle of a command the message floats; it becomes a real message when the command is over.
 local function deliver_later()
   local chunks = {}
   for index, message in ipairs(waiting) do
@@ -207,7 +206,7 @@ local function deliver_later()
   })
 end
 
--- Shows what has been told since the last time. What fails in here would be a message itself, and a long one.
+-- Shows what is waiting. An error in here would itself be a message, and a long one.
 function deliver()
   local ok, why = pcall(show)
   if not ok then
@@ -222,39 +221,39 @@ function show()
   elseif not is_safe() then
     return deliver_later()
   end
-  -- Each row but the last may lose a cell: a character that is two cells wide is not cut in two.
+  -- Each row but the last may lose a cell to a character that is two cells wide.
   local room = math.max(vim.v.echospace, 8) + math.max(vim.o.cmdheight - 1, 0) * (vim.o.columns - 1)
   local mode = api.nvim_get_mode().mode
-  -- What somebody else wrote just now would be scrolled up by this, and Neovim wait for a key.
+  -- A message that somebody else has just shown would be scrolled up: a hit-enter prompt.
   pcall(vim.cmd.redraw)
   local worst = 0
   for _, message in ipairs(waiting) do
     for _, piece in ipairs(pieces("acp: " .. message[1], room)) do
       api.nvim_echo({ { piece, message[2] } }, true, {})
     end
-    told[#told + 1] = message
+    recent[#recent + 1] = message
     worst = math.max(worst, message[3])
   end
   waiting = {}
-  local now = told
+  local now = recent
   vim.defer_fn(function()
-    if told == now then
-      told = {}
+    if recent == now then
+      recent = {}
     end
   end, together)
-  -- Without a trace in the history, which has each message as it is.
+  -- Not into the history, which has each message in full.
   api.nvim_echo(fit(joined(room), room), false, {})
-  if mode:find("^[iRt]") and vim.o.showmode and (worst == vim.log.levels.ERROR or not sign) then
+  if mode:find("^[iRt]") and vim.o.showmode and (worst == vim.log.levels.ERROR or not lasting_line) then
     float_for_a_while(joined(vim.o.columns - 2))
   end
 end
 
 local M = {}
 
---- Tells the user something, in one line.
+--- Shows a message of one line.
 ---@param text string
 ---@param level integer one of `vim.log.levels`
-function M.notify(text, level)
+function M.show(text, level)
   if not is_neovims_own(vim.notify) then
     vim.notify("acp: " .. text, level, { title = "acp" })
     return
@@ -266,13 +265,13 @@ function M.notify(text, level)
   end
   waiting[#waiting + 1] = { text, groups[level], level }
   if #waiting == 1 or postponed then
-    -- Not within a command, whose messages stand one below the other.
+    -- Not inside a command: its messages would stand one below the other.
     vim.schedule(deliver)
   end
 end
 
---- A function for Neovim to call back. An error that left it would be shown with its trace, over several lines, and
---- Neovim would wait for a key.
+--- Wraps a callback for Neovim. An error that leaves one is shown with its trace, over several lines: a hit-enter
+--- prompt.
 ---@param fn function
 ---@return function
 function M.guarded(fn)
@@ -281,16 +280,16 @@ function M.guarded(fn)
     if ok then
       return result
     end
-    M.notify(vim.split(tostring(result), "\n", { trimempty = true })[1] or "", vim.log.levels.ERROR)
+    M.show(vim.split(tostring(result), "\n", { trimempty = true })[1] or "", vim.log.levels.ERROR)
   end
 end
 
---- What stays on the screen for somebody who types, until it is nil.
+--- Keeps a floating line on the screen until it is called with nil.
 ---@param text string?
-function M.sign(text)
-  local before = sign and sign[1][1]
+function M.float(text)
+  local before = lasting_line and lasting_line[1][1]
   if text ~= before or text and not floats_here() then
-    sign = text and { { text, "WarningMsg" } }
+    lasting_line = text and { { text, "WarningMsg" } }
     show_float()
   end
 end

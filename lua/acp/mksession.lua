@@ -1,5 +1,5 @@
---- What `:mksession` brings back of a chat: windows with the names of its buffers, but nothing in them. They
---- get a text that says how to go on; the library is not loaded for it.
+--- Chats in sessions of `:mksession`. A restored session has windows with the names of the chat's buffers, but empty
+--- ones: they get a text that says how to go on, without loading the library.
 
 local M = {}
 
@@ -12,7 +12,7 @@ local text = {
   ":AcpChat       begins another one",
 }
 
---- A buffer that stands for one of a chat's.
+--- A buffer in place of one of a chat's.
 ---@param filetype string
 ---@param lines string[]
 ---@return integer
@@ -25,8 +25,8 @@ local function stand_in(filetype, lines)
   return buf
 end
 
---- Goes through the buffers after a session was restored.
-function M.loaded()
+--- Replaces the chats' empty buffers after a session was restored.
+function M.after_load()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
     if vim.startswith(name, "acp://") and vim.bo[buf].filetype == "" then
@@ -39,7 +39,7 @@ function M.loaded()
         then
           vim.api.nvim_win_set_buf(win, stand_in("acp", text))
         else
-          -- An empty prompt would look as if somebody read it.
+          -- An empty prompt would look as if an agent read it.
           vim.api.nvim_win_close(win, true)
         end
       end
@@ -50,9 +50,9 @@ function M.loaded()
   end
 end
 
---- Gives the chats' buffers in a session's file names that no chat has: to name a buffer as another one is
---- named is an error, which would end the restoring.
-function M.written()
+--- Renames the chats' buffers in the session file that was just written. Restoring a name that a buffer already has is
+--- an error (E95) and would stop the restore.
+function M.after_write()
   local path = vim.v.this_session
   local read, lines = pcall(vim.fn.readfile, path)
   if path == "" or not read then

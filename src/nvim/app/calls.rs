@@ -9,7 +9,6 @@ use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::ToolKind;
 use crate::core::session::tool_call::{Status, ToolCall};
 use crate::nvim::app::App;
-use crate::nvim::files::Task;
 use crate::nvim::follow;
 
 impl App {
@@ -70,18 +69,6 @@ impl App {
             self.follow_due()?;
         }
         Ok(())
-    }
-
-    /// A session's agent may have written a file itself: a buffer that holds it takes what is on the disk.
-    pub fn file_touched(
-        &mut self,
-        session: Option<SessionKey>,
-        call: Option<EntryId>,
-        path: &Path,
-    ) -> Result<()> {
-        let Some(buf) = self.cx.buf_of(path) else { return Ok(()) };
-        let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        self.file_task(path, Task::Take { session, call })
     }
 }
 

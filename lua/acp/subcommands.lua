@@ -1,0 +1,202 @@
+--- All subcommands of :Acp, in the order in which |:Acp| alone offers them. Made from src/config/commands.rs;
+--- `ACP_WRITE_HELP=1 cargo test help` writes it.
+
+---@type acp.Subcommand[]
+return {
+  {
+    name = "new",
+    about = "Begin another session with an agent",
+    asked = "agents",
+  },
+  {
+    name = "toggle",
+    about = "Show or hide the chat",
+  },
+  {
+    name = "agents",
+    about = "List all agents, to start one or to see how; with ! fetch the registry of them",
+    bang = true,
+  },
+  {
+    name = "send",
+    about = "Send a prompt, with the selected lines if there is a range; with ! at once, though a turn runs",
+    bang = true,
+  },
+  {
+    name = "ask",
+    about = "Ask without leaving the window, about the selected lines if any",
+  },
+  {
+    name = "history",
+    about = "Choose a prompt that was sent before",
+  },
+  {
+    name = "queue",
+    about = "Change the prompts that wait",
+  },
+  {
+    name = "paste",
+    about = "Put the clipboard's image into the prompt",
+  },
+  {
+    name = "cancel",
+    about = "Stop the agent's turn",
+  },
+  {
+    name = "allow",
+    about = "Allow what the agent asks for",
+    asked = "allow",
+  },
+  {
+    name = "reject",
+    about = "Reject what the agent asks for",
+    asked = "reject",
+  },
+  {
+    name = "answer",
+    about = "Answer what the agent wants to know",
+    words = { "decline", "cancel" },
+  },
+  {
+    name = "changes",
+    about = "Go to a file that the agent has changed; with ! or quickfix, list all in the quickfix list",
+    words = { "quickfix" },
+    bang = true,
+  },
+  {
+    name = "follow",
+    about = "Follow the agent through the files it works on",
+    words = { "on", "off", "toggle", "resume", "pin", "unpin" },
+  },
+  {
+    name = "locations",
+    about = "List the places that the agent has been at",
+    words = { "turn", "session", "quickfix", "loclist", "pick" },
+    several = true,
+  },
+  {
+    name = "keep",
+    about = "Keep what the agent changed: the hunk at the cursor or in the range, or more",
+    words = { "hunk", "file", "turn", "session", "all" },
+  },
+  {
+    name = "undo",
+    about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
+    words = { "hunk", "file", "turn", "session", "all" },
+  },
+  {
+    name = "checkpoints",
+    about = "Put files back to how they were before a turn or a tool call",
+  },
+  {
+    name = "settle",
+    about = "Decide what becomes of a file that collides with yours, or is gone",
+  },
+  {
+    name = "blame",
+    about = "Show which agent wrote the line at the cursor, and what for",
+  },
+  {
+    name = "review",
+    about = "Review what agents changed in one buffer; with ! in the quickfix list",
+    words = { "turn", "session", "file", "all", "quickfix" },
+    bang = true,
+  },
+  {
+    name = "diff",
+    about = "Show a changed file beside what it was, or put that away",
+    words = { "open", "close", "next", "previous" },
+  },
+  {
+    name = "mode",
+    about = "Choose the agent's mode",
+    asked = "mode",
+  },
+  {
+    name = "model",
+    about = "Choose the agent's model",
+    asked = "model",
+  },
+  {
+    name = "config",
+    about = "Choose one of the agent's other options",
+    asked = "config",
+  },
+  {
+    name = "sessions",
+    about = "Go to another session, or take up an earlier one",
+    asked = "sessions",
+  },
+  {
+    name = "resume",
+    about = "Take up the last session of this project",
+    asked = "agents",
+  },
+  {
+    name = "rename",
+    about = "Give the session a name",
+  },
+  {
+    name = "export",
+    about = "Write the conversation down as Markdown; with ! over a file that is there",
+    files = true,
+    bang = true,
+  },
+  {
+    name = "close",
+    about = "End the session and put its chat away",
+  },
+  {
+    name = "delete",
+    about = "Delete one of the stored sessions",
+  },
+  {
+    name = "terminals",
+    about = "Go to the terminal of a command",
+  },
+  {
+    name = "plan",
+    about = "Pin the agent's plan in a small window, or take it away",
+  },
+  {
+    name = "paths",
+    about = "See what agents may use outside of their folders, and take it back",
+  },
+  {
+    name = "terminal",
+    about = "Show, put away or end a command, or list the places it names",
+    words = { "open", "close", "kill", "quickfix" },
+  },
+  {
+    name = "login",
+    about = "Log in to the agent",
+    asked = "login",
+  },
+  {
+    name = "logout",
+    about = "Log out of the agent",
+  },
+  {
+    name = "build",
+    about = "Get the plugin's library for this system; with ! again",
+    words = { "release", "cargo" },
+    bang = true,
+    without_library = true,
+  },
+  {
+    name = "restart",
+    about = "Start the agent again",
+  },
+  {
+    name = "stop",
+    about = "End the agent and all that it runs",
+  },
+  {
+    name = "log",
+    about = "Open the log",
+  },
+  {
+    name = "keys",
+    about = "Show the chat's keys",
+  },
+}

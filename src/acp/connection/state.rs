@@ -1,0 +1,79 @@
+//! What one agent's connection consists of, and the few things that all its parts do: post events, answer
+//! what is over. The parts are its siblings: each adds methods of its own, and only `connection` knows all.
+
+use std::sync::Arc;
+
+use super::deferred_replies::DeferredReplies;
+use super::open_requests::OutgoingRequest;
+use super::pending_questions::{EndReason, PendingQuestions};
+use super::sessions::Sessions;
+use crate::acp::files::queue::FileQueue;
+use crate::acp::processes::escaped::Origin;
+use crate::acp::shared::Shared;
+use crate::acp::wire::fast_path::FastPath;
+use crate::acp::wire::log::AgentLog;
+use crate::acp::wire::outbox::Outbox;
+use crate::acp::wire::rpc::{Message, OpenRequests};
+use crate::core::ids::{AgentId, SessionKey};
+use crate::core::message::{AgentInfo, Command, Event, Failure, Severity};
+
+pub(super) struct Connection {
+    pub(super) shared: Arc<Shared>,
+    pub(super) agent: AgentId,
+    pub(super) name: String,
+    pub(super) log: AgentLog,
+    pub(super) outbox: Outbox,
+    pub(super) open_requests: OpenRequests<OutgoingRequest>,
+    pub(super) sessions: Sessions,
+    /// The session that was opened last, or is yet to be: what is about none is shown there.
+    pub(super) home: Option<SessionKey>,
+    pub(super) fast_path: Arc<FastPath>,
+    /// By what all that the agent starts can be found, if it runs here.
+    pub(super) origin: Option<Origin>,
+    pub(super) questions: PendingQuestions,
+    pub(super) deferred: DeferredReplies,
+    pub(super) file_queue: FileQueue,
+    pub(super) state: State,
+    /// What was wanted of the agent when nobody listened any more.
+    pub(super) unsent: Vec<Command>,
+    /// What came for sessions whose names are still on their way, with those names.
+    pub(super) buffered: Vec<(String, Message)>,
+    /// The user was told that the agent writes other things than messages.
+    pub(super) noise_told: bool,
+}
+
+pub(super) enum State {
+    /// Until `initialize` is answered, wishes wait.
+    Starting(Vec<Command>),
+    Ready(Box<AgentInfo>),
+}
+
+impl Connection {
+    pub(super) fn post(&self, event: Event) {
+        self.shared.mailbox.post(event);
+    }
+
+    pub(super) fn note(&self, session: Option<SessionKey>, severity: Severity, text: String) {
+        self.post(Event::Noted { agent: self.agent, session, severity, text });
+    }
+
+    pub(super) fn withdraw(&mut self, reason: &EndReason) {
+        match reason {
+            EndReason::TurnCancelled(session)
+            | EndReason::TurnEnded(session)
+            | EndReason::Session(session) => {
+                self.file_queue.cancel(*session);
+                self.deferred.forget(*session);
+            }
+            EndReason::CancelledByAgent(request) => self.file_queue.take_back(request),
+            EndReason::Answered(_) | EndReason::Completed(_) | EndReason::All => {}
+        }
+        for (session, ask) in self.questions.withdraw(reason) {
+            self.post(Event::Withdrawn { session, ask });
+        }
+    }
+
+    pub(super) fn request_failed(&self, session: Option<SessionKey>, what: &str, failure: Failure) {
+        self.post(Event::RequestFailed { agent: self.agent, session, what: what.to_owned(), failure });
+    }
+}

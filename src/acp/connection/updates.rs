@@ -1,0 +1,136 @@
+//! What the agent tells without being asked: updates of its sessions, made into events, and kept for a
+//! moment where a session has no name yet.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::open_requests::OutgoingRequest;
+use super::state::Connection;
+use crate::acp::wire::from_acp::{self, Chunk, Fact};
+use crate::acp::wire::message_reader::Incoming;
+use crate::acp::wire::rpc::Message;
+use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::message::{Event, Update};
+
+/// Messages kept for sessions that the agent has not named yet.
+const MAX_BUFFERED: usize = 1000;
+
+impl Connection {
+    /// The files that calls in these messages name. The editor is told first what they are called.
+    pub(super) fn paths_named(&self, batch: &[Incoming]) -> Vec<PathBuf> {
+        let mut named = BTreeSet::new();
+        for output in batch {
+            let Incoming::Message(Message::Notification { params, .. } | Message::Request { params, .. }) =
+                output
+            else {
+                continue;
+            };
+            let mut paths = from_acp::paths_named(params).peekable();
+            if paths.peek().is_none() {
+                continue;
+            }
+            let session = from_acp::session_of(params).and_then(|acp_id| self.sessions.find(&acp_id));
+            let Some(session) = session else { continue };
+            named.extend(paths.map(|path| session.place.cwd.join(path)));
+        }
+        named.into_iter().collect()
+    }
+
+    pub(super) fn chunk(&mut self, chunk: Chunk) {
+        match self.sessions.find(&chunk.session).map(|known| known.key) {
+            Some(session) => self.post(Event::Updated { session, update: chunk.update() }),
+            None => self.updated(chunk.params()),
+        }
+    }
+
+    pub(super) fn updated(&mut self, params: Value) {
+        if let Some(acp_id) = self.still_unnamed(&params) {
+            return self
+                .buffered
+                .push((acp_id, Message::Notification { method: "session/update".into(), params }));
+        }
+        let session = from_acp::session_of(&params).and_then(|acp_id| self.sessions.find(&acp_id));
+        let Some(session) = session.map(|session| session.key) else {
+            return self.log.note("an update for no session of ours");
+        };
+        for fact in from_acp::update(&params["update"]) {
+            self.fact(session, fact);
+        }
+    }
+
+    pub(super) fn fact(&mut self, session: SessionKey, fact: Fact) {
+        let Some(known) = self.sessions.get_mut(session) else { return };
+        // An agent may also tell of a command that this client runs for it, whose output is known better.
+        let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
+        let events = match fact {
+            Fact::Update(mut update) => {
+                self.shared.images.take(session, &mut update);
+                let (mut events, mut told) = (Vec::new(), false);
+                if let Update::ToolCall(call) = &mut update {
+                    events = known.agent_terminals.show(call, ours);
+                    let streamed;
+                    (streamed, told) = known.agent_terminals.stream(call);
+                    events.extend(streamed);
+                }
+                match &update {
+                    Update::Options(options) => known.options.clone_from(options),
+                    Update::Unknown { kind } => {
+                        self.log.note(&format!("an update that can't be read: {kind:?}"))
+                    }
+                    _ => {}
+                }
+                if !told {
+                    events.push(Event::Updated { session, update });
+                }
+                events
+            }
+            Fact::TerminalStarted { terminal, .. }
+            | Fact::TerminalGrew { terminal, .. }
+            | Fact::TerminalEnded { terminal, .. }
+                if ours(&terminal) =>
+            {
+                Vec::new()
+            }
+            Fact::TerminalStarted { call, terminal, cwd } => {
+                known.agent_terminals.announced(&call, terminal, cwd)
+            }
+            Fact::TerminalGrew { call, terminal, data } => {
+                known.agent_terminals.grew(&call, &terminal, &data)
+            }
+            Fact::TerminalEnded { terminal, exit } => known.agent_terminals.ended(&terminal, exit),
+            Fact::CallOver { call, exit } => known.agent_terminals.call_over(&call, &exit),
+        };
+        events.into_iter().for_each(|event| self.post(event));
+    }
+
+    /// The commands that the agent runs itself in a session are over, whether it says so or not.
+    pub(super) fn end_agent_terminals(&mut self, session: SessionKey) {
+        let ended = self.sessions.get_mut(session).map(|known| known.agent_terminals.end_all());
+        ended.into_iter().flatten().for_each(|event| self.post(event));
+    }
+
+    /// The session that a message names, if it may be one whose opening is still to be answered.
+    pub(super) fn still_unnamed(&self, params: &Value) -> Option<String> {
+        let opening = self.open_requests.iter().any(|(_, call)| matches!(call, OutgoingRequest::Open { .. }));
+        let acp_id = from_acp::session_of(params)?;
+        (opening && self.sessions.find(&acp_id).is_none() && self.buffered.len() < MAX_BUFFERED)
+            .then_some(acp_id)
+    }
+
+    /// Takes up what was held for sessions that have a name by now. What is for no session is
+    /// dropped, or refused, once none is being opened.
+    pub(super) fn replay_buffered(&mut self) {
+        for (acp_id, message) in std::mem::take(&mut self.buffered) {
+            let opening =
+                self.open_requests.iter().any(|(_, call)| matches!(call, OutgoingRequest::Open { .. }));
+            if opening && self.sessions.find(&acp_id).is_none() {
+                self.buffered.push((acp_id, message));
+            } else {
+                // Neither updates nor requests end a conversation.
+                let _ = self.message(message);
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What the background needs to know of the user's options.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::terminals::Limits;
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// This plugin's version, as agents are told.
+    pub client_version: String,
+    /// How long an agent may take to answer `initialize`; the first start of many is a download.
+    pub initialize_timeout: Duration,
+    /// The most bytes of one message of an agent.
+    pub message_limit: usize,
+    /// Where to keep a log of all messages.
+    pub log: Option<PathBuf>,
+    /// Whether agents may write files through the client.
+    pub can_write: bool,
+    /// Whether agents may read files through the client.
+    pub can_read: bool,
+    /// Whether agents may run commands in terminals of the client.
+    pub can_run: bool,
+    /// Whether the user can log in by running the agent's program in a terminal.
+    pub can_log_in: bool,
+    /// The program that adopts what agents leave behind, where the system has such a thing.
+    pub keeper: Option<PathBuf>,
+    /// What commands in terminals may use.
+    pub terminals: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            initialize_timeout: Duration::from_secs(60),
+            message_limit: 32 << 20,
+            log: None,
+            can_write: true,
+            can_read: true,
+            can_run: true,
+            can_log_in: true,
+            keeper: None,
+            terminals: Limits::default(),
+        }
+    }
+}

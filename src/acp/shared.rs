@@ -1,0 +1,59 @@
+//! What all agents' connections share: the queue to the editor, the options, and a handle to each of the
+//! background's workers. It owns them and does nothing itself.
+
+use std::sync::Arc;
+
+use super::extension_methods::ExtensionMethods;
+use super::files::disks::Disks;
+use super::files::file_access::FileAccess;
+use super::files::open_files::OpenFiles;
+use super::files::resolved_names::ResolvedNames;
+use super::files::watch::Watch;
+use super::processes::guard::Guard;
+use super::settings::Settings;
+use super::store::images::Images;
+use super::terminals::Terminals;
+use super::wire::log::WireLog;
+use crate::mailbox::Mailbox;
+
+/// What all agents share.
+pub struct Shared {
+    pub mailbox: Arc<Mailbox>,
+    pub settings: Settings,
+    pub terminals: Terminals,
+    pub guard: Arc<Guard>,
+    pub open_files: OpenFiles,
+    pub extension_methods: ExtensionMethods,
+    pub watch: Watch,
+    pub file_access: FileAccess,
+    pub images: Images,
+    pub disks: Disks,
+    pub resolved_names: ResolvedNames,
+    pub log: WireLog,
+}
+
+impl Shared {
+    /// Called on a thread of the runtime's.
+    pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
+        let log = WireLog::start(settings.log.clone());
+        let guard = Guard::logging(log.clone());
+        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
+        let disks = Disks::new();
+        let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone());
+        let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());
+        Self {
+            mailbox,
+            settings,
+            terminals,
+            guard,
+            open_files: OpenFiles::default(),
+            extension_methods: ExtensionMethods::default(),
+            watch,
+            file_access: FileAccess::default(),
+            images: Images::default(),
+            disks,
+            resolved_names,
+            log,
+        }
+    }
+}

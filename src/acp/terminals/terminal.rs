@@ -1,0 +1,221 @@
+//! One command on its terminal as others see it: what it printed so far, whether it still runs, and how it
+//! is asked to end. The threads that serve it are `pump`'s.
+
+use std::future::Future;
+use std::io;
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::pty::{self, Listener, Notifier, Ours, Program, Pty};
+use super::spec::{GRACE, Limits, SIZE, TerminalOutput};
+use crate::acp::processes::escaped::{self, Mark};
+use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::message::Exit;
+use crate::core::terminal::output::Output;
+use crate::platform::Signal;
+use crate::platform::group::Group;
+
+/// What is typed beyond this, into a program that does not read, is lost.
+const MAX_TYPED: usize = 1 << 20;
+
+/// A command, its process group and its terminal.
+pub struct Terminal {
+    pub session: SessionKey,
+    pub id: TerminalId,
+    pub number: u64,
+    pub group: Group,
+    /// What all that it starts has in its environment.
+    pub mark: Mark,
+    /// How long it may run.
+    pub time: Option<Duration>,
+    pub state: Mutex<State>,
+    pub exit: watch::Sender<Option<Exit>>,
+}
+
+pub struct State {
+    pub record: Output,
+    pub process: ProgramState,
+    /// The group of its own that a shell gave to what it ran when it was asked to end.
+    pub job: Option<Group>,
+    /// What the system said about the process's end.
+    pub ended: Option<Exit>,
+    pub ending: EndRequest,
+    /// It was asked to end because it had run for too long.
+    pub overdue: bool,
+    /// Our side of the terminal, until all is read or nobody wants it.
+    pub ours: Option<Arc<Ours>>,
+    /// Typed, but not yet taken by the terminal.
+    pub typed: Vec<u8>,
+    /// As long as there is a thread to wake. An agent that never releases its terminals must not
+    /// use up Neovim's descriptors.
+    pub notifier: Option<Arc<Notifier>>,
+}
+
+/// A process that has ended stays in the system's table until we ask for its status, under this
+/// lock; so a signal sent under this lock cannot reach a stranger with the same number.
+pub enum ProgramState {
+    Running(Program),
+    /// It is over, but others of its group are left. They keep the group's number from being used
+    /// again.
+    Left,
+    Gone,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum EndRequest {
+    NotAsked,
+    /// It was asked to end and will be killed.
+    Asked {
+        kill_at: Instant,
+    },
+    Killed {
+        at: Instant,
+    },
+}
+
+/// Why a command could not be started.
+pub enum StartError {
+    /// There is no terminal for it.
+    Terminal(io::Error),
+    Program(io::Error),
+}
+
+impl Terminal {
+    /// Starts the command. Nothing reads from it before [`Self::run`].
+    pub fn start(
+        session: SessionKey,
+        id: TerminalId,
+        (number, mark): (u64, Mark),
+        command: Command,
+        limits: Limits,
+    ) -> Result<(Arc<Self>, Listener), StartError> {
+        let (notifier, listener) = Notifier::with_listener().map_err(StartError::Terminal)?;
+        let Pty { ours, theirs } = pty::open(SIZE.0, SIZE.1, &notifier).map_err(StartError::Terminal)?;
+        let (program, group) = pty::spawn(theirs, command).map_err(StartError::Program)?;
+        let state = State {
+            record: Output::new(limits.output),
+            process: ProgramState::Running(program),
+            job: None,
+            ended: None,
+            ending: EndRequest::NotAsked,
+            overdue: false,
+            ours: Some(Arc::new(ours)),
+            typed: Vec::new(),
+            notifier: Some(notifier),
+        };
+        let (state, exit, time) = (Mutex::new(state), watch::Sender::new(None), limits.time);
+        let terminal = Self { session, id, number, group, mark, time, state, exit };
+        Ok((Arc::new(terminal), listener))
+    }
+
+    pub fn output(&self) -> TerminalOutput {
+        // In this order: once the exit is known, the text is whole.
+        let exit = self.exit.borrow().clone();
+        let state = self.lock();
+        TerminalOutput { text: state.record.text(), truncated: state.record.truncated(), exit }
+    }
+
+    pub fn wait(&self) -> impl Future<Output = Exit> + Send + use<> {
+        let mut exit = self.exit.subscribe();
+        async move {
+            // The sender only goes after it has told the exit.
+            exit.wait_for(Option::is_some).await.ok().and_then(|exit| exit.clone()).unwrap_or_default()
+        }
+    }
+
+    pub fn is_running(&self) -> bool {
+        matches!(self.lock().process, ProgramState::Running(_))
+    }
+
+    /// Asks the whole process group to end, and kills it after the `grace`; without one, at once.
+    /// Asking again can only shorten the time.
+    pub fn end(&self, grace: Duration) {
+        let now = Instant::now();
+        let mut state = self.lock();
+        state.ending = match state.ending {
+            EndRequest::Killed { .. } => return,
+            _ if grace.is_zero() => {
+                state.signal(&self.group, Signal::Kill);
+                EndRequest::Killed { at: now }
+            }
+            EndRequest::Asked { kill_at } => EndRequest::Asked { kill_at: kill_at.min(now + grace) },
+            EndRequest::NotAsked => {
+                self.ask(&mut state);
+                EndRequest::Asked { kill_at: now + grace }
+            }
+        };
+        drop(state);
+        self.notify();
+    }
+
+    pub fn ask(&self, state: &mut State) {
+        state.signal(&self.group, Signal::Terminate);
+        let job = state.job(&self.group);
+        escaped::end(self.mark.clone(), [self.group.clone()].into_iter().chain(job).collect(), GRACE);
+    }
+
+    pub fn type_bytes(&self, bytes: &[u8]) {
+        let mut state = self.lock();
+        let room = MAX_TYPED - state.typed.len();
+        state.typed.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        drop(state);
+        self.notify();
+    }
+
+    pub fn resize(&self, rows: u16, columns: u16) {
+        let ours = self.lock().ours.clone();
+        if let Some(ours) = ours {
+            // A terminal that just went away needs no size.
+            let _ = pty::resize(&ours, rows, columns);
+        }
+    }
+
+    pub fn notify(&self) {
+        let notifier = self.lock().notifier.clone();
+        if let Some(notifier) = notifier {
+            notifier.notify();
+        }
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic in mid-change can at worst garble the record.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Nothing of the group is left.
+    pub fn all_gone(&mut self) {
+        self.process = ProgramState::Gone;
+        if let Some(ours) = &self.ours {
+            pty::all_gone(ours);
+        }
+    }
+
+    pub fn signal(&mut self, group: &Group, signal: Signal) {
+        // Looked up first: when the process ends the terminal forgets what ran on it.
+        if let ProgramState::Running(_) = self.process {
+            self.job = self.ours.as_deref().and_then(pty::foreground_group).or(self.job.take());
+        }
+        if !matches!(self.process, ProgramState::Gone) {
+            pty::signal(group, signal, self.ours.as_deref());
+        }
+        if let Some(job) = self.job(group) {
+            pty::signal(&job, signal, None);
+        }
+    }
+
+    /// The shell's job, if it is still that.
+    pub fn job(&self, group: &Group) -> Option<Group> {
+        self.job.clone().filter(|job| pty::is_job_of(job, group))
+    }
+
+    pub fn is_over(&self, group: &Group) -> bool {
+        let is_gone = matches!(self.process, ProgramState::Gone);
+        // A job that was asked to end is waited for, to be killed.
+        is_gone && !(matches!(self.ending, EndRequest::Asked { .. }) && self.job(group).is_some())
+    }
+}

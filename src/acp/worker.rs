@@ -1,0 +1,114 @@
+//! A thread that takes messages in the order in which they were sent, and that begins when it is first
+//! needed. What the messages ask for, and what is done about them, is the owner's part.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use super::mutex::lock;
+
+/// The handle to a worker. Cheap to clone; all clones are one. A worker whose handles are all gone takes
+/// what was sent, and ends.
+pub struct Worker<M> {
+    name: &'static str,
+    thread: Arc<Mutex<Option<Running<M>>>>,
+}
+
+struct Running<M> {
+    sender: Sender<M>,
+    thread: JoinHandle<()>,
+}
+
+impl<M> Clone for Worker<M> {
+    fn clone(&self) -> Self {
+        Self { name: self.name, thread: self.thread.clone() }
+    }
+}
+
+impl<M: Send + 'static> Worker<M> {
+    /// A worker whose thread will have this name.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, thread: Arc::default() }
+    }
+
+    pub fn is_running(&self) -> bool {
+        lock(&self.thread).is_some()
+    }
+
+    /// Starts the thread unless it runs. `prepare` gives what it does with its queue; one that sends
+    /// messages to itself takes a clone of the sender, and has to be told when to end.
+    pub fn start<W>(&self, prepare: impl FnOnce(&Sender<M>) -> W) -> io::Result<()>
+    where
+        W: FnOnce(Receiver<M>) + Send + 'static,
+    {
+        let mut running = lock(&self.thread);
+        if running.is_none() {
+            let (sender, queue) = mpsc::channel();
+            let work = prepare(&sender);
+            let thread = thread::Builder::new().name(self.name.to_owned()).spawn(move || work(queue))?;
+            *running = Some(Running { sender, thread });
+        }
+        Ok(())
+    }
+
+    /// Sends a message to a thread that was started. Never waits.
+    pub fn send(&self, message: M) {
+        if let Some(running) = &*lock(&self.thread) {
+            // A thread that ended before its queue did so by a panic, which the panic hook has logged.
+            let _ = running.sender.send(message);
+        }
+    }
+
+    /// Waits until all that was sent is done.
+    pub fn finish(&self) {
+        let running = lock(&self.thread).take();
+        if let Some(Running { sender, thread }) = running {
+            drop(sender);
+            // It can only fail by a panic, which the panic hook has logged.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_does_all_that_was_sent_in_order_before_it_ends() {
+        let worker = Worker::new("acp-test");
+        let (tell, done) = mpsc::channel();
+        worker.send(0);
+        assert!(!worker.is_running(), "nothing was started for it");
+        worker
+            .start(|_| {
+                move |queue: Receiver<u32>| {
+                    queue.iter().for_each(|number| tell.send(number).expect("the test"))
+                }
+            })
+            .expect("a thread");
+        (1..=3).for_each(|number| worker.clone().send(number));
+        worker.finish();
+        assert_eq!(done.iter().collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(!worker.is_running());
+    }
+
+    #[test]
+    fn a_worker_is_started_once() {
+        let worker = Worker::new("acp-test");
+        for _ in 0..2 {
+            worker
+                .start(|_| {
+                    |queue: Receiver<Sender<u32>>| {
+                        queue.iter().for_each(|tell| tell.send(1).expect("the test"))
+                    }
+                })
+                .expect("a thread");
+        }
+        let (tell, told) = mpsc::channel();
+        worker.send(tell);
+        worker.finish();
+        assert_eq!(told.iter().collect::<Vec<_>>(), [1]);
+    }
+}

@@ -1,0 +1,529 @@
+//! Every subcommand of `:Acp` once: its name, what may follow it, and what it does. The list that `:Acp` alone offers,
+//! completion and the help's section are made from here; a new one is one entry, and its action in `nvim/actions.rs`.
+
+/// A subcommand of `:Acp`.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandSpec {
+    pub name: &'static str,
+    /// One line, which `:Acp` alone shows.
+    pub about: &'static str,
+    /// Its arguments as the help writes them.
+    pub takes: &'static str,
+    pub completion: Completion,
+    /// Whether lines may be given.
+    pub range: bool,
+    pub bang: Bang,
+    /// Whether `lua/acp/commands.lua` does it, since there may be no library.
+    pub without_library: bool,
+    /// What the help says: paragraphs in lines of their own, code after four blanks, and what a tab parts is a term and
+    /// its explanation.
+    pub help: &'static str,
+}
+
+/// What completes the arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    Nothing,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// Several of these words.
+    AnyOf(&'static [&'static str]),
+    File,
+    /// What the library says to this name (`App::words`).
+    Asked(&'static str),
+}
+
+/// What a `!` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bang {
+    No,
+    /// The help says it with the rest.
+    Yes,
+    /// The help has it in a section of its own.
+    Apart(&'static str),
+}
+
+pub const COMMANDS: &[CommandSpec] = &[
+    CommandSpec {
+        name: "new",
+        about: "Begin another session with an agent",
+        takes: "[agent]",
+        completion: Completion::Asked("agents"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Begin another session, as `:AcpChat!` does.",
+    },
+    CommandSpec {
+        name: "toggle",
+        about: "Show or hide the chat",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Hide the chat if it is on the screen, else show it, or begin one.",
+    },
+    CommandSpec {
+        name: "agents",
+        about: "List all agents, to start one or to see how; with ! fetch the registry of them",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::Yes,
+        without_library: false,
+        help: "List all agents that are known: those that are ready, those that npx, uvx or a download can \
+               bring, and those that something is missing for; see |acp-agents|. <CR> starts one. With ! \
+               fetch the registry of agents, too.",
+    },
+    CommandSpec {
+        name: "send",
+        about: "Send a prompt, with the selected lines if there is a range; with ! at once, though a turn runs",
+        takes: "{text}",
+        completion: Completion::Nothing,
+        range: true,
+        bang: Bang::Apart(
+            "The same, but at once though a turn runs: into it, or in place of it if the agent cannot be \
+             steered; see |acp-steering|.",
+        ),
+        without_library: false,
+        help: "Send a prompt in the session that there is, without going to the chat. With a [range], the \
+               lines go along; for example, to ask about the lines you have selected:\n\
+               \x20   :'<,'>Acp send what does this do?\n\
+               Without {text} and without a [range], send what stands in the prompt.",
+    },
+    CommandSpec {
+        name: "ask",
+        about: "Ask without leaving the window, about the selected lines if any",
+        takes: "{text}",
+        completion: Completion::Nothing,
+        range: true,
+        bang: Bang::No,
+        without_library: false,
+        help: "As `:Acp send`, but begins a session if there is none. The cursor stays where it is.",
+    },
+    CommandSpec {
+        name: "history",
+        about: "Choose a prompt that was sent before",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Pick a prompt that was sent before in this project. It is put into the prompt.",
+    },
+    CommandSpec {
+        name: "queue",
+        about: "Change the prompts that wait",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Pick a prompt that waits, and what to do with it; see |acp-queue|.",
+    },
+    CommandSpec {
+        name: "paste",
+        about: "Put the clipboard's image into the prompt",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Put the image in the clipboard into the prompt; see |acp-context|.",
+    },
+    CommandSpec {
+        name: "cancel",
+        about: "Stop the agent's turn",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Stop the agent's turn, as <C-c> does in the chat. What it has done stays.",
+    },
+    CommandSpec {
+        name: "allow",
+        about: "Allow what the agent asks for",
+        takes: "[option]",
+        completion: Completion::Asked("allow"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Allow what the agent asks for, this once if that is offered. With [option], answer with that \
+               one of the options offered; never with one that rejects, whatever it is called.",
+    },
+    CommandSpec {
+        name: "reject",
+        about: "Reject what the agent asks for",
+        takes: "[option]",
+        completion: Completion::Asked("reject"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Reject what the agent asks for, this once if that is offered. With [option], answer with that \
+               one of the options offered; never with one that allows, whatever it is called.",
+    },
+    CommandSpec {
+        name: "answer",
+        about: "Answer what the agent wants to know",
+        takes: "[decline|cancel]",
+        completion: Completion::OneOf(&["decline", "cancel"]),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Open again what waits for you: what the agent wants to know, what it asks permission for, or a \
+               conflict; see |acp-questions|. With `decline` tell it no, with `cancel` give no answer; these \
+               two are for forms and pages, not for permission.",
+    },
+    CommandSpec {
+        name: "changes",
+        about: "Go to a file that the agent has changed; with ! or quickfix, list all in the quickfix list",
+        takes: "[quickfix]",
+        completion: Completion::OneOf(&["quickfix"]),
+        range: false,
+        bang: Bang::Yes,
+        without_library: false,
+        help: "Choose one of the files that the agent has changed in this session and go to its last change. \
+               With ! or `quickfix` all of them are put into the |quickfix| list.",
+    },
+    CommandSpec {
+        name: "follow",
+        about: "Follow the agent through the files it works on",
+        takes: "[on | off | toggle | resume | pin | unpin]",
+        completion: Completion::OneOf(&["on", "off", "toggle", "resume", "pin", "unpin"]),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Turn following on or off; without an argument, whichever it is not, or go on after a pause. \
+               `resume` goes on at once. `pin` has the window you are in follow and no other, `unpin` takes \
+               that back. See |acp-follow|.",
+    },
+    CommandSpec {
+        name: "locations",
+        about: "List the places that the agent has been at",
+        takes: "[turn | session] [quickfix | loclist | pick]",
+        completion: Completion::AnyOf(&["turn", "session", "quickfix", "loclist", "pick"]),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "List the places that the agent has been at in this turn, or in the whole session: with the \
+               line, when it was, and what was done. They go into the |quickfix| list, into the \
+               |location-list| of a window for code, or you pick one and go there.",
+    },
+    CommandSpec {
+        name: "keep",
+        about: "Keep what the agent changed: the hunk at the cursor or in the range, or more",
+        takes: "[which]",
+        completion: Completion::OneOf(&["hunk", "file", "turn", "session", "all"]),
+        range: true,
+        bang: Bang::No,
+        without_library: false,
+        help: "Keep what the agent changed; see |acp-review|. Without [which] it is the change at the cursor \
+               or those in [range], and in the chat all that the tool call at the cursor did. [which] is \
+               `hunk`, `file`, `turn` (what the last turn changed), `session` or `all`.",
+    },
+    CommandSpec {
+        name: "undo",
+        about: "Undo what the agent changed: the hunk at the cursor or in the range, or more",
+        takes: "[which]",
+        completion: Completion::OneOf(&["hunk", "file", "turn", "session", "all"]),
+        range: true,
+        bang: Bang::No,
+        without_library: false,
+        help: "Undo what the agent changed, likewise.",
+    },
+    CommandSpec {
+        name: "checkpoints",
+        about: "Put files back to how they were before a turn or a tool call",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Choose a turn or one of its tool calls, see what would change if files were put back to how \
+               they were before it, and do that; see |acp-checkpoints|.",
+    },
+    CommandSpec {
+        name: "settle",
+        about: "Decide what becomes of a file that collides with yours, or is gone",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Decide about the file in the window: lines that collide (|acp-conflicts|), or a file that was \
+               deleted or renamed (|acp-gone|).",
+    },
+    CommandSpec {
+        name: "blame",
+        about: "Show which agent wrote the line at the cursor, and what for",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Show which agent wrote the line at the cursor, in which turn, by which tool call and for which \
+               prompt. It follows the lines through your edits, and knows what was written before Neovim was \
+               started as far as the checkpoints record it (|acp-checkpoints|).",
+    },
+    CommandSpec {
+        name: "review",
+        about: "Review what agents changed in one buffer; with ! in the quickfix list",
+        takes: "[what]",
+        completion: Completion::OneOf(&["turn", "session", "file", "all", "quickfix"]),
+        range: false,
+        bang: Bang::Yes,
+        without_library: false,
+        help: "Open one buffer with all that is left to decide, file by file; its keys are in |acp-keys|. \
+               [what] is `turn`, `session`, `file` or `all`, which is what it shows without one. With \
+               `quickfix` or ! the list goes to the quickfix list instead. Comments that you write on changes \
+               stay until you send them; they go to the agent in one prompt, with paths and lines.",
+    },
+    CommandSpec {
+        name: "diff",
+        about: "Show a changed file beside what it was, or put that away",
+        takes: "[open | close | next | previous]",
+        completion: Completion::OneOf(&["open", "close", "next", "previous"]),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Show the file at the cursor, or the first one with changes, beside what it was before agents \
+               changed it, in |diff-mode|; once more puts that away. `next` and `previous` go to the other \
+               files; see |acp-review|. The cursor stays in its window.",
+    },
+    CommandSpec {
+        name: "mode",
+        about: "Choose the agent's mode",
+        takes: "[mode]",
+        completion: Completion::Asked("mode"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Choose the agent's mode, for example whether it asks before each edit. Without [mode] you pick \
+               one. Which modes there are is up to the agent.",
+    },
+    CommandSpec {
+        name: "model",
+        about: "Choose the agent's model",
+        takes: "[model]",
+        completion: Completion::Asked("model"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Choose the model. Without [model] you pick one.",
+    },
+    CommandSpec {
+        name: "config",
+        about: "Choose one of the agent's other options",
+        takes: "[option] [value]",
+        completion: Completion::Asked("config"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Choose one of the other things that the agent lets you choose, such as how hard it thinks. \
+               Without arguments you pick.",
+    },
+    CommandSpec {
+        name: "sessions",
+        about: "Go to another session, or take up an earlier one",
+        takes: "[number|words]",
+        completion: Completion::Asked("sessions"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Pick a session: one of this Neovim, each with what it does, or an earlier one, those of this \
+               project first; see |acp-record|. With words, only those in whose title or prompts all of them \
+               are. With the number of a session of this Neovim, go there. An earlier one opens in a chat of \
+               its own, with all that was said if the agent sends it again. Agents that run and can list \
+               their sessions are asked for those of this folder; what they tell in time is in the list, and \
+               one that takes longer has a line to ask it again.",
+    },
+    CommandSpec {
+        name: "resume",
+        about: "Take up the last session of this project",
+        takes: "[agent]",
+        completion: Completion::Asked("agents"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Take up the session of this project that was used last and is not open, with [agent] the last \
+               one with that agent.",
+    },
+    CommandSpec {
+        name: "rename",
+        about: "Give the session a name",
+        takes: "[name]",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Give the session a name, in place of the agent's title for it. Without [name] you are asked.",
+    },
+    CommandSpec {
+        name: "export",
+        about: "Write the conversation down as Markdown; with ! over a file that is there",
+        takes: "[file]",
+        completion: Completion::File,
+        range: true,
+        bang: Bang::Yes,
+        without_library: false,
+        help: "Write the conversation down as Markdown: prompts, answers, thoughts, plans, and tool calls \
+               with their changes and output, nothing folded. Without [file] into a new buffer in a tab page \
+               of its own. With ! over a file that is there. With a [range] in the transcript, only the \
+               entries in it. An agent's heading that reads like one of these gets a backslash, as does a \
+               comment or a tag that would hide what follows.",
+    },
+    CommandSpec {
+        name: "close",
+        about: "End the session and put its chat away",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "End the session and put its chat away. The agent ends with its last session. What the agent \
+               has stored of it stays; see |:Acp-sessions|.",
+    },
+    CommandSpec {
+        name: "delete",
+        about: "Delete one of the stored sessions",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Delete one of the sessions that the agent has stored, for good. You pick it and are asked once \
+               more. Where the agent does not offer that, it is only what the plugin itself remembers of a \
+               session; see |acp-record|.",
+    },
+    CommandSpec {
+        name: "terminals",
+        about: "Go to the terminal of a command",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Go to the terminal of a command that an agent runs or has run. If there are several you pick \
+               one: those that run come first.",
+    },
+    CommandSpec {
+        name: "plan",
+        about: "Pin the agent's plan in a small window, or take it away",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Pin the agent's newest plan in a small window above the chat, where it changes with the \
+               agent's work; again, or `q` in there, takes it away.",
+    },
+    CommandSpec {
+        name: "paths",
+        about: "See what agents may use outside of their folders, and take it back",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Show what agents may read and write outside of their sessions' folders; the one you pick is \
+               taken back. See |acp-outside|.",
+    },
+    CommandSpec {
+        name: "terminal",
+        about: "Show, put away or end a command, or list the places it names",
+        takes: "[verb]",
+        completion: Completion::OneOf(&["open", "close", "kill", "quickfix"]),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Does [verb] to the terminal that the cursor is in, or whose tool call it is on; else to the \
+               only one there is, or to one that you pick.\n\
+               open\tGoes there; this is the default.\n\
+               close\tCloses its windows. The command runs on.\n\
+               kill\tEnds the command and all that it has started. Where none runs, it ends what |acp-left| \
+               tells of.\n\
+               quickfix\tPuts the places in files that its output names into the |quickfix| list: what \
+               compilers, linters, tests and stack traces write as `file:line`, `file(line,column)` and the \
+               like, as seen from the folder in which the command ran.",
+    },
+    CommandSpec {
+        name: "login",
+        about: "Log in to the agent",
+        takes: "[method]",
+        completion: Completion::Asked("login"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Log in to the agent, in the way [method] or in the one that you pick. The account and its keys \
+               are between you and the agent. A way that needs a terminal opens one; when it ends well the \
+               agent is started anew. Some agents, Copilot and Kimi for example, name the command for that; \
+               you see it before it is run. A prompt that failed because you weren't logged in is sent again \
+               by itself.",
+    },
+    CommandSpec {
+        name: "logout",
+        about: "Log out of the agent",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Log out of the agent, where it offers that.",
+    },
+    CommandSpec {
+        name: "build",
+        about: "Get the plugin's library for this system; with ! again",
+        takes: "[release|cargo]",
+        completion: Completion::OneOf(&["release", "cargo"]),
+        range: false,
+        bang: Bang::Yes,
+        without_library: true,
+        help: "Gets the plugin's library for this system, as |acp-library| says, and shows how far that is. \
+               `release` takes a published one only, `cargo` builds it here. If an installation runs already, \
+               it is shown. With `!` it is fetched or built again even if it is there. Restart Neovim \
+               afterwards if the library was loaded before.",
+    },
+    CommandSpec {
+        name: "restart",
+        about: "Start the agent again",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "End the agent and start it again, in the same chat. What stands in the transcript stays. \
+               Agents that can resume a session go on where they were; others do not remember it.",
+    },
+    CommandSpec {
+        name: "stop",
+        about: "End the agent and all that it runs",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "End the agent and all that it has started. The chat stays readable.",
+    },
+    CommandSpec {
+        name: "log",
+        about: "Open the log",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Open the log. It holds the messages to and from agents, if |acp-config-log| is on.",
+    },
+    CommandSpec {
+        name: "keys",
+        about: "Show the chat's keys",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Show the keys of the chat.",
+    },
+];

@@ -1,0 +1,556 @@
+//! Every key once: its name, where it works, what is typed for it, and what it does. The bindings, the options under
+//! `keys`, the page of keys, the help's list and the types for the language server are made from here; a new key is one
+//! entry, and its action in `nvim/actions.rs`.
+
+use super::read::Table;
+
+/// A key of the chat's buffers.
+#[derive(Clone, Copy, Debug)]
+pub struct KeySpec {
+    /// The name under `keys` in the options, and of what the key does.
+    pub name: &'static str,
+    /// Where the page of keys has it.
+    pub section: Section,
+    pub panes: &'static [Pane],
+    /// The modes it works in, as `nvim_set_keymap()` names them.
+    pub modes: &'static [&'static str],
+    pub default: &'static [&'static str],
+    pub about: &'static str,
+}
+
+/// A buffer that has keys of ours: the chat's two, files that an agent changed, the review of them, and lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    Transcript,
+    Prompt,
+    File,
+    Review,
+    /// The list of the prompts that wait.
+    Queue,
+    /// The list of agents.
+    Agents,
+}
+
+/// What keys are for, in the order of the page that shows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    Ask,
+    AskAgain,
+    Queue,
+    Read,
+    Answer,
+    Follow,
+    Chat,
+    Agents,
+    File,
+    Review,
+}
+
+/// The chat's keys: for each of [`KEYS`], in that order, what the user types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys(Vec<Vec<String>>);
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self(KEYS.iter().map(|key| key.default.iter().map(|&lhs| lhs.to_owned()).collect()).collect())
+    }
+}
+
+impl Keys {
+    /// Takes the keys that the table gives, each by its name.
+    pub(super) fn read(&mut self, table: &Table<'_>) {
+        for (key, all) in KEYS.iter().zip(&mut self.0) {
+            table.set(key.name, all, |field| field.keys());
+        }
+    }
+
+    /// The bindings of one of the chat's buffers: which key, what to type for it.
+    pub fn of(&self, pane: Pane) -> impl Iterator<Item = (&'static KeySpec, &str)> {
+        KEYS.iter()
+            .zip(&self.0)
+            .filter(move |(key, _)| key.panes.contains(&pane))
+            .flat_map(|(key, all)| all.iter().map(move |lhs| (key, lhs.as_str())))
+    }
+
+    /// What is typed for the key of that name, as one reads it: digits in a row are `1 .. 9`.
+    pub fn shown(&self, name: &str) -> String {
+        shown(self.get(name))
+    }
+
+    /// A line that says what to type for what: pairs of a key's name and what it does. Keys that are switched
+    /// off are not named.
+    pub fn line(&self, of: &[(&str, &str)]) -> String {
+        let named = of.iter().filter_map(|(name, what)| Some(format!("{} {what}", self.get(name).first()?)));
+        named.collect::<Vec<_>>().join(" \u{b7} ")
+    }
+
+    /// What is typed for the key of that name; empty when it is switched off or there is none.
+    pub fn get(&self, name: &str) -> &[String] {
+        KEYS.iter().zip(&self.0).find(|(key, _)| key.name == name).map_or(&[], |(_, all)| all)
+    }
+}
+
+/// Keys in a row as one reads them.
+pub(super) fn shown<S: AsRef<str>>(keys: &[S]) -> String {
+    let all: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
+    match all.as_slice() {
+        ["1", "2", .., "9"] if all.len() == 9 => "1 .. 9".to_owned(),
+        all => all.join(" "),
+    }
+}
+
+pub const KEYS: &[KeySpec] = &[
+    KeySpec {
+        name: "send",
+        section: Section::Ask,
+        panes: &[Pane::Prompt],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Send the prompt.",
+    },
+    KeySpec {
+        name: "send_insert",
+        section: Section::Ask,
+        panes: &[Pane::Prompt],
+        modes: &["i"],
+        default: &["<C-s>"],
+        about: "Send the prompt while typing.",
+    },
+    KeySpec {
+        name: "steer",
+        section: Section::Ask,
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-x><C-s>"],
+        about: "Send the prompt into the turn that runs; see |acp-steering|.",
+    },
+    KeySpec {
+        name: "cancel",
+        section: Section::Ask,
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n", "i"],
+        default: &["<C-c>"],
+        about: "Stop the agent's turn, or its start. When nothing runs, leave insert mode.",
+    },
+    KeySpec {
+        name: "next_mode",
+        section: Section::Ask,
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n", "i"],
+        default: &["<S-Tab>"],
+        about: "Put the agent into the next of its modes.",
+    },
+    KeySpec {
+        name: "take_back",
+        section: Section::AskAgain,
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<Up>"],
+        about: "In an empty prompt: take back the last prompt that waits. Else: one line up.",
+    },
+    KeySpec {
+        name: "queue",
+        section: Section::AskAgain,
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n", "i"],
+        default: &["<C-q>"],
+        about: "Go to the prompts that wait, where each can be edited, moved and removed; see |acp-queue|.",
+    },
+    KeySpec {
+        name: "older_prompt",
+        section: Section::AskAgain,
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-p>"],
+        about: "In the prompt's first line: the prompt that was sent before. Elsewhere: one line up.",
+    },
+    KeySpec {
+        name: "newer_prompt",
+        section: Section::AskAgain,
+        panes: &[Pane::Prompt],
+        modes: &["n", "i"],
+        default: &["<C-n>"],
+        about: "In the prompt's last line: the prompt that was sent after, and at last what you had typed. \
+                Elsewhere: one line down.",
+    },
+    KeySpec {
+        name: "queue_edit",
+        section: Section::Queue,
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Take the waiting prompt at the cursor back into the prompt.",
+    },
+    KeySpec {
+        name: "queue_remove",
+        section: Section::Queue,
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["dd", "x"],
+        about: "Remove the waiting prompt at the cursor; the history keeps it.",
+    },
+    KeySpec {
+        name: "queue_up",
+        section: Section::Queue,
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["K"],
+        about: "Have the waiting prompt at the cursor sent earlier.",
+    },
+    KeySpec {
+        name: "queue_down",
+        section: Section::Queue,
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["J"],
+        about: "Have the waiting prompt at the cursor sent later.",
+    },
+    KeySpec {
+        name: "queue_send",
+        section: Section::Queue,
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["s"],
+        about: "Send the waiting prompt at the cursor now: into the turn where the agent can be steered, else \
+                the turn is stopped for it.",
+    },
+    KeySpec {
+        name: "queue_close",
+        section: Section::Queue,
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["q", "<Esc>"],
+        about: "Go back to the prompt.",
+    },
+    KeySpec {
+        name: "toggle",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["<Tab>", "za"],
+        about: "Open or fold what is under the cursor: an entry, or the line under which calls gather.",
+    },
+    KeySpec {
+        name: "click",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["<LeftRelease>"],
+        about: "With the mouse: open or fold the call that was clicked, or go where the line leads. A click \
+                from another window only goes to the chat. Needs 'mouse'.",
+    },
+    KeySpec {
+        name: "details",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["K"],
+        about: "Show all there is to know of the entry under the cursor, such as a call's input and output.",
+    },
+    KeySpec {
+        name: "go_to",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gd", "<CR>"],
+        about: "Go to what is under the cursor: the question that waits, the line of a change, a file named \
+                in the text, else the file or the terminal that the entry is about.",
+    },
+    KeySpec {
+        name: "next_entry",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]]"],
+        about: "Go to the next entry.",
+    },
+    KeySpec {
+        name: "previous_entry",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["[["],
+        about: "Go to the previous entry.",
+    },
+    KeySpec {
+        name: "next_call",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]t"],
+        about: "Go to the next tool call.",
+    },
+    KeySpec {
+        name: "previous_call",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["[t"],
+        about: "Go to the previous tool call.",
+    },
+    KeySpec {
+        name: "next_change",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next tool call that changes files.",
+    },
+    KeySpec {
+        name: "previous_change",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous tool call that changes files.",
+    },
+    KeySpec {
+        name: "outline",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gO"],
+        about: "Show the turns and headings in the location list.",
+    },
+    KeySpec {
+        name: "yank_code",
+        section: Section::Read,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gy"],
+        about: "Yank the block of code under the cursor.",
+    },
+    KeySpec {
+        name: "answer",
+        section: Section::Answer,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
+        about: "On a tool call that asks for permission: give the first, second, .. of the answers that \
+                stand there. Elsewhere, and where there are fewer answers, a digit is a count.",
+    },
+    KeySpec {
+        name: "follow",
+        section: Section::Follow,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gw"],
+        about: "Go with the agent through the files, go on after a pause, or stay; see |acp-follow|.",
+    },
+    KeySpec {
+        name: "locations",
+        section: Section::Follow,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["gl"],
+        about: "Pick one of the places that the agent has been at in this turn.",
+    },
+    KeySpec {
+        name: "prompt",
+        section: Section::Chat,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["i", "a"],
+        about: "Go to the prompt and type.",
+    },
+    KeySpec {
+        name: "hide",
+        section: Section::Chat,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["q"],
+        about: "Hide the chat. The session goes on; |:AcpChat| shows it again.",
+    },
+    KeySpec {
+        name: "restart",
+        section: Section::Chat,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["R"],
+        about: "Start the agent again after it has ended, or after a login.",
+    },
+    KeySpec {
+        name: "end_left",
+        section: Section::Chat,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["X"],
+        about: "End the commands that go on although their turn was stopped.",
+    },
+    KeySpec {
+        name: "help",
+        section: Section::Chat,
+        panes: &[Pane::Prompt, Pane::Transcript],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show these keys.",
+    },
+    KeySpec {
+        name: "agents_start",
+        section: Section::Agents,
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Start the agent at the cursor; see |:Acp-agents|. What was not run before is shown first.",
+    },
+    KeySpec {
+        name: "agents_details",
+        section: Section::Agents,
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["<Tab>", "K"],
+        about: "Show all there is to know about the agent at the cursor, or put that away.",
+    },
+    KeySpec {
+        name: "agents_refresh",
+        section: Section::Agents,
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["R"],
+        about: "Fetch the registry of agents.",
+    },
+    KeySpec {
+        name: "agents_site",
+        section: Section::Agents,
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["gx"],
+        about: "Open the agent's website, or its repository.",
+    },
+    KeySpec {
+        name: "agents_remove",
+        section: Section::Agents,
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["x", "dd"],
+        about: "Forget that the agent at the cursor was approved, and delete its download.",
+    },
+    KeySpec {
+        name: "agents_cancel",
+        section: Section::Agents,
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["<C-c>"],
+        about: "Stop what is being fetched.",
+    },
+    KeySpec {
+        name: "agents_close",
+        section: Section::Agents,
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["q"],
+        about: "Close the list.",
+    },
+    KeySpec {
+        name: "agents_help",
+        section: Section::Agents,
+        panes: &[Pane::Agents],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show these keys.",
+    },
+    KeySpec {
+        name: "next_hunk",
+        section: Section::File,
+        panes: &[Pane::File],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next change of an agent's, also in another file; in diff mode as |]c|.",
+    },
+    KeySpec {
+        name: "previous_hunk",
+        section: Section::File,
+        panes: &[Pane::File],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous change of an agent's, also in another file; in diff mode as |[c|.",
+    },
+    KeySpec {
+        name: "review_keep",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["a"],
+        about: "Keep the change at the cursor, or all of the file at the cursor.",
+    },
+    KeySpec {
+        name: "review_undo",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["x"],
+        about: "Undo the change at the cursor, or all of the file at the cursor.",
+    },
+    KeySpec {
+        name: "review_keep_all",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["A"],
+        about: "Keep all that the review shows.",
+    },
+    KeySpec {
+        name: "review_undo_all",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["X"],
+        about: "Undo all that the review shows.",
+    },
+    KeySpec {
+        name: "review_comment",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["c"],
+        about: "Write a comment on the change at the cursor.",
+    },
+    KeySpec {
+        name: "review_send",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["s"],
+        about: "Send the comments to the agent as a prompt.",
+    },
+    KeySpec {
+        name: "review_go",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Go to the place in the file.",
+    },
+    KeySpec {
+        name: "review_next",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["]c"],
+        about: "Go to the next change in the review.",
+    },
+    KeySpec {
+        name: "review_previous",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["[c"],
+        about: "Go to the previous change in the review.",
+    },
+    KeySpec {
+        name: "review_close",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["q"],
+        about: "Close the review. What is left to decide stays.",
+    },
+    KeySpec {
+        name: "review_help",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show the review's keys.",
+    },
+];

@@ -1,0 +1,232 @@
+//! What may be written for an option: how it is read, what the help and the language server call it, and how its
+//! default is written in Lua. Which option takes what is in [`super::options`].
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::keys::{KEYS, Keys};
+use super::options::{AgentOptions, FollowOptions, ProjectOptions};
+use super::read::Field;
+use super::{Log, Size};
+use crate::core::message::McpServer;
+
+/// What an option takes, for its readers.
+#[derive(Clone, Copy, Debug)]
+pub enum Takes {
+    /// In the help's words and as a type of the language server.
+    Type(&'static str, &'static str),
+    /// One of these.
+    Word(&'static [&'static str]),
+}
+
+impl Takes {
+    pub fn help(self) -> String {
+        match self {
+            Self::Type(help, _) => help.to_owned(),
+            Self::Word(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+                let (last, others) = quoted.split_last().expect("an option has two words at least");
+                format!("{} or {last}", others.join(", "))
+            }
+        }
+    }
+
+    pub fn lua(self) -> String {
+        match self {
+            Self::Type(_, lua) => lua.to_owned(),
+            Self::Word(words) => words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join("|"),
+        }
+    }
+}
+
+pub(super) struct Kind<T> {
+    pub takes: Takes,
+    pub read: fn(&Field<'_>) -> Option<T>,
+    /// A default as Lua writes it.
+    pub shown: fn(&T) -> String,
+}
+
+/// Where there is no default, or none that Lua could write.
+fn nil<T>(_: &T) -> String {
+    "nil".to_owned()
+}
+
+fn empty<T>(_: &T) -> String {
+    "{}".to_owned()
+}
+
+const fn kind<T>(
+    help: &'static str,
+    lua: &'static str,
+    read: fn(&Field<'_>) -> Option<T>,
+    shown: fn(&T) -> String,
+) -> Kind<T> {
+    Kind { takes: Takes::Type(help, lua), read, shown }
+}
+
+pub(super) const BOOLEAN: Kind<bool> = kind("boolean", "boolean", |field| field.bool(), bool::to_string);
+
+/// Whether, or as for all.
+pub(super) const CHOICE: Kind<Option<bool>> = kind("boolean", "boolean", |field| field.bool().map(Some), nil);
+
+pub(super) const STRING: Kind<Option<String>> =
+    kind("string", "string", |field| field.string().map(Some), nil);
+
+pub(super) const STRINGS: Kind<Option<Vec<String>>> =
+    kind("list of strings", "string[]", |field| field.strings().map(Some), nil);
+
+pub(super) const PAIRS: Kind<Vec<(String, String)>> =
+    kind("table of strings", "table<string, string|number>", |field| field.pairs(), empty);
+
+pub(super) const PROGRAM: Kind<Option<String>> =
+    kind("string", "string", |field| field.program().map(Some), nil);
+
+pub(super) const ADDRESS: Kind<String> =
+    kind("string", "string", |field| field.address(), |address| format!("{address:?}"));
+
+pub(super) const PATH: Kind<Option<PathBuf>> = kind("path", "string", |field| field.path().map(Some), nil);
+
+pub(super) const PATHS: Kind<Vec<PathBuf>> = kind("list of paths", "string[]", |field| field.paths(), empty);
+
+/// Paths that are the same wherever they are meant from.
+pub(super) const ABSOLUTE_PATHS: Kind<Vec<PathBuf>> =
+    kind("list of paths", "string[]", |field| field.absolute_paths(), empty);
+
+pub(super) const NUMBER: Kind<u16> = kind("number", "integer", |field| field.cells(), u16::to_string);
+
+pub(super) const BYTES: Kind<usize> = kind("bytes", "integer", |field| field.bytes(), usize::to_string);
+
+pub(super) const SECONDS: Kind<Duration> =
+    kind("seconds", "number", |field| field.seconds(), |time| time.as_secs_f64().to_string());
+
+pub(super) const SECONDS_OR_NEVER: Kind<Option<Duration>> = kind(
+    "seconds, or `false`",
+    "number|false",
+    |field| field.seconds_or_never(),
+    |time| time.map_or_else(|| "false".to_owned(), |time| time.as_secs_f64().to_string()),
+);
+
+pub(super) const SIZE: Kind<Size> = kind(
+    "number or \"N%\"",
+    "number|string",
+    |field| field.size(),
+    |size| match size {
+        Size::Cells(cells) => cells.to_string(),
+        Size::Percent(percent) => format!("\"{percent}%\""),
+    },
+);
+
+/// A size, or what fits.
+pub(super) const OWN_SIZE: Kind<Option<Size>> =
+    kind("number or \"N%\"", "number|string", |field| field.size().map(Some), nil);
+
+pub(super) const SERVERS: Kind<Vec<McpServer>> =
+    kind("list of servers", "acp.McpServer[]", |field| field.mcp_servers(), empty);
+
+/// Servers in place of those for all.
+pub(super) const OWN_SERVERS: Kind<Option<Vec<McpServer>>> =
+    kind("list of servers", "acp.McpServer[]", |field| field.mcp_servers().map(Some), nil);
+
+pub(super) const LOG: Kind<Log> = kind(
+    "boolean or path",
+    "boolean|string",
+    |field| field.log(),
+    |log| match log {
+        Log::Off => "false".to_owned(),
+        Log::On => "true".to_owned(),
+        Log::File(path) => format!("{path:?}"),
+    },
+);
+
+/// Functions do not come with the other options; see `configure` in `nvim/actions.rs`.
+pub(super) const FUNCTION: Kind<()> =
+    kind("function", "fun(place: acp.Location): integer|boolean|nil", |_| None, nil);
+
+pub(super) const AGENTS: Kind<BTreeMap<String, AgentOptions>> = kind(
+    "table of agents by name",
+    "table<string, acp.AgentOptions>",
+    |field| {
+        let agents = field.map()?.into_iter();
+        Some(agents.filter_map(|(name, field)| Some((name.to_owned(), AgentOptions::of(&field)?))).collect())
+    },
+    empty,
+);
+
+pub(super) const PROJECTS: Kind<BTreeMap<PathBuf, ProjectOptions>> = kind(
+    "table by folder",
+    "table<string, acp.ProjectOptions>",
+    |field| {
+        let project = |(folder, field): (&str, Field<'_>)| {
+            Some((PathBuf::from(field.expanded(folder)?), ProjectOptions::of(&field)?))
+        };
+        Some(field.map()?.into_iter().filter_map(project).collect())
+    },
+    empty,
+);
+
+pub(super) const FOLLOW: Kind<FollowOptions> =
+    kind("boolean or table", "boolean|acp.FollowOptions", FollowOptions::of, |follow| {
+        follow.enabled.to_string()
+    });
+
+pub(super) const KEY_OPTIONS: Kind<Keys> = kind(
+    "table",
+    "acp.KeyOptions",
+    |field| {
+        let table = field.table_of(KEYS.iter().map(|key| key.name).collect())?;
+        let mut keys = Keys::default();
+        keys.read(&table);
+        table.close();
+        Some(keys)
+    },
+    empty,
+);
+
+impl AgentOptions {
+    fn of(field: &Field<'_>) -> Option<Self> {
+        let table = field.table_of(Self::GROUP.known())?;
+        let mut options = Self::default();
+        options.read(&table);
+        if let Some(field) = table.get("cmd")
+            && let Some((command, args)) = field.command_line()
+        {
+            if options.command.is_some() || options.args.is_some() {
+                return field.invalid("stands for command and args: give either it or them");
+            }
+            (options.command, options.args) = (Some(command), Some(args));
+        }
+        table.close();
+        Some(options)
+    }
+}
+
+impl ProjectOptions {
+    fn of(field: &Field<'_>) -> Option<Self> {
+        let table = field.table_of(Self::GROUP.known())?;
+        let mut options = Self::default();
+        options.read(&table);
+        table.close();
+        Some(options)
+    }
+}
+
+impl FollowOptions {
+    /// `true` alone, or a table.
+    fn of(field: &Field<'_>) -> Option<Self> {
+        let mut options = Self::default();
+        if let Value::Bool(enabled) = field.value() {
+            options.enabled = *enabled;
+            return Some(options);
+        }
+        let table = field.table_of(Self::GROUP.known())?;
+        options.read(&table);
+        if let Some(window) = table.get("window") {
+            window.invalid::<()>("should be a function that takes a place");
+        }
+        table.close();
+        Some(options)
+    }
+}

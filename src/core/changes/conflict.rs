@@ -1,0 +1,223 @@
+//! What the user is asked about lines that both sides have changed: about all places at once first, then, if they
+//! like, about one after the other. How it is asked, and what is done with the decision, is left to others.
+
+use crate::core::changes::reconcile::{Clash, Pick};
+
+/// A conflict on its way to a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub clashes: Vec<Clash>,
+    /// Who the other side is; `None` for the disk.
+    them: Option<String>,
+    /// An agent waits for its write to be done or refused.
+    is_write: bool,
+    asked: Asked,
+}
+
+/// What the open question is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Asked {
+    All,
+    /// The place after those that were decided.
+    Each(Vec<Pick>),
+}
+
+/// A question with its choices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub prompt: String,
+    pub items: Vec<String>,
+}
+
+/// What an answer means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// By place from the top down, and for those beyond.
+    Pick { picks: Vec<Pick>, rest: Option<Pick> },
+    /// There is another question.
+    Continue,
+    /// The file stays as the user has it.
+    Leave,
+    /// Nothing was chosen: the conflict stays open.
+    PutOff,
+}
+
+impl Conflict {
+    pub fn new(clashes: Vec<Clash>, them: Option<String>, is_write: bool) -> Self {
+        Self { clashes, them, is_write, asked: Asked::All }
+    }
+
+    pub fn is_write(&self) -> bool {
+        self.is_write
+    }
+
+    /// Who the other side is.
+    pub fn them(&self) -> &str {
+        self.them.as_deref().unwrap_or("the disk")
+    }
+
+    /// Whose the other side's lines are.
+    pub fn theirs(&self) -> String {
+        match &self.them {
+            Some(them) => format!("{them}'s"),
+            None => "what is on the disk".to_owned(),
+        }
+    }
+
+    /// How many places there are.
+    pub fn places(&self) -> String {
+        places(self.clashes.len())
+    }
+
+    /// What was chosen so far counts no more: all is asked again.
+    pub fn begin(&mut self) {
+        self.asked = Asked::All;
+    }
+
+    /// The question that is open, for a file with this name. `None` when nothing is left to ask.
+    pub fn question(&self, name: &str) -> Option<Question> {
+        let theirs = self.theirs();
+        match &self.asked {
+            Asked::All => {
+                let prompt =
+                    format!("{name}: you and {} changed the same lines ({})", self.them(), self.places());
+                let mut items = vec![
+                    format!("Take {theirs}"),
+                    "Keep mine".to_owned(),
+                    "Both, with conflict markers".to_owned(),
+                ];
+                if self.clashes.len() > 1 {
+                    items.push("One by one".to_owned());
+                }
+                items.push(if self.is_write { "Refuse the write" } else { "Decide later" }.to_owned());
+                Some(Question { prompt, items })
+            }
+            Asked::Each(picks) => {
+                let clash = self.clashes.get(picks.len())?;
+                let (number, count) = (picks.len() + 1, self.clashes.len());
+                let prompt = format!("{name}:{} ({number} of {count})", clash.row + 1);
+                let items = vec![
+                    format!("Take {theirs}: {}", brief(&clash.theirs)),
+                    format!("Keep mine: {}", brief(&clash.ours)),
+                    "Both, with conflict markers".to_owned(),
+                ];
+                Some(Question { prompt, items })
+            }
+        }
+    }
+
+    /// The user has chosen an item of the open question, counted from 0, or none.
+    pub fn answer(&mut self, item: Option<usize>) -> Decision {
+        const SIDES: [Pick; 3] = [Pick::Theirs, Pick::Ours, Pick::Markers];
+        let Some(item) = item else { return Decision::PutOff };
+        let pick = SIDES.get(item).copied();
+        match (&mut self.asked, pick) {
+            (Asked::All, Some(pick)) => Decision::Pick { picks: Vec::new(), rest: Some(pick) },
+            (Asked::All, None) if item == SIDES.len() && self.clashes.len() > 1 => {
+                self.asked = Asked::Each(Vec::new());
+                Decision::Continue
+            }
+            (Asked::All, None) if item <= SIDES.len() + 1 => Decision::Leave,
+            (Asked::Each(picks), Some(pick)) => {
+                picks.push(pick);
+                if picks.len() < self.clashes.len() {
+                    return Decision::Continue;
+                }
+                Decision::Pick { picks: std::mem::take(picks), rest: None }
+            }
+            (_, None) => Decision::PutOff,
+        }
+    }
+}
+
+pub fn places(count: usize) -> String {
+    if count == 1 { "1 place".to_owned() } else { format!("{count} places") }
+}
+
+fn brief(lines: &[String]) -> String {
+    match lines {
+        [] => "(no lines)".to_owned(),
+        [line] => line.trim().to_owned(),
+        [line, rest @ ..] => format!("{} (and {} more)", line.trim(), rest.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clash(row: usize, ours: &[&str], theirs: &[&str]) -> Clash {
+        let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        Clash { row, ours: lines(ours), theirs: lines(theirs) }
+    }
+
+    fn two(them: Option<&str>, is_write: bool) -> Conflict {
+        let clashes = vec![clash(2, &["  mine"], &["a", "b"]), clash(9, &[], &["c"])];
+        Conflict::new(clashes, them.map(str::to_owned), is_write)
+    }
+
+    fn items(conflict: &Conflict) -> Vec<String> {
+        conflict.question("a.rs").map(|question| question.items).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_single_place_is_not_asked_about_one_by_one() {
+        let mut conflict = Conflict::new(vec![clash(0, &["x"], &["y"])], None, false);
+        let question = conflict.question("a.rs").expect("it is open");
+        assert_eq!(question.prompt, "a.rs: you and the disk changed the same lines (1 place)");
+        let all = ["Take what is on the disk", "Keep mine", "Both, with conflict markers", "Decide later"];
+        assert_eq!(question.items, all);
+        assert_eq!(conflict.answer(Some(3)), Decision::Leave);
+    }
+
+    #[test]
+    fn a_write_can_be_refused_whatever_stands_before_that() {
+        let mut conflict = two(Some("Demo"), true);
+        assert_eq!(items(&conflict).last().map(String::as_str), Some("Refuse the write"));
+        assert_eq!(conflict.answer(Some(4)), Decision::Leave);
+    }
+
+    #[test]
+    fn one_answer_decides_about_all_places() {
+        for (item, pick) in [Pick::Theirs, Pick::Ours, Pick::Markers].into_iter().enumerate() {
+            let decided = Decision::Pick { picks: Vec::new(), rest: Some(pick) };
+            assert_eq!(two(None, false).answer(Some(item)), decided);
+        }
+    }
+
+    #[test]
+    fn places_are_asked_about_one_after_the_other() {
+        let mut conflict = two(Some("Demo"), true);
+        assert_eq!(conflict.answer(Some(3)), Decision::Continue);
+        let question = conflict.question("a.rs").expect("the first place");
+        assert_eq!(question.prompt, "a.rs:3 (1 of 2)");
+        assert_eq!(question.items[..2], ["Take Demo's: a (and 1 more)", "Keep mine: mine"]);
+        assert_eq!(conflict.answer(Some(1)), Decision::Continue);
+        let question = conflict.question("a.rs").expect("the second place");
+        assert_eq!(question.prompt, "a.rs:10 (2 of 2)");
+        assert_eq!(question.items[1], "Keep mine: (no lines)");
+        let decided = Decision::Pick { picks: vec![Pick::Ours, Pick::Markers], rest: None };
+        assert_eq!(conflict.answer(Some(2)), decided);
+    }
+
+    #[test]
+    fn a_question_that_is_closed_stays_open_and_begins_with_all_places() {
+        let mut conflict = two(None, false);
+        assert_eq!(conflict.answer(None), Decision::PutOff);
+        conflict.answer(Some(3));
+        conflict.answer(Some(0));
+        assert_eq!(conflict.answer(None), Decision::PutOff);
+        conflict.begin();
+        assert_eq!(items(&conflict).len(), 5);
+        conflict.answer(Some(3));
+        assert_eq!(conflict.question("a").map(|question| question.prompt), Some("a:3 (1 of 2)".to_owned()));
+    }
+
+    #[test]
+    fn an_item_that_is_not_there_decides_nothing() {
+        let mut conflict = two(None, false);
+        assert_eq!(conflict.answer(Some(9)), Decision::PutOff);
+        conflict.answer(Some(3));
+        assert_eq!(conflict.answer(Some(3)), Decision::PutOff);
+    }
+}

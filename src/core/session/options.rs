@@ -1,0 +1,103 @@
+//! What an agent lets the user choose: the values of its mode and its model, and the order of its options.
+
+use crate::core::message::{ConfigOption, Named, OptionKind};
+use crate::core::session::Session;
+
+/// The modes there are: id and name.
+pub fn modes(session: &Session) -> Vec<(String, String)> {
+    values(session, "mode", session.modes.as_ref().map(|modes| modes.available.as_slice()))
+}
+
+pub fn models(session: &Session) -> Vec<(String, String)> {
+    values(session, "model", session.models.as_ref().map(|models| models.available.as_slice()))
+}
+
+/// The values of the option of a category, else those of the older field.
+fn values(session: &Session, category: &str, older: Option<&[Named]>) -> Vec<(String, String)> {
+    let pair = |value: &Named| (value.id.clone(), value.name.clone());
+    match session.selection(category).map(|option| &option.kind) {
+        Some(OptionKind::Select { groups, .. }) => {
+            groups.iter().flat_map(|group| &group.values).map(pair).collect()
+        }
+        _ => older.unwrap_or_default().iter().map(pair).collect(),
+    }
+}
+
+/// Options as the agent orders them, but what belongs to the model right after it.
+pub fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
+    let is = |option: &ConfigOption, category| option.category.as_deref() == Some(category);
+    let Some(model) = options.iter().position(|option| is(option, "model")) else {
+        return options.iter().collect();
+    };
+    let (own, others): (Vec<_>, Vec<_>) = options.iter().partition(|option| is(option, "model_config"));
+    let before = options[..=model].iter().filter(|option| !is(option, "model_config")).count();
+    [&others[..before], &own, &others[before..]].concat()
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ids::{AgentId, Moment, SessionKey};
+    use crate::core::message::{Models, Modes, Opened, OptionGroup, Place};
+    use crate::core::session::status::{mode, model};
+
+    fn named(id: &str) -> Named {
+        Named { id: id.into(), name: id.to_uppercase(), description: None }
+    }
+
+    fn option(id: &str, category: Option<&str>) -> ConfigOption {
+        let groups = vec![OptionGroup { name: String::new(), values: vec![named("new"), named("other")] }];
+        let kind = OptionKind::Select { current: "new".into(), groups };
+        ConfigOption {
+            id: id.into(),
+            name: id.into(),
+            description: None,
+            category: category.map(str::to_owned),
+            kind,
+        }
+    }
+
+    fn open(opened: Opened) -> Session {
+        let mut session =
+            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        session.opened(opened, Moment(0));
+        session
+    }
+
+    fn ids(values: Vec<(String, String)>) -> Vec<String> {
+        values.into_iter().map(|(id, _)| id).collect()
+    }
+
+    #[test]
+    fn the_option_of_a_category_counts_and_else_the_older_field() {
+        let modes_of = |options| {
+            let older = Modes { current: "old".into(), available: vec![named("old")] };
+            let models = Models { current: "old".into(), available: vec![named("old")] };
+            open(Opened { modes: Some(older), models: Some(models), options, ..Opened::default() })
+        };
+        let session = modes_of(Vec::new());
+        assert_eq!((ids(modes(&session)), mode(&session)), (vec!["old".into()], Some("OLD".into())));
+        let session = modes_of(vec![option("mode", Some("mode"))]);
+        assert_eq!(ids(modes(&session)), ["new", "other"]);
+        assert_eq!(mode(&session).as_deref(), Some("NEW"));
+        assert_eq!((ids(models(&session)), model(&session)), (vec!["old".into()], Some("OLD".into())));
+    }
+
+    #[test]
+    fn a_current_mode_that_is_not_among_the_modes_is_called_by_its_id() {
+        let modes = Modes { current: "secret".into(), available: vec![named("old")] };
+        let session = open(Opened { modes: Some(modes), ..Opened::default() });
+        assert_eq!(mode(&session).as_deref(), Some("secret"));
+    }
+
+    #[test]
+    fn what_belongs_to_the_model_comes_right_after_it() {
+        let ordered = |options: &[(&str, Option<&str>)]| -> Vec<String> {
+            let options: Vec<_> = options.iter().map(|(id, category)| option(id, *category)).collect();
+            in_order(&options).into_iter().map(|option| option.id.clone()).collect()
+        };
+        let options =
+            [("a", Some("model_config")), ("m", Some("model")), ("b", None), ("c", Some("model_config"))];
+        assert_eq!(ordered(&options), ["m", "a", "c", "b"]);
+        assert_eq!(ordered(&[("a", Some("model_config")), ("b", None)]), ["a", "b"]);
+    }
+}

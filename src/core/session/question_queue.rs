@@ -1,0 +1,395 @@
+//! The queue of the agents' questions: which is shown next, whether it may be shown now, and what a key
+//! that answers does. Nothing in here knows the editor: where the user is, and for how long they have been
+//! quiet, is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::core::ids::{AskId, Moment, SessionKey};
+use crate::core::session::OpenAsk;
+
+/// A question does not come before the user has been quiet for so long: what they are typing is not meant
+/// for it. Shorter where one waits for the agent.
+const QUIET: Duration = Duration::from_millis(700);
+const QUIET_IN_CHAT: Duration = Duration::from_millis(300);
+
+/// When a question of an agent's opens by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenQuestions {
+    /// Not while the user types.
+    Auto,
+    Always,
+    Never,
+}
+
+/// Where the user is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    Transcript,
+    Prompt {
+        is_blank: bool,
+    },
+    /// Somewhere else, such as in a file.
+    Elsewhere,
+    /// In a floating window, where somebody else's picker may be open, or in the command-line window, from
+    /// which no other window can be gone to.
+    Captured,
+    /// It cannot be told.
+    Unknown,
+}
+
+/// What the user is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// As `nvim_get_mode()` names it.
+    pub mode: String,
+    /// In the midst of a command.
+    pub is_blocking: bool,
+    pub position: Position,
+    /// For how long no key was typed.
+    pub quiet: Duration,
+}
+
+/// Whether a question may take the screen and the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    Now,
+    /// When no key comes for so long.
+    After(Duration),
+    /// Not where the user is now.
+    NotHere,
+}
+
+/// A question that waits for the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub session: SessionKey,
+    pub ask: AskId,
+    /// What it is about can be seen: a change is seen before it is judged.
+    pub is_visible: bool,
+}
+
+/// What is to be done about the questions that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Nothing,
+    Show(SessionKey, AskId),
+    /// Look again after so long.
+    Pause(Duration),
+    /// The user is busy: they are told that this one waits, and it is tried again when they do something
+    /// else.
+    Tell(SessionKey, AskId),
+}
+
+/// One picker, for one question. Only the newest is listened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    ask: AskId,
+    number: u64,
+}
+
+/// Which question is on the screen, and which the user deferred.
+#[derive(Debug, Default)]
+pub struct QuestionQueue {
+    shown: Option<Shown>,
+    deferred: BTreeSet<AskId>,
+    /// Since when each has waited.
+    since: BTreeMap<AskId, Moment>,
+    /// The user, who was busy, has been told of these.
+    told: BTreeSet<AskId>,
+    count: u64,
+    /// When a key answered the last time.
+    answered: Option<Moment>,
+    /// It will be looked at again when the user has been quiet for long enough.
+    pausing: bool,
+}
+
+impl Activity {
+    /// Whether a picker would take the keys of somebody who is writing.
+    pub fn readiness(&self, rule: OpenQuestions) -> Readiness {
+        match rule {
+            _ if self.is_blocking => return Readiness::NotHere,
+            OpenQuestions::Always => return Readiness::Now,
+            OpenQuestions::Never => return Readiness::NotHere,
+            OpenQuestions::Auto => {}
+        }
+        let is_normal = self.mode == "n";
+        let (fits, pause) = match self.position {
+            Position::Transcript => (is_normal, QUIET_IN_CHAT),
+            // An empty prompt is where one waits for the agent.
+            Position::Prompt { is_blank } => {
+                (is_normal || is_blank && self.mode.starts_with('i'), QUIET_IN_CHAT)
+            }
+            Position::Elsewhere => (is_normal, QUIET),
+            // The user is left alone.
+            Position::Captured | Position::Unknown => return Readiness::NotHere,
+        };
+        match pause.saturating_sub(self.quiet) {
+            _ if !fits => Readiness::NotHere,
+            Duration::ZERO => Readiness::Now,
+            rest => Readiness::After(rest),
+        }
+    }
+}
+
+impl QuestionQueue {
+    /// Decides about the questions that wait, the oldest first. What the user is doing is only asked where
+    /// that matters.
+    pub fn next(&mut self, waiting: &[Waiting], now: Moment, readiness: impl FnOnce() -> Readiness) -> Step {
+        let waits = |ask: AskId| waiting.iter().any(|other| other.ask == ask);
+        // One that is over without its picker; whatever that says later is about nothing.
+        self.shown.take_if(|shown| !waits(shown.ask));
+        self.deferred.retain(|ask| waits(*ask));
+        self.told.retain(|ask| waits(*ask));
+        self.since.retain(|ask, _| waits(*ask));
+        for question in waiting {
+            self.since.entry(question.ask).or_insert(now);
+        }
+        if self.shown.is_some() {
+            return Step::Nothing;
+        }
+        let Some(next) = waiting.iter().find(|question| !self.deferred.contains(&question.ask)) else {
+            return Step::Nothing;
+        };
+        if !next.is_visible {
+            return Step::Nothing;
+        }
+        match readiness() {
+            Readiness::Now => Step::Show(next.session, next.ask),
+            Readiness::After(_) if self.pausing => Step::Nothing,
+            Readiness::After(rest) => {
+                self.pausing = true;
+                Step::Pause(rest)
+            }
+            Readiness::NotHere => Step::Tell(next.session, next.ask),
+        }
+    }
+
+    /// The pause that was asked for is over.
+    pub fn paused(&mut self) {
+        self.pausing = false;
+    }
+
+    /// The question has the screen from now on; what earlier pickers say is about nothing.
+    pub fn show(&mut self, ask: AskId) -> Shown {
+        self.count += 1;
+        let shown = Shown { ask, number: self.count };
+        self.shown = Some(shown);
+        shown
+    }
+
+    /// A picker has answered. Says whether it is listened to; then the screen is free again.
+    pub fn close(&mut self, shown: Shown) -> bool {
+        self.shown.take_if(|current| *current == shown).is_some()
+    }
+
+    /// The question waits in the chat until the user takes it up.
+    pub fn defer(&mut self, ask: AskId) {
+        self.deferred.insert(ask);
+    }
+
+    pub fn is_deferred(&self, ask: AskId) -> bool {
+        self.deferred.contains(&ask)
+    }
+
+    /// Notes that the user was told of a question. Says whether that is new.
+    pub fn tell(&mut self, ask: AskId) -> bool {
+        self.told.insert(ask)
+    }
+
+    /// The option that the key of this number, from 1, chooses of a question for permission.
+    pub fn option_of_key<'open>(
+        &self,
+        open: &'open OpenAsk,
+        number: usize,
+        now: Moment,
+    ) -> Option<&'open str> {
+        // A key that was on its way when the question came is not meant for it.
+        let since = self.since.get(&open.ask)?;
+        let is_seen = u128::from(now.since(*since)) >= QUIET_IN_CHAT.as_millis();
+        let option = open.options().get(number.checked_sub(1)?)?;
+        is_seen.then_some(option.id.as_str())
+    }
+
+    /// A key has answered.
+    pub fn answered_by_key(&mut self, now: Moment) {
+        self.answered = Some(now);
+    }
+
+    /// Whether a key has just answered: another one like it was meant for the same question.
+    pub fn has_just_answered(&self, now: Moment) -> bool {
+        self.answered.is_some_and(|at| u128::from(now.since(at)) < QUIET.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ids::EntryId;
+    use crate::core::message::{PermissionKind, PermissionOption};
+    use crate::core::session::Wanted;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn activity(mode: &str, position: Position, quiet_ms: u64) -> Activity {
+        let quiet = Duration::from_millis(quiet_ms);
+        Activity { mode: mode.to_owned(), is_blocking: false, position, quiet }
+    }
+
+    fn waiting(ask: u64) -> Waiting {
+        Waiting { session: SessionKey(1), ask: AskId(ask), is_visible: true }
+    }
+
+    fn next(queue: &mut QuestionQueue, waiting: &[Waiting], readiness: Readiness) -> Step {
+        queue.next(waiting, Moment(0), || readiness)
+    }
+
+    fn show(ask: u64) -> Step {
+        Step::Show(SessionKey(1), AskId(ask))
+    }
+
+    #[test]
+    fn a_question_opens_where_no_key_is_on_its_way_to_something_else() {
+        use Position::{Captured, Elsewhere, Prompt, Transcript, Unknown};
+        use Readiness::{After, NotHere, Now};
+        let rest = |ms| After(Duration::from_millis(ms));
+        for (mode, position, quiet, expected) in [
+            ("n", Elsewhere, 700, Now),
+            ("n", Elsewhere, 699, rest(1)),
+            ("n", Elsewhere, 0, rest(700)),
+            ("n", Transcript, 300, Now),
+            ("n", Transcript, 100, rest(200)),
+            ("n", Prompt { is_blank: false }, 300, Now),
+            ("i", Prompt { is_blank: true }, 300, Now),
+            ("i", Prompt { is_blank: true }, 299, rest(1)),
+            ("ic", Prompt { is_blank: true }, 300, Now),
+            ("i", Prompt { is_blank: false }, 60_000, NotHere),
+            ("i", Transcript, 60_000, NotHere),
+            ("i", Elsewhere, 60_000, NotHere),
+            ("v", Transcript, 60_000, NotHere),
+            ("no", Elsewhere, 60_000, NotHere),
+            ("t", Elsewhere, 60_000, NotHere),
+            ("c", Elsewhere, 60_000, NotHere),
+            ("n", Captured, 60_000, NotHere),
+            ("n", Unknown, 60_000, NotHere),
+        ] {
+            let found = activity(mode, position, quiet).readiness(OpenQuestions::Auto);
+            assert_eq!(found, expected, "{mode} {position:?} {quiet}");
+        }
+    }
+
+    #[test]
+    fn the_options_say_that_questions_open_always_or_never() {
+        let typing = activity("i", Position::Elsewhere, 0);
+        assert_eq!(typing.readiness(OpenQuestions::Always), Readiness::Now);
+        let idle = activity("n", Position::Transcript, 60_000);
+        assert_eq!(idle.readiness(OpenQuestions::Never), Readiness::NotHere);
+    }
+
+    #[test]
+    fn no_question_opens_in_the_midst_of_a_command() {
+        let idle = activity("n", Position::Transcript, 60_000);
+        let blocked = Activity { is_blocking: true, ..idle };
+        assert_eq!(blocked.readiness(OpenQuestions::Always), Readiness::NotHere);
+        assert_eq!(blocked.readiness(OpenQuestions::Auto), Readiness::NotHere);
+    }
+
+    #[test]
+    fn questions_are_shown_one_at_a_time_and_the_oldest_first() {
+        let mut queue = QuestionQueue::default();
+        let both = [waiting(1), waiting(2)];
+        assert_eq!(next(&mut queue, &both, Readiness::Now), show(1));
+        let shown = queue.show(AskId(1));
+        assert_eq!(next(&mut queue, &both, Readiness::Now), Step::Nothing);
+        assert!(queue.close(shown));
+        assert_eq!(next(&mut queue, &both[1..], Readiness::Now), show(2));
+    }
+
+    #[test]
+    fn where_the_user_is_does_not_matter_while_nothing_waits() {
+        let mut queue = QuestionQueue::default();
+        assert_eq!(queue.next(&[], Moment(0), || panic!("nobody asks")), Step::Nothing);
+    }
+
+    #[test]
+    fn a_deferred_question_lets_the_others_pass() {
+        let mut queue = QuestionQueue::default();
+        queue.defer(AskId(1));
+        assert_eq!(next(&mut queue, &[waiting(1), waiting(2)], Readiness::Now), show(2));
+        assert_eq!(next(&mut queue, &[waiting(1)], Readiness::Now), Step::Nothing);
+        assert!(queue.is_deferred(AskId(1)));
+        // Once it is over nothing of it is known any more.
+        assert_eq!(next(&mut queue, &[], Readiness::Now), Step::Nothing);
+        assert!(!queue.is_deferred(AskId(1)));
+    }
+
+    #[test]
+    fn a_change_is_seen_before_it_is_judged() {
+        let mut queue = QuestionQueue::default();
+        let unseen = Waiting { is_visible: false, ..waiting(1) };
+        assert_eq!(next(&mut queue, &[unseen, waiting(2)], Readiness::Now), Step::Nothing);
+        assert_eq!(next(&mut queue, &[waiting(1), waiting(2)], Readiness::Now), show(1));
+    }
+
+    #[test]
+    fn one_pause_is_waited_for_at_a_time() {
+        let mut queue = QuestionQueue::default();
+        let rest = Duration::from_millis(200);
+        assert_eq!(next(&mut queue, &[waiting(1)], Readiness::After(rest)), Step::Pause(rest));
+        assert_eq!(next(&mut queue, &[waiting(1)], Readiness::After(rest)), Step::Nothing);
+        queue.paused();
+        assert_eq!(next(&mut queue, &[waiting(1)], Readiness::After(LONG)), Step::Pause(LONG));
+    }
+
+    #[test]
+    fn somebody_who_is_busy_is_told_once() {
+        let mut queue = QuestionQueue::default();
+        let tell = Step::Tell(SessionKey(1), AskId(1));
+        assert_eq!(next(&mut queue, &[waiting(1)], Readiness::NotHere), tell);
+        assert!(queue.tell(AskId(1)));
+        assert_eq!(next(&mut queue, &[waiting(1)], Readiness::NotHere), tell);
+        assert!(!queue.tell(AskId(1)));
+    }
+
+    #[test]
+    fn only_the_newest_picker_is_listened_to() {
+        let mut queue = QuestionQueue::default();
+        let (old, new) = (queue.show(AskId(1)), queue.show(AskId(1)));
+        assert!(!queue.close(old));
+        assert!(queue.close(new));
+        assert!(!queue.close(new));
+    }
+
+    #[test]
+    fn a_picker_whose_question_is_over_is_not_listened_to() {
+        let mut queue = QuestionQueue::default();
+        let shown = queue.show(AskId(1));
+        assert_eq!(next(&mut queue, &[waiting(2)], Readiness::Now), show(2));
+        assert!(!queue.close(shown));
+    }
+
+    #[test]
+    fn a_key_answers_only_what_was_there_to_be_seen() {
+        let option =
+            |id: &str| PermissionOption { id: id.into(), name: id.into(), kind: PermissionKind::AllowOnce };
+        let wanted = Wanted::Permission(vec![option("yes"), option("no")]);
+        let open = OpenAsk { ask: AskId(1), entry: EntryId(0), wanted };
+        let mut queue = QuestionQueue::default();
+        assert_eq!(queue.option_of_key(&open, 1, Moment(1000)), None);
+        queue.next(&[waiting(1)], Moment(1000), || Readiness::NotHere);
+        assert_eq!(queue.option_of_key(&open, 1, Moment(1299)), None);
+        assert_eq!(queue.option_of_key(&open, 1, Moment(1300)), Some("yes"));
+        assert_eq!(queue.option_of_key(&open, 2, Moment(1300)), Some("no"));
+        assert_eq!(queue.option_of_key(&open, 3, Moment(1300)), None);
+        assert_eq!(queue.option_of_key(&open, 0, Moment(1300)), None);
+    }
+
+    #[test]
+    fn a_key_that_was_pressed_twice_is_meant_for_one_question() {
+        let mut queue = QuestionQueue::default();
+        assert!(!queue.has_just_answered(Moment(5000)));
+        queue.answered_by_key(Moment(5000));
+        assert!(queue.has_just_answered(Moment(5699)));
+        assert!(!queue.has_just_answered(Moment(5700)));
+    }
+}

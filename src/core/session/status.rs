@@ -1,0 +1,91 @@
+//! A session's state, mode and model in a word, for bars, lists and users' status lines.
+
+use crate::core::message::OptionKind;
+use crate::core::session::{Phase, Session};
+
+/// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user wished.
+pub fn state(session: &Session) -> &'static str {
+    match session.phase {
+        _ if !session.asks().is_empty() => "waiting",
+        Phase::Opening { .. } => "starting",
+        Phase::LoginNeeded => "waiting",
+        Phase::Gone if session.was_stopped() => "ended",
+        Phase::Gone => "failed",
+        Phase::Idle => "idle",
+        Phase::Working { .. } => "working",
+        Phase::Cancelling { .. } | Phase::Ending { .. } => "stopping",
+    }
+}
+
+/// The name of the mode the session is in.
+pub fn mode(session: &Session) -> Option<String> {
+    choice(session, "mode").or_else(|| {
+        let modes = session.modes.as_ref()?;
+        let named = modes.available.iter().find(|mode| mode.id == modes.current);
+        Some(named.map_or_else(|| modes.current.clone(), |mode| mode.name.clone()))
+    })
+}
+
+pub fn model(session: &Session) -> Option<String> {
+    choice(session, "model").or_else(|| {
+        let models = session.models.as_ref()?;
+        let named = models.available.iter().find(|model| model.id == models.current);
+        Some(named.map_or_else(|| models.current.clone(), |model| model.name.clone()))
+    })
+}
+
+/// What is chosen of the option that is the mode or the model.
+fn choice(session: &Session, category: &str) -> Option<String> {
+    let OptionKind::Select { current, groups } = &session.selection(category)?.kind else { return None };
+    let named = groups.iter().flat_map(|group| &group.values).find(|value| value.id == *current);
+    Some(named.map_or_else(|| current.clone(), |value| value.name.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ids::{AgentId, Moment, SessionKey};
+    use crate::core::message::{Content, Ending, Failure, FailureKind, Opened, Place};
+
+    fn starting() -> Session {
+        Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0))
+    }
+
+    #[test]
+    fn a_session_starts_is_idle_works_and_stops() {
+        let mut session = starting();
+        assert_eq!(state(&session), "starting");
+        session.opened(Opened::default(), Moment(0));
+        assert_eq!(state(&session), "idle");
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        assert_eq!(state(&session), "working");
+        session.cancel(Moment(1));
+        assert_eq!(state(&session), "stopping");
+    }
+
+    #[test]
+    fn an_agent_that_ends_as_the_user_wished_has_ended_and_else_has_failed() {
+        let ended = |wished: bool| {
+            let mut session = starting();
+            session.opened(Opened::default(), Moment(0));
+            if wished {
+                session.ending(Moment(1));
+                assert_eq!(state(&session), "stopping");
+            }
+            session.exited(
+                Ending { failure: None, exit: None, stderr: Vec::new(), expected: wished },
+                Moment(2),
+            );
+            state(&session)
+        };
+        assert_eq!((ended(true), ended(false)), ("ended", "failed"));
+    }
+
+    #[test]
+    fn a_login_waits_for_the_user() {
+        let mut session = starting();
+        let message = "log in".to_owned();
+        session.open_failed(Failure { kind: FailureKind::AuthRequired, message, details: None });
+        assert_eq!(state(&session), "waiting");
+    }
+}

@@ -1,0 +1,160 @@
+//! Sessions as lines of a picker: those that are open, those that are remembered, and those that an agent
+//! has listed.
+
+use std::path::Path;
+
+use crate::core::message::StoredSession;
+use crate::core::session::Session;
+use crate::core::session::status::state;
+use crate::core::store::record::{Kept, ago, holds};
+use crate::core::text::one_line;
+use crate::core::transcript::cut_middle;
+
+/// So many bytes of what was said in a session are put into its item.
+const MAX_ITEM: usize = 2000;
+
+/// Whether all these words were said in the session, or are in its title.
+pub fn is_about(session: &Session, words: &[String]) -> bool {
+    words.is_empty() || {
+        let prompts = session.prompts().map(|prompt| &**prompt);
+        holds(session.title.as_deref().into_iter().chain(prompts), words)
+    }
+}
+
+/// Of an open one: its agent, what it is about, and what it does.
+pub fn of_session(session: &Session) -> String {
+    let title = session.title.as_deref().or(session.first_prompt()).unwrap_or("nothing said yet");
+    let whole = one_line(title);
+    let title = cut_middle(&whole, 60);
+    let state = match state(session) {
+        "waiting" => "waiting for you",
+        state => state,
+    };
+    let mut item = format!("{}: {title} · {state}", session.name());
+    let last = session.prompts().last().map(|prompt| one_line(prompt)).filter(|last| *last != whole);
+    if let Some(last) = last {
+        item.push_str(&format!(" · {last}"));
+    }
+    item
+}
+
+/// The same for one that is remembered: when it was used, where if not here, what was asked.
+pub fn of_recorded(kept: &Kept, root: &Path, words: &[String], now: u64) -> String {
+    let whole = kept.headline();
+    let mut item = format!("{}: {}", kept.owner.agent, cut_middle(&whole, 60));
+    if kept.used > 0 {
+        item.push_str(&format!(" · {}", ago(now.saturating_sub(kept.used))));
+    }
+    if !kept.is_of(root) {
+        item.push_str(&format!(" · {}", kept.owner.cwd.display()));
+    }
+    if let Some(excerpt) = kept.excerpt(words).filter(|excerpt| *excerpt != whole) {
+        item.push_str(&format!(" · {excerpt}"));
+    }
+    // For pickers that search in it; nobody else sees that much of it.
+    for prompt in kept.prompts.iter().rev().skip(1) {
+        if item.len() > MAX_ITEM {
+            break;
+        }
+        item.push_str(&format!(" · {}", one_line(&prompt.text)));
+    }
+    item
+}
+
+/// One that an agent has listed.
+pub fn of_stored(stored: &StoredSession) -> String {
+    let title = stored.title.as_deref().unwrap_or("untitled");
+    let title = cut_middle(&one_line(title), 60);
+    match &stored.updated_at {
+        // The day and the minute of an ISO 8601 time are enough.
+        Some(time) => format!("{title} ({})", time.get(..16).unwrap_or(time).replace('T', " ")),
+        None => title,
+    }
+}
+
+/// A text of at most `width` characters.
+pub fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ids::{AgentId, Moment, SessionKey};
+    use crate::core::message::{Content, Opened, Place};
+    use crate::core::store::record::{Owner, Prompt};
+
+    fn open(prompts: &[&str]) -> Session {
+        let mut session =
+            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        session.opened(Opened::default(), Moment(0));
+        for prompt in prompts {
+            session.prompt(vec![Content::Text((*prompt).into())], Moment(0));
+        }
+        session
+    }
+
+    fn kept(title: Option<&str>, used: u64, prompts: &[&str]) -> Kept {
+        let prompts = prompts.iter().map(|text| Prompt { at: 0, text: (*text).into() }).collect();
+        let owner = Owner { agent: "demo".into(), acp_id: "a".into(), cwd: "/p".into() };
+        Kept { owner, title: title.map(str::to_owned), named: false, prompts, began: 0, used }
+    }
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn an_open_session_is_called_by_its_title_or_else_by_what_was_asked_first() {
+        assert_eq!(of_session(&open(&[])), "demo: nothing said yet · idle");
+        let mut session = open(&["fix\nit"]);
+        assert_eq!(of_session(&session), "demo: fix it · working");
+        session.rename("Bugs");
+        assert_eq!(of_session(&session), "demo: Bugs · working · fix it");
+    }
+
+    #[test]
+    fn a_session_is_about_words_of_its_title_and_its_prompts() {
+        let mut session = open(&["fix the parser"]);
+        session.rename("Bugs");
+        assert!(is_about(&session, &[]) && is_about(&session, &words(&["bugs", "parser"])));
+        assert!(!is_about(&session, &words(&["lexer"])));
+    }
+
+    #[test]
+    fn a_remembered_session_says_when_it_was_used_and_where_if_not_here() {
+        let kept = kept(Some("Bugs"), 1000, &[]);
+        let item = |root: &str| of_recorded(&kept, Path::new(root), &[], 61_000);
+        assert_eq!(item("/p"), format!("demo: Bugs · {}", ago(60_000)));
+        assert_eq!(item("/q"), format!("demo: Bugs · {} · /p", ago(60_000)));
+    }
+
+    #[test]
+    fn an_item_holds_what_pickers_search_in_but_not_without_end() {
+        let long = "x".repeat(1500);
+        let item =
+            of_recorded(&kept(Some("Bugs"), 0, &["one", &long, &long, &long]), Path::new("/p"), &[], 0);
+        assert!(item.len() > MAX_ITEM && item.len() < 2 * MAX_ITEM + 100, "{}", item.len());
+        assert!(!item.ends_with("one"));
+    }
+
+    #[test]
+    fn a_listed_session_has_its_day_and_minute() {
+        let stored = |title: Option<&str>, time: Option<&str>| {
+            let (title, updated_at) = (title.map(str::to_owned), time.map(str::to_owned));
+            of_stored(&StoredSession { acp_id: "a".into(), cwd: "/p".into(), title, updated_at })
+        };
+        assert_eq!(stored(Some("Bugs"), Some("2026-11-22T10:00:30Z")), "Bugs (2026-11-22 10:00)");
+        assert_eq!(stored(None, Some("today")), "untitled (today)");
+        assert_eq!(stored(Some("Bugs"), None), "Bugs");
+    }
+
+    #[test]
+    fn a_text_is_cut_at_whole_characters() {
+        assert_eq!(shortened("größe", 5), "größe");
+        assert_eq!(shortened("größer", 5), "größ…");
+    }
+}

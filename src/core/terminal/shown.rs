@@ -1,0 +1,266 @@
+//! A command whose output the user sees: what came of it, and from that what its windows still lack, what
+//! the chat shows, and what the bar says. Buffers and windows are the editor's part.
+
+use std::path::PathBuf;
+
+use crate::core::ids::Moment;
+use crate::core::message::Exit;
+use crate::core::session::exit_text;
+use crate::core::terminal::backlog::Backlog;
+use crate::core::terminal::bar::{self, Lost, State, amount};
+use crate::core::terminal::sanitize::Harmless;
+use crate::core::terminal::screen::Screen;
+use crate::core::transcript::Tail;
+
+/// How many lines the chat shows at the most.
+const TAIL_LINES: usize = 200;
+
+/// What runs in a terminal.
+pub struct Program {
+    pub command: String,
+    pub cwd: PathBuf,
+    /// What the user types reaches it.
+    pub typing: bool,
+    pub started: Moment,
+}
+
+pub struct Shown {
+    program: Program,
+    exit: Option<Exit>,
+    ended: Option<Moment>,
+    /// The user was told that typing does nothing here.
+    told: bool,
+    /// There has been output.
+    grew: bool,
+    harmless: Harmless,
+    backlog: Backlog,
+    screen: Screen,
+    /// How many bytes came too fast to be shown, and how many the agent's record lacks at its beginning.
+    lost: Lost,
+    /// Rows and columns, as the program was last told.
+    size: (u16, u16),
+}
+
+impl Shown {
+    pub fn new(program: Program) -> Self {
+        Self {
+            program,
+            exit: None,
+            ended: None,
+            told: false,
+            grew: false,
+            harmless: Harmless::default(),
+            backlog: Backlog::default(),
+            screen: Screen::new(TAIL_LINES),
+            lost: Lost::default(),
+            size: (24, 80),
+        }
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.exit.is_none()
+    }
+
+    pub fn has_succeeded(&self) -> bool {
+        self.exit.as_ref().is_some_and(|exit| exit.code == Some(0))
+    }
+
+    // What comes in.
+
+    /// Takes new output in, and how much was skipped before it and is cut from the agent's record. Says
+    /// whether it is the first.
+    pub fn grew(&mut self, bytes: &[u8], (skipped, cut): (usize, usize)) -> bool {
+        self.lost.cut = self.lost.cut.max(cut);
+        let first = !std::mem::replace(&mut self.grew, true);
+        let bytes = self.harmless.pass(bytes);
+        self.screen.feed(&bytes);
+        if skipped > 0 {
+            self.lost.skipped += skipped;
+            let amount = amount(skipped);
+            let note = format!("\x1b[0m\r\n\x1b[2m\u{2026} {amount} not shown \u{2026}\x1b[0m\r\n");
+            self.backlog.push(note.as_bytes());
+        }
+        self.backlog.push(&bytes);
+        first
+    }
+
+    pub fn ended(&mut self, exit: Exit, now: Moment) {
+        if self.exit.is_some() {
+            // It was taken for over; the agent says only now how it ended.
+            self.exit = Some(exit);
+            return;
+        }
+        let text = format!("\x1b[0m\r\n\x1b[2m[The command {}]\x1b[0m\x1b[?25l", exit_text(Some(&exit)));
+        self.backlog.push(text.as_bytes());
+        self.exit = Some(exit);
+        self.ended = Some(now);
+    }
+
+    /// The window has this many rows and columns. Says whether the program is to be told.
+    pub fn resize(&mut self, rows: u16, columns: u16) -> bool {
+        if !self.is_running() || self.size == (rows, columns) {
+            return false;
+        }
+        self.size = (rows, columns);
+        self.screen.resize(usize::from(rows));
+        true
+    }
+
+    /// Whether it is time to say that typing does nothing: the first time that the user does it.
+    pub fn tell_once(&mut self) -> bool {
+        !std::mem::replace(&mut self.told, true)
+    }
+
+    // What goes out.
+
+    /// What windows still lack of the raw output.
+    pub fn backlog(&mut self) -> &mut Backlog {
+        &mut self.backlog
+    }
+
+    /// What is kept of the raw output.
+    pub fn raw(&self) -> &[u8] {
+        self.backlog.all()
+    }
+
+    /// The lines for the chat.
+    pub fn tail(&self) -> Tail {
+        let running = self.is_running();
+        let failed = self.exit.as_ref().is_some_and(|exit| match exit.code {
+            Some(code) => code != 0,
+            // Of some commands nobody says how they ended.
+            None => exit.signal.is_some(),
+        });
+        if self.screen.is_taken() {
+            let lines = vec!["(it has the whole terminal for itself, <CR> shows it)".to_owned()];
+            return Tail { lines, spans: Vec::new(), total: 1, running, failed };
+        }
+        let (lines, spans) = self
+            .screen
+            .tail(TAIL_LINES)
+            .into_iter()
+            .map(|line| (line.text, line.spans))
+            .unzip::<_, _, Vec<_>, Vec<_>>();
+        let total = self.screen.count().max(lines.len());
+        Tail { lines, spans, total, running, failed }
+    }
+
+    pub fn state(&self) -> State<'_> {
+        State { exit: self.exit.as_ref(), started: self.program.started, ended: self.ended }
+    }
+
+    /// The bar of its windows. `label` is what the chat calls what runs.
+    pub fn bar(&self, label: Option<&str>, now: Moment, width: usize) -> String {
+        bar::bar(label.unwrap_or(&self.program.command), self.state(), self.lost, now, width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown() -> Shown {
+        let (command, cwd) = ("make".to_owned(), PathBuf::from("/p"));
+        Shown::new(Program { command, cwd, typing: true, started: Moment(1000) })
+    }
+
+    fn exit(code: Option<u32>, signal: Option<&str>) -> Exit {
+        Exit { code, signal: signal.map(str::to_owned) }
+    }
+
+    fn text(shown: &mut Shown) -> String {
+        let mut text = Vec::new();
+        while shown.backlog().has_more() {
+            text.extend_from_slice(shown.backlog().next().0);
+        }
+        String::from_utf8(text).expect("only text was given")
+    }
+
+    #[test]
+    fn only_the_first_output_is_the_first() {
+        let mut shown = shown();
+        assert!(shown.grew(b"one\r\n", (0, 0)));
+        assert!(!shown.grew(b"two\r\n", (0, 0)));
+        assert_eq!(shown.tail().lines, ["one", "two"]);
+        assert_eq!(shown.raw(), b"one\r\ntwo\r\n");
+    }
+
+    #[test]
+    fn what_was_skipped_is_named_where_it_is_missing_and_in_the_bar() {
+        let mut shown = shown();
+        shown.grew(b"before\r\n", (0, 0));
+        shown.grew(b"after\r\n", (2_000_000, 0));
+        let text = text(&mut shown);
+        let (before, after) = text.split_once("2.0 MB not shown").expect("it is named");
+        assert!(before.starts_with("before") && after.ends_with("after\r\n"), "{text:?}");
+        assert!(shown.bar(None, Moment(2000), 80).contains("2.0 MB not shown"));
+        // The chat shows the end of it all the same.
+        assert_eq!(shown.tail().lines, ["before", "after"]);
+    }
+
+    #[test]
+    fn the_most_that_was_cut_for_the_agent_counts() {
+        let mut shown = shown();
+        shown.grew(b"x", (0, 5000));
+        shown.grew(b"y", (0, 3000));
+        assert!(shown.bar(None, Moment(2000), 80).contains("5 kB cut"));
+    }
+
+    #[test]
+    fn the_end_is_written_once_and_a_later_word_of_how_it_ended_counts() {
+        let mut shown = shown();
+        shown.ended(exit(None, None), Moment(3000));
+        assert!(!shown.is_running() && !shown.has_succeeded());
+        shown.ended(exit(Some(1), None), Moment(9000));
+        assert_eq!(text(&mut shown).matches("[The command").count(), 1);
+        assert!(shown.tail().failed);
+        assert_eq!(shown.state().words(Moment(10_000)), "exit 1 \u{b7} 0:02");
+    }
+
+    #[test]
+    fn an_end_that_nobody_explains_is_no_failure() {
+        let failed = |exit| {
+            let mut shown = shown();
+            shown.ended(exit, Moment(2000));
+            shown.tail().failed
+        };
+        assert!(!failed(exit(None, None)) && !failed(exit(Some(0), None)));
+        assert!(failed(exit(None, Some("SIGKILL"))) && failed(exit(Some(2), None)));
+    }
+
+    #[test]
+    fn a_program_is_told_its_size_when_it_is_another_one_and_while_it_runs() {
+        let mut shown = shown();
+        assert!(!shown.resize(24, 80));
+        assert!(shown.resize(10, 80));
+        assert!(!shown.resize(10, 80));
+        shown.ended(exit(Some(0), None), Moment(2000));
+        assert!(!shown.resize(30, 100));
+    }
+
+    #[test]
+    fn what_takes_the_whole_screen_is_not_drawn_into_the_chat() {
+        let mut shown = shown();
+        shown.grew(b"\x1b[?1049hfull", (0, 0));
+        let tail = shown.tail();
+        assert_eq!((tail.lines.len(), tail.total, tail.running), (1, 1, true));
+        assert!(tail.lines[0].contains("<CR>"));
+    }
+
+    #[test]
+    fn typing_that_does_nothing_is_told_once() {
+        let mut shown = shown();
+        assert!(shown.tell_once() && !shown.tell_once());
+    }
+
+    #[test]
+    fn the_bar_calls_a_command_what_the_chat_calls_it() {
+        let shown = shown();
+        assert!(shown.bar(Some("Build it"), Moment(2000), 80).contains("Build it"));
+        assert!(shown.bar(None, Moment(2000), 80).contains("make"));
+    }
+}

@@ -1,0 +1,176 @@
+//! The router's part for prompts: what others tell them, and what they need to know of others.
+
+use mlua::Result;
+use serde_json::{Value as Json, json};
+
+use crate::core::ids::SessionKey;
+use crate::core::message::{Command, Content, Event};
+use crate::core::session::references::Reference;
+use crate::core::text::Text;
+use crate::nvim::app::App;
+use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
+use crate::nvim::editor::Buf;
+use crate::nvim::events::SendMode;
+use crate::nvim::prompt::Prompts;
+use crate::nvim::prompt::submit::Outputs;
+use crate::nvim::terminals::Terminals;
+
+impl App {
+    pub fn attach_prompt(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.attach_prompt(&mut self.cx, key)?;
+        self.route()
+    }
+
+    pub fn forget_prompt(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.forget_prompt(&mut self.cx, key)?;
+        self.route()
+    }
+
+    pub fn buffer_entered(&mut self, buf: Buf) -> Result<()> {
+        self.prompts.buffer_entered(&mut self.cx, buf)
+    }
+
+    /// What the background says of prompts that it keeps.
+    pub fn kept(&mut self, event: Event) -> Result<()> {
+        self.prompts.kept(&mut self.cx, event)?;
+        self.route()
+    }
+
+    pub fn find(&mut self, query: String) -> Result<u64> {
+        let search = Prompts::find(&mut self.cx, query);
+        self.route()?;
+        Ok(search)
+    }
+
+    pub fn add_to_prompt(&mut self, key: SessionKey, range: Option<Range>) -> Result<()> {
+        self.prompts.add_to_prompt(&mut self.cx, key, range)?;
+        self.route()
+    }
+
+    // Sending.
+
+    pub fn send_prompt(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.send_prompt(&mut self.cx, key)?;
+        self.route()
+    }
+
+    pub fn steer_prompt(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.steer_prompt(&mut self.cx, key)?;
+        self.route()
+    }
+
+    pub fn send_text(&mut self, args: Args) -> Result<()> {
+        self.prompts.send_text(&mut self.cx, args)?;
+        self.route()
+    }
+
+    pub fn ask(&mut self, args: Args) -> Result<()> {
+        self.prompts.ask(&mut self.cx, args)?;
+        self.route()
+    }
+
+    /// Sends a prompt, and says in which turn of which session it will be answered.
+    pub fn send_for_answer(&mut self, args: Args) -> Result<Json> {
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        self.send_text(Args { session: Some(key), ..args })?;
+        let turn = self.turn_of(key) + self.prompts.count_waiting(&self.cx, key);
+        Ok(json!({ "session": key.0, "turn": turn }))
+    }
+
+    pub fn submit(&mut self, key: SessionKey, text: &Text, mode: SendMode) -> Result<()> {
+        let last = |key| last_output(&self.terminals, key);
+        let bufs = || bufs_of(&self.terminals);
+        self.prompts.submit(&mut self.cx, key, (text, mode), &Outputs { last: &last, bufs: &bufs })?;
+        self.route()
+    }
+
+    pub fn referred(&mut self, prompt: (SessionKey, u64), found: Vec<Reference>) -> Result<()> {
+        let last = |key| last_output(&self.terminals, key);
+        let bufs = || bufs_of(&self.terminals);
+        self.prompts.referred(&mut self.cx, prompt, found, &Outputs { last: &last, bufs: &bufs })?;
+        self.route()
+    }
+
+    /// Steers the turn where that can be, else stops it and sends this next.
+    pub fn prompt_now(&mut self, key: SessionKey, content: Vec<Content>) -> Result<()> {
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
+        if !session.is_working() || session.can_be_steered() {
+            return self.steer(key, content);
+        }
+        self.prompt(key, content)?;
+        if let Some(session) = self.cx.sessions.get_mut(&key)
+            && let Some(last) = session.queue().len().checked_sub(1)
+        {
+            session.move_queued(last, 0);
+        }
+        self.after_change(key)?;
+        self.cancel(key).map(drop)
+    }
+
+    /// A prompt goes out: its agent is told of unsaved edits first, which may take a while.
+    pub fn send_with_note(&mut self, session: SessionKey, content: Vec<Content>) -> Result<()> {
+        let outgoing = self.prompts.outgoing(&mut self.cx, session, content)?;
+        for buf in &outgoing.saved {
+            self.buffer_saved(*buf)?;
+        }
+        for (_, buf) in &outgoing.unsaved {
+            // What the edits began with is needed for more than this.
+            self.buffer_modified(*buf)?;
+        }
+        match self.prompts.with_note(&mut self.cx, outgoing)? {
+            Some(content) => self.dispatch(Command::Prompt { session, content }),
+            None => Ok(()),
+        }
+    }
+
+    // The prompts of before, and those that wait.
+
+    pub fn choose_past_prompt(&mut self) -> Result<()> {
+        self.prompts.choose_past_prompt(&mut self.cx)
+    }
+
+    pub fn choose_queued(&mut self) -> Result<()> {
+        self.prompts.choose_queued(&mut self.cx)
+    }
+
+    pub fn browse(&mut self, key: SessionKey, older: bool) -> Result<()> {
+        self.prompts.browse(&mut self.cx, key, older)?;
+        self.route()
+    }
+
+    pub fn take_back_or_up(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.take_back_or_up(&mut self.cx, key)?;
+        self.route()
+    }
+
+    pub fn open_queue(&mut self) -> Result<()> {
+        self.prompts.open_queue(&mut self.cx)?;
+        self.route()
+    }
+
+    pub fn show_queue(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.show_queue(&mut self.cx, key)
+    }
+
+    pub fn queue_key(&mut self, name: &str) -> Option<Result<()>> {
+        let done = self.prompts.queue_key(&mut self.cx, name)?;
+        Some(done.and_then(|()| self.route()))
+    }
+
+    pub fn paste_image(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.paste_image(&mut self.cx, key)?;
+        self.route()
+    }
+}
+
+/// The end of what the agent's last terminal showed.
+fn last_output(terminals: &Terminals, key: SessionKey) -> Option<String> {
+    let mine = terminals.all().into_iter().filter(|((session, _), _)| *session == key);
+    let tails = mine.filter_map(|(terminal, _)| terminals.tail(terminal));
+    let tail = tails.filter(|tail| !tail.lines.is_empty()).last()?;
+    Some(tail.lines.join("\n"))
+}
+
+fn bufs_of(terminals: &Terminals) -> Vec<Buf> {
+    terminals.all().into_iter().map(|(_, terminal)| terminal.buf).collect()
+}

@@ -1,0 +1,242 @@
+//! The router's part for sessions: what others want of them, and what the others do when a session is
+//! prompted, stopped, restarted or closed.
+
+use std::path::PathBuf;
+
+use mlua::Result;
+use serde_json::{Value as Json, json};
+
+use crate::config::Stay;
+use crate::core::ids::SessionKey;
+use crate::core::message::{Content, Launch, Reopen};
+use crate::core::session::Phase;
+use crate::core::session::entry::{Body, Greeting};
+use crate::core::store::record::Kept;
+use crate::nvim::app::App;
+use crate::nvim::arguments::Args;
+use crate::nvim::sessions::Sessions;
+use crate::nvim::sessions::lifecycle::Stop;
+use crate::nvim::sessions::status;
+
+impl App {
+    // From opening to closing.
+
+    /// Opens a session and its chat; the agent comes up behind it.
+    pub fn open_chat(
+        &mut self,
+        launch: Launch,
+        cwd: PathBuf,
+        stored: Option<(String, Reopen)>,
+    ) -> Result<SessionKey> {
+        let key = self.sessions.open(&mut self.cx, launch, cwd, stored);
+        self.route()?;
+        Ok(key)
+    }
+
+    /// Goes on with a session that the record knows, once it is known how its agent is started.
+    pub(super) fn open_recorded(&mut self, kept: Kept) -> Result<()> {
+        let (name, cwd) = (kept.owner.agent.clone(), kept.owner.cwd.clone());
+        self.launch_agent(&name, cwd, move |app, launch| {
+            app.hide_agents()?;
+            app.sessions.open_recorded(&mut app.cx, kept, launch);
+            app.route()
+        })
+    }
+
+    pub fn prompt(&mut self, key: SessionKey, content: Vec<Content>) -> Result<()> {
+        let content = self.with_undone(key, content);
+        self.settle_reviews(key, Stay::Prompt)?;
+        Sessions::prompt(&mut self.cx, key, content)?;
+        self.route()
+    }
+
+    /// Sends a prompt into the turn that runs, or as the next one.
+    pub fn steer(&mut self, key: SessionKey, content: Vec<Content>) -> Result<()> {
+        match Sessions::steer(&mut self.cx, key, content) {
+            Some(content) => self.prompt(key, content),
+            None => self.route(),
+        }
+    }
+
+    /// A prompt has gone out.
+    pub fn turn_started(&mut self, key: SessionKey, content: &[Content]) -> Result<()> {
+        self.sessions.turn_started(&mut self.cx, key);
+        self.checkpoint_turn(key, content)?;
+        self.sessions.keep_prompt(&mut self.cx, key, content);
+        self.serve_commands()
+    }
+
+    /// Stops what a session is doing. Says whether there was anything to stop.
+    pub fn cancel(&mut self, key: SessionKey) -> Result<bool> {
+        let commands = match self.sessions.cancel(&mut self.cx, key) {
+            Stop::Nothing => return Ok(false),
+            Stop::Told => {
+                self.route()?;
+                return Ok(true);
+            }
+            Stop::Send(commands) => commands,
+        };
+        let any = !commands.is_empty();
+        self.drop_conflicts(key)?;
+        self.send_all(commands)?;
+        self.after_change(key)?;
+        Ok(any)
+    }
+
+    /// Starts a session's agent again, in the same chat. The old process is ended if it still runs and
+    /// nobody else uses it.
+    pub fn restart(&mut self, key: SessionKey) -> Result<()> {
+        let Some(launch) = self.sessions.relaunch(&self.cx, key)? else { return Ok(()) };
+        // The session's files are watched anew once they are named in the next one.
+        self.edits_over(key)?;
+        self.files.watching.ended(key);
+        self.sessions.leave_agent(&mut self.cx, key);
+        self.route()?;
+        self.sessions.restart(&mut self.cx, key, launch);
+        self.route()
+    }
+
+    pub fn stop(&mut self, key: SessionKey) -> Result<()> {
+        self.sessions.stop(&mut self.cx, key)?;
+        self.route()
+    }
+
+    /// Ends a session for good: its chat goes, and its agent too when nobody else uses it.
+    pub fn close_session(&mut self, key: SessionKey) -> Result<()> {
+        if !self.cx.sessions.contains_key(&key) {
+            return Ok(());
+        }
+        self.cx.emit("AcpClosed", key, json!({}));
+        self.forget_prompt(key)?;
+        self.sessions.close(&mut self.cx, key);
+        self.route()?;
+        self.forget_session(key)?;
+        self.collect_garbage(0)?;
+        if self.cx.current == Some(key) {
+            self.cx.current = self.cx.sessions.keys().next_back().copied();
+        }
+        self.guard_all()
+    }
+
+    /// Each feature lets go of what it has of a session.
+    fn forget_session(&mut self, key: SessionKey) -> Result<()> {
+        let editor = self.cx.editor.clone();
+        self.reviews.clear_proposals(&self.cx, key)?;
+        self.follow.forget(&editor, key)?;
+        self.terminals.forget(&editor, key)?;
+        self.close_chat(key)?;
+        self.drop_conflicts(key)?;
+        self.prompts.forget_notes(key);
+        self.reviews.forget(key);
+        self.forget_checkpoints(key)?;
+        self.files.forget(key);
+        if let Some(session) = self.cx.sessions.remove(&key) {
+            self.discard(session);
+        }
+        self.bars.remove(&key);
+        self.sessions.forget(key);
+        self.files.watching.ended(key);
+        Ok(())
+    }
+
+    // What users choose.
+
+    pub fn choose_session(&mut self, words: Vec<String>) -> Result<()> {
+        self.sessions.choose(&mut self.cx, words)?;
+        self.route()
+    }
+
+    pub fn resume(&mut self, agent: Option<&str>) -> Result<()> {
+        self.sessions.resume(&mut self.cx, agent)?;
+        self.route()
+    }
+
+    pub fn tell_recalled(&mut self, args: Args) -> Result<()> {
+        self.sessions.tell_recalled(&mut self.cx, args)?;
+        self.route()
+    }
+
+    pub fn rename(&mut self, title: &str) -> Result<()> {
+        self.sessions.rename(&mut self.cx, title)?;
+        self.route()
+    }
+
+    pub fn choose_deletion(&mut self) -> Result<()> {
+        self.sessions.choose_deletion(&mut self.cx)?;
+        self.route()
+    }
+
+    pub fn login(&mut self, word: Option<&str>) -> Result<()> {
+        self.sessions.login(&mut self.cx, word)?;
+        self.route()
+    }
+
+    pub fn log_out(&mut self) -> Result<()> {
+        Sessions::log_out(&mut self.cx)?;
+        self.route()
+    }
+
+    pub fn choose_mode(&mut self, word: Option<&str>) -> Result<()> {
+        Sessions::choose_mode(&mut self.cx, word)?;
+        self.route()
+    }
+
+    pub fn next_mode(&mut self) -> Result<()> {
+        Sessions::next_mode(&mut self.cx)?;
+        self.route()
+    }
+
+    pub fn choose_model(&mut self, word: Option<&str>) -> Result<()> {
+        Sessions::choose_model(&mut self.cx, word)?;
+        self.route()
+    }
+
+    pub fn choose_option(&mut self, words: &[String]) -> Result<()> {
+        Sessions::choose_option(&mut self.cx, words)?;
+        self.route()
+    }
+
+    // What others want to know, and to have told.
+
+    /// The number of the session's present turn, or of its last one; the first is 1.
+    pub fn turn_of(&self, key: SessionKey) -> u64 {
+        self.sessions.turn_of(key)
+    }
+
+    /// What `require("acp").status()` gives: the session used last comes first.
+    pub fn status(&self, only: Option<SessionKey>) -> Json {
+        let mut keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
+        let here = self.cx.session_here();
+        keys.sort_by_key(|key| (Some(*key) != here, std::cmp::Reverse(*key)));
+        keys.retain(|key| only.is_none_or(|only| only == *key));
+        let sessions =
+            keys.into_iter().filter_map(|key| status::of_session(&self.cx, key, self.location_status(key)));
+        let sessions: Vec<Json> = sessions.collect();
+        let agents = self.sessions.agents_status();
+        json!({ "sessions": sessions, "agents": agents, "log": self.cx.log(), "following": self.is_following() })
+    }
+
+    /// Has the status at hand for those who ask while the app is busy. Once in a drain: there may be a hundred
+    /// sessions.
+    pub fn refresh_status(&mut self) {
+        if self.sessions.takes_status() {
+            status::keep(self.status(None));
+        }
+    }
+
+    /// Whether the session takes no prompts any more.
+    pub fn is_dead(&self, key: SessionKey) -> bool {
+        self.cx.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
+    }
+
+    /// Whether the agent failed before it had said anything, so that a new chat may take its place.
+    pub fn never_lived(&self, key: SessionKey) -> bool {
+        self.cx.sessions.get(&key).is_some_and(|session| {
+            session.entries().len() == 1
+                && matches!(
+                    session.entries()[0].body,
+                    Body::Greeting(Greeting::Failed { .. } | Greeting::Stopped { .. })
+                )
+        })
+    }
+}

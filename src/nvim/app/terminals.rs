@@ -1,0 +1,39 @@
+//! The router's part for terminals: what others have them do, and what they need to know for that.
+
+use mlua::Result;
+
+use crate::core::ids::SessionKey;
+use crate::nvim::app::App;
+use crate::nvim::terminals::actions::UnderCursor;
+use crate::nvim::terminals::{Key, Terminals};
+
+impl App {
+    pub fn terminal_command(&mut self, verb: Option<&str>) -> Result<()> {
+        let under = self.entry_here()?;
+        self.terminals.command(&mut self.cx, verb, under)?;
+        self.route()
+    }
+
+    pub fn choose_terminal(&mut self) -> Result<()> {
+        self.terminals.choose(&mut self.cx)?;
+        self.route()
+    }
+
+    pub fn enter_terminal(&mut self, key: &Key) -> Result<()> {
+        self.terminals.enter(&mut self.cx, key)?;
+        self.route()
+    }
+
+    pub fn end_left(&mut self, key: SessionKey) -> Result<()> {
+        Terminals::end_left(&mut self.cx, key)?;
+        self.route()
+    }
+
+    /// The entry that the cursor is on, if it is in a transcript.
+    fn entry_here(&self) -> Result<UnderCursor> {
+        let buf = self.cx.editor.current_buf()?;
+        let here = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
+        let Some(session) = here.map(|(key, _)| *key) else { return Ok(None) };
+        Ok(self.entry_under_cursor(session)?.map(|entry| (session, entry)))
+    }
+}
