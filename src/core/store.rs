@@ -6,5 +6,7 @@ pub mod checkpoint;
 pub mod gathering;
 pub mod record;
 pub mod registry;
+pub mod restore;
+pub mod restore_page;
 pub mod session_items;
 pub mod stored_sessions;

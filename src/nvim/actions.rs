@@ -7,7 +7,6 @@ pub mod views;
 
 use crate::nvim::chat::transcript::{has_change, is_call};
 use crate::nvim::lua_data::to_lua;
-pub use crate::nvim::review::actions::Scope;
 
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;

@@ -16,7 +16,7 @@ pub mod follow;
 pub mod looks;
 pub mod prompt;
 pub mod questions;
-pub mod reading;
+pub mod review;
 pub mod sessions;
 pub mod terminals;
 pub mod windows;
@@ -36,24 +36,21 @@ use crate::nvim::guard::Features;
 use mlua::{Function, Result};
 use serde_json::json;
 
-use crate::core::changes::file_review::FileReview;
-use crate::core::ids::{EntryId, JobId, OriginId, SessionKey};
+use crate::core::ids::JobId;
 use crate::core::locations::Look;
-use crate::core::message::{Command, FileDiff};
-use crate::core::text::Text;
+use crate::core::message::Command;
 use crate::mailbox::Mailbox;
 use crate::nvim::chat::Chats;
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::links::Place;
+use crate::nvim::editor::Editor;
 use crate::nvim::editor::timer::Timer;
-use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::extensions::Extensions;
 use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
 use crate::nvim::{Background, Start, later};
@@ -72,8 +69,6 @@ pub struct App {
     pub background: Option<Box<dyn Background>>,
     pub mailbox: Arc<Mailbox>,
     pub files: Files,
-    pub tally: crate::nvim::review::change_stats::Tally,
-    pub review: Proposals,
     pub reviews: Reviews,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
     pub jobs: HashMap<JobId, Job>,
@@ -83,38 +78,8 @@ pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
 
 /// What a computation in the background is for.
 pub enum Job {
-    Diff {
-        session: SessionKey,
-        call: EntryId,
-        buf: Buf,
-        tick: u64,
-        diffs: Vec<FileDiff>,
-    },
-    /// What an agent wrote, to be taken into a review.
-    Review {
-        path: PathBuf,
-    },
-    /// What a file was before diffs that are in it.
-    Recall {
-        path: PathBuf,
-        buf: Buf,
-        origin: OriginId,
-        text: Text,
-    },
-    /// The same of a file that no buffer held, with what was told of it.
-    RecallUnopened {
-        path: PathBuf,
-        told: Vec<(OriginId, FileDiff)>,
-    },
-    /// A file on the disk is to be put back; what to say when that is done.
-    PutBack {
-        path: PathBuf,
-        was: Box<FileReview>,
-    },
     /// Who wants to know which sources lie in the plugin's folder.
-    Fingerprint {
-        then: Function,
-    },
+    Fingerprint { then: Function },
     /// What to do once it is known what there is at a path.
     LookFirst(AfterLook),
 }
@@ -147,11 +112,9 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            tally: crate::nvim::review::change_stats::Tally::default(),
             checkpoints: crate::nvim::checkpoints::Checkpoints::new(
                 Path::new(&records).join("acp/checkpoints"),
             ),
-            review: Proposals::default(),
             reviews: Reviews::default(),
             jobs: HashMap::new(),
         })
@@ -222,8 +185,13 @@ impl App {
                 }
                 Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
                 Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
-                Some(EditorEvent::RestoreEnded) => self.draw_reviews()?,
-                Some(EditorEvent::ChangeUndone { session, text }) => self.note_undone_text(session, text),
+                Some(EditorEvent::RestoreEnded) => self.reviews.draw_reviews(&mut self.cx)?,
+                Some(EditorEvent::ChangeUndone { session, text }) => self.reviews.undone.add(session, text),
+                Some(EditorEvent::ReviewOutdated(buf)) => self.review_stale(buf)?,
+                Some(EditorEvent::DiffsPlaced) => self.asking.retry = true,
+                Some(EditorEvent::CommentsSent { session, text, count }) => {
+                    self.comments_sent(session, text, count)?;
+                }
                 Some(EditorEvent::LineUnattributed { buf, path, row }) => {
                     self.checkpoints.blame(&mut self.cx, buf, path, row)?;
                 }
@@ -353,7 +321,7 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 10] = [
+        let features: [&mut dyn Any; 11] = [
             &mut self.chats,
             &mut self.prompts,
             &mut self.checkpoints,
@@ -361,6 +329,7 @@ impl Features for App {
             &mut self.follow,
             &mut self.terminals,
             &mut self.asking,
+            &mut self.reviews,
             &mut self.agents,
             &mut self.extensions,
             &mut self.sessions,

@@ -52,6 +52,15 @@ pub fn run<F: Any>(work: impl FnOnce(&mut F, &mut Context) -> Result<()> + 'stat
     guard::run(move |features| then(features, ()));
 }
 
+/// Has the feature `F` take note of something in the midst of an edit, when nothing else may be run; `None` while
+/// something else is being done.
+pub fn note<F: Any, R>(work: impl FnOnce(&mut F, &mut Context) -> R) -> Option<R> {
+    guard::note(|features| {
+        let (feature, cx) = features.find(TypeId::of::<F>())?;
+        Some(work(feature.downcast_mut::<F>()?, cx.downcast_mut::<Context>()?))
+    })?
+}
+
 /// Goes on in the feature `F` after a while.
 pub fn later<F: Any>(
     lua: &Lua,
@@ -200,9 +209,18 @@ impl Context {
         work: Work,
         go_on: impl FnOnce(&mut F, &mut Self, Outcome) -> Result<()> + 'static,
     ) -> JobId {
+        let job = self.expect_outcome(go_on);
+        self.send(Command::Compute { job, work });
+        job
+    }
+
+    /// A command's number, and what goes on with its outcome.
+    pub fn expect_outcome<F: Any>(
+        &mut self,
+        go_on: impl FnOnce(&mut F, &mut Self, Outcome) -> Result<()> + 'static,
+    ) -> JobId {
         let job = self.next_job();
         self.jobs.insert(job, then(go_on));
-        self.send(Command::Compute { job, work });
         job
     }
 

@@ -198,6 +198,16 @@ pub enum EditorEvent {
     },
     /// The user wants to see the keys.
     KeysAsked,
+    /// A buffer may hold another text than its review says.
+    ReviewOutdated(Buf),
+    /// What a call of a session proposes is where it belongs, or it is known that it can't be.
+    DiffsPlaced,
+    /// The user has sent comments on changes to an agent.
+    CommentsSent {
+        session: SessionKey,
+        text: String,
+        count: usize,
+    },
     /// An agent changed a file.
     FileChanged(Box<Change>),
 }

@@ -176,12 +176,6 @@ pub fn look<R>(at: impl FnOnce(&App) -> R) -> Option<R> {
     })?
 }
 
-/// Has the app take note of something in the midst of an edit, when nothing else may be run; `None` while
-/// it is busy.
-pub fn note<R>(work: impl FnOnce(&mut App) -> R) -> Option<R> {
-    guard::note(|features| work(app_of(features)))
-}
-
 /// Runs `work` now, or as soon as the app is free.
 pub fn run(work: impl FnOnce(&mut App) -> Result<()> + 'static) {
     guard::run(|features| work(app_of(features)));

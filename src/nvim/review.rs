@@ -6,7 +6,6 @@ pub mod actions;
 pub mod blame;
 pub mod change_stats;
 pub mod changes_list;
-pub mod engine;
 pub mod hunks;
 pub mod inline_proposals;
 pub mod panel;
@@ -15,44 +14,36 @@ pub mod panel_edits;
 pub mod proposals;
 pub mod split;
 pub mod splits;
+pub mod tracking;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::core::changes::comments::Comment;
 use crate::core::changes::file_review::FileReview;
+use crate::core::changes::input_queue::InputQueue;
+use crate::core::changes::reported::Reported;
 use crate::core::changes::review::Splice;
-use crate::core::ids::{EntryId, Moment, OriginId, SessionKey};
-use crate::core::message::FileDiff;
+use crate::core::changes::scope::Origins;
+use crate::core::changes::undone::Undone;
+use crate::core::ids::{OriginId, SessionKey};
 use crate::core::text::Text;
-use crate::nvim::app::App;
+use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
+use crate::nvim::review::change_stats::ChangeStats;
 use crate::nvim::review::hunks::Drawn;
-use crate::nvim::review::panel::{Comment, Panel};
+use crate::nvim::review::panel::Panel;
+use crate::nvim::review::proposals::Proposals;
 use crate::nvim::review::split::Split;
-
-/// What was behind a change of an agent's.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Origin {
-    pub session: SessionKey,
-    pub agent: String,
-    /// The prompt that the turn began with, and which one it was.
-    pub prompt: EntryId,
-    pub turn: usize,
-    pub asked: String,
-    pub call: Option<EntryId>,
-    /// What the call was about.
-    pub title: String,
-    pub at: Moment,
-}
 
 #[derive(Default)]
 pub struct Reviews {
     pub files: BTreeMap<PathBuf, Reviewed>,
-    origins: Vec<Origin>,
-    /// What calls said they did to files that nobody has looked at yet, oldest first.
-    told: VecDeque<(PathBuf, OriginId, FileDiff)>,
+    pub origins: Origins,
+    /// What calls said they did to files that nobody has looked at yet.
+    reported: Reported,
     by_buf: HashMap<Buf, PathBuf>,
     /// The buffers whose changes are listened to, and how many listeners there have been.
     pub listening: BTreeSet<Buf>,
@@ -67,19 +58,24 @@ pub struct Reviews {
     /// What stands side by side.
     pub split: Option<Split>,
     pub comments: Vec<Comment>,
-    /// What was undone since each session's agent was last told, as it will read it.
-    pub undone: HashMap<SessionKey, Vec<String>>,
+    /// What was undone since each session's agent was last told.
+    pub undone: Undone,
     /// How many hunks were kept and undone since the review was opened.
     pub decided: (usize, usize),
+    /// What each session has changed.
+    pub stats: ChangeStats,
+    /// The diffs of open calls, as they are drawn.
+    proposals: Proposals,
+    /// The sessions with diffs that are being placed, once for each call and file.
+    placing: Vec<SessionKey>,
+    /// How many files are being looked into for what agents did to them.
+    recalling: usize,
 }
-
-/// At most this many diffs of files without a buffer are kept.
-const TOLD: usize = 500;
 
 pub struct Reviewed {
     /// `None` while the background has it.
     pub file: Option<Box<FileReview>>,
-    pub waiting: VecDeque<Input>,
+    pub waiting: InputQueue<Input>,
     pub buf: Option<Buf>,
     /// `b:changedtick` when the review and the buffer were last known to be the same.
     pub tick: u64,
@@ -102,53 +98,28 @@ pub enum Input {
     Text(Text),
     /// The same, of a buffer that has just read the file.
     Loaded(Text),
-    /// A buffer's text that is being read; by its number.
-    Reading(u64),
     Then(Then),
 }
 
-pub type Then = Box<dyn FnOnce(&mut App) -> Result<()>>;
+pub type Then = Box<dyn FnOnce(&mut Reviews, &mut Context) -> Result<()>>;
 
 impl Reviewed {
-    /// Nothing is being read that comes before all else.
-    pub fn is_free(&self) -> bool {
-        !matches!(self.waiting.front(), Some(Input::Reading(_)))
-    }
-
     /// A buffer's text was read at a tick, or could not be.
     pub fn has_read(&mut self, number: u64, read: Option<(u64, Input)>) {
-        let is_it = |input: &Input| matches!(input, Input::Reading(other) if *other == number);
-        let Some(at) = self.waiting.iter().position(is_it) else { return };
-        let mut later = self.waiting.split_off(at);
-        later.pop_front();
-        if let Some((tick, input)) = read {
-            // Whatever was typed meanwhile is in the text.
-            later.retain(|input| !matches!(input, Input::Splice(_)));
-            self.waiting.push_back(input);
+        let (tick, input) = read.unzip();
+        // Whatever was typed meanwhile is in the text.
+        let was_waited_for = self.waiting.has_read(number, input, |input| matches!(input, Input::Splice(_)));
+        if let Some(tick) = tick.filter(|_| was_waited_for) {
             self.tick = tick;
         }
-        self.waiting.append(&mut later);
     }
 }
 
 impl Reviews {
-    pub fn origin(&mut self, origin: Origin) -> OriginId {
-        if let Some(at) = self.origins.iter().rposition(|known| {
-            known.session == origin.session && known.prompt == origin.prompt && known.call == origin.call
-        }) {
-            return OriginId(at as u32);
-        }
-        self.origins.push(origin);
-        OriginId((self.origins.len() - 1) as u32)
-    }
-
-    pub fn of(&self, id: OriginId) -> Option<&Origin> {
-        self.origins.get(id.0 as usize)
-    }
-
-    /// The latest origin of a session, or of any.
-    pub fn latest(&self, session: Option<SessionKey>) -> Option<&Origin> {
-        self.origins.iter().rev().find(|origin| session.is_none_or(|session| origin.session == session))
+    /// A session is over.
+    pub fn forget(&mut self, session: SessionKey) {
+        self.undone.forget(session);
+        self.stats.forget(session);
     }
 
     pub fn path_of(&self, buf: Buf) -> Option<&Path> {
@@ -163,7 +134,7 @@ impl Reviews {
     pub fn begin(&mut self, path: &Path, file: Option<Box<FileReview>>) {
         let reviewed = Reviewed {
             file,
-            waiting: VecDeque::new(),
+            waiting: InputQueue::default(),
             buf: None,
             tick: 0,
             listener: 0,
@@ -187,27 +158,6 @@ impl Reviews {
             reviewed.touched = true;
         }
         self.listening.remove(&buf);
-    }
-
-    /// A call said what it did to a file that no buffer holds.
-    pub fn tell(&mut self, path: PathBuf, origin: OriginId, diff: FileDiff) {
-        self.told.push_back((path, origin, diff));
-        if self.told.len() > TOLD {
-            self.told.pop_front();
-        }
-    }
-
-    /// The files that something was told of.
-    pub fn told(&self) -> BTreeSet<PathBuf> {
-        self.told.iter().map(|(path, ..)| path.clone()).collect()
-    }
-
-    /// What was told of a file; it is told once.
-    pub fn take_told(&mut self, path: &Path) -> Vec<(OriginId, FileDiff)> {
-        let (taken, left): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut self.told).into_iter().partition(|(of, ..)| of == path);
-        self.told = left;
-        taken.into_iter().map(|(_, origin, diff)| (origin, diff)).collect()
     }
 
     /// The files with something to decide, in the order of their paths.

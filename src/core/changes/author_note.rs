@@ -4,7 +4,7 @@
 use crate::core::store::checkpoint::Author;
 
 /// At most so many characters of a title or a prompt are shown.
-const WIDEST: usize = 70;
+const MAX_CHARS: usize = 70;
 
 /// `head` says who and when.
 pub fn author_note(head: &str, title: &str, asked: &str, edited: bool) -> Vec<String> {
@@ -30,7 +30,7 @@ pub fn recorded_note(author: &Author, time: &str) -> Vec<String> {
 }
 
 fn cut(text: &str) -> String {
-    let cut: String = text.chars().take(WIDEST).collect();
+    let cut: String = text.chars().take(MAX_CHARS).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }
 }
 
@@ -50,10 +50,10 @@ mod tests {
 
     #[test]
     fn long_titles_and_prompts_are_cut_between_characters() {
-        let long = "ä".repeat(WIDEST + 1);
-        let lines = author_note("demo", &long, &"b".repeat(WIDEST), false);
-        assert_eq!(lines[1], format!(" {}…", "ä".repeat(WIDEST)));
-        assert_eq!(lines[2], format!(" asked: {}", "b".repeat(WIDEST)));
+        let long = "ä".repeat(MAX_CHARS + 1);
+        let lines = author_note("demo", &long, &"b".repeat(MAX_CHARS), false);
+        assert_eq!(lines[1], format!(" {}…", "ä".repeat(MAX_CHARS)));
+        assert_eq!(lines[2], format!(" asked: {}", "b".repeat(MAX_CHARS)));
     }
 
     #[test]

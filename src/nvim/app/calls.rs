@@ -65,9 +65,9 @@ impl App {
             }
         }
         if over {
-            self.review.clear(&self.cx.editor, (key, entry))?;
+            self.reviews.clear_proposal(&self.cx, (key, entry))?;
             self.review_call(key, entry)?;
-        } else if content || !self.review.is_drawn((key, entry)) {
+        } else if content || !self.reviews.is_proposal_drawn((key, entry)) {
             self.show_diffs(key, entry)?;
         }
         if moved || content {

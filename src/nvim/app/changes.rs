@@ -13,13 +13,15 @@ const MANY: usize = 50;
 impl App {
     pub fn changed(&mut self, change: Change) -> Result<()> {
         self.checkpoints.record(&mut self.cx, &change);
-        self.tally.add(&change);
-        self.review_change(&change)?;
+        self.reviews.stats.add(&change);
+        self.reviews.review_change(&mut self.cx, &change)?;
+        self.route()?;
         let Change { session, call, path, buf, ranges, saved, .. } = change;
         if let Some(buf) = buf.or_else(|| self.cx.buf_of(&path)) {
             follow::list(&self.cx.editor, buf)?;
         }
-        self.refresh_diffs(session, &path)?;
+        self.reviews.refresh_diffs(&mut self.cx, session, &path)?;
+        self.route()?;
         if ranges.len() > MANY && !self.cx.has_listeners("AcpFileChanged") {
             return Ok(());
         }

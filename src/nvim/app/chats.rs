@@ -203,7 +203,7 @@ impl App {
             let over: Vec<EntryId> =
                 entries.iter().copied().filter(|entry| is_call_over(session, *entry)).collect();
             for entry in over {
-                self.review.clear(&self.cx.editor, (key, entry))?;
+                self.reviews.clear_proposal(&self.cx, (key, entry))?;
             }
             self.settle_split(key)?;
             with_tails!(self.touch(&self.cx, key, entries));

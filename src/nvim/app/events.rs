@@ -114,7 +114,7 @@ impl App {
     /// The session's agent is not at work any more, however that came.
     pub fn turn_left(&mut self, key: SessionKey) -> Result<()> {
         self.drop_conflicts(key)?;
-        self.review.clear_session(&self.cx.editor, key)?;
+        self.reviews.clear_proposals(&self.cx, key)?;
         self.no_longer_at_work(key)
     }
 

@@ -7,18 +7,15 @@ use mlua::Result;
 use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Access, PermissionKind, Question};
 use crate::core::store::allowlist::Allowed;
-use crate::nvim::app::{App, Job};
+use crate::nvim::app::App;
 use crate::nvim::questions::queue::Known;
 use crate::nvim::questions::{KeyAnswer, Questions};
 
 impl App {
     /// Shows the next question, if there is one and the user is not busy.
     pub fn ask_next(&mut self) {
-        let jobs = &self.jobs;
-        // Its diffs are still being worked out, and not drawn yet.
-        let is_visible = |key: SessionKey| {
-            !jobs.values().any(|job| matches!(job, Job::Diff { session, .. } if *session == key))
-        };
+        let reviews = &self.reviews;
+        let is_visible = |key: SessionKey| !reviews.is_placing(key);
         let known = Known { others: self.cx.conflicts.waiting().collect(), is_visible: &is_visible };
         self.asking.ask_next(&mut self.cx, &known);
     }

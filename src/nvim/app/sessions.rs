@@ -121,16 +121,15 @@ impl App {
     /// Each feature lets go of what it has of a session.
     fn forget_session(&mut self, key: SessionKey) -> Result<()> {
         let editor = self.cx.editor.clone();
-        self.review.clear_session(&editor, key)?;
+        self.reviews.clear_proposals(&self.cx, key)?;
         self.follow.forget(&editor, key)?;
         self.terminals.forget(&editor, key)?;
         self.close_chat(key)?;
         self.drop_conflicts(key)?;
         self.prompts.forget_notes(key);
-        self.reviews.undone.remove(&key);
+        self.reviews.forget(key);
         self.forget_checkpoints(key)?;
         self.files.views.forget(key);
-        self.tally.forget(key);
         if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);
         }

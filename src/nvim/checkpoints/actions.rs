@@ -4,13 +4,14 @@
 use mlua::Result;
 
 use crate::core::store::checkpoint::{Reply, Turn, Wish, plan};
+use crate::core::store::restore::Restore;
 use crate::nvim::arguments::fail;
-use crate::nvim::checkpoints::{Checkpoints, Restore};
+use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 
-/// At most this many cells of a prompt are shown.
-const WIDEST: usize = 48;
+/// At most this many characters of a prompt are shown.
+const MAX_CHARS: usize = 48;
 
 impl Checkpoints {
     pub fn choose(&mut self, cx: &mut Context) -> Result<()> {
@@ -108,7 +109,7 @@ fn label(turn: &Turn) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(WIDEST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((at, _)) => format!("{}\u{2026}", &text[..at]),
         None => text.to_owned(),
     }

@@ -1,47 +1,18 @@
 //! The extmarks that changes are drawn with: marked lines, virtual lines, changed words. What they are
 //! put together to is left to `hunks` and `proposals`.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use mlua::{Result, Table, Value};
 
-use crate::core::changes::diff::{self, Hunk};
 use crate::nvim::diff_view::appearance::{Appearance, Coloured, cells};
 use crate::nvim::editor::{Buf, Editor};
 
 /// At most this many virtual lines for one hunk; the rest is said in a line.
-const SHOWN: usize = 200;
+const MAX_VIRTUAL_LINES: usize = 200;
 
 /// How far the colour of a virtual line reaches.
-const WIDTH: usize = 200;
-
-/// The changed words in a hunk's lines, by their numbers in it.
-#[derive(Default)]
-pub struct Words {
-    removed: HashMap<usize, Vec<Range<usize>>>,
-    added: HashMap<usize, Vec<Range<usize>>>,
-}
-
-impl Words {
-    pub fn of(hunk: &Hunk) -> Self {
-        let mut words = Self::default();
-        for (old, new) in diff::pairs(hunk) {
-            let (removed, added) = diff::words(&hunk.removed[old], &hunk.added[new]);
-            words.removed.insert(old, removed);
-            words.added.insert(new, added);
-        }
-        words
-    }
-
-    pub fn removed(&self, line: usize) -> &[Range<usize>] {
-        self.removed.get(&line).map_or(&[], Vec::as_slice)
-    }
-
-    pub fn added(&self, line: usize) -> &[Range<usize>] {
-        self.added.get(&line).map_or(&[], Vec::as_slice)
-    }
-}
+const PADDED_CELLS: usize = 200;
 
 pub fn push(marks: &Table, row: usize, column: usize, options: Table) -> Result<()> {
     marks.raw_push(row)?;
@@ -91,7 +62,7 @@ pub fn virtual_lines<'a>(
         '-' => ("AcpDiffDelete", "AcpDiffDeleteWord"),
         _ => ("AcpMeta", "AcpMeta"),
     };
-    let shown = &lines[..lines.len().min(SHOWN)];
+    let shown = &lines[..lines.len().min(MAX_VIRTUAL_LINES)];
     let colours = if sign == '?' { Vec::new() } else { appearance.colours(editor, shown) };
     let all = editor.lua.create_table()?;
     for (at, text) in shown.iter().enumerate() {
@@ -123,14 +94,14 @@ pub fn virtual_lines<'a>(
             // Padded, so that the colour reaches across the window.
             chunks.raw_push(chunk(
                 editor,
-                &" ".repeat(WIDTH.saturating_sub(column)),
+                &" ".repeat(PADDED_CELLS.saturating_sub(column)),
                 &[Group::Named(group)],
             )?)?;
             all.raw_push(chunks)?;
         }
     }
-    if lines.len() > SHOWN {
-        let text = format!("{sign} … {} more lines", lines.len() - SHOWN);
+    if lines.len() > MAX_VIRTUAL_LINES {
+        let text = format!("{sign} … {} more lines", lines.len() - MAX_VIRTUAL_LINES);
         let more = chunk(editor, &text, &[Group::Named("AcpMeta")])?;
         all.raw_push(editor.lua.create_sequence_from([more])?)?;
     }

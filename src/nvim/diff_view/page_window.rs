@@ -3,7 +3,7 @@
 use mlua::Result;
 
 use crate::config::{Keys, Pane};
-use crate::nvim::diff_view::page::About;
+use crate::core::changes::hunk_page::About;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::keys::bind::bind_pane;
 

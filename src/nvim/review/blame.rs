@@ -6,43 +6,46 @@ use std::path::PathBuf;
 use mlua::Result;
 
 use crate::core::changes::author_note::author_note;
-use crate::nvim::actions::fail;
-use crate::nvim::app::App;
+use crate::nvim::arguments::fail;
 use crate::nvim::buffers::Buffers;
+use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
 use crate::nvim::editor::float::float;
 use crate::nvim::events::EditorEvent;
+use crate::nvim::review::Reviews;
 
-impl App {
-    pub fn blame(&mut self) -> Result<()> {
-        let buf = self.cx.editor.current_buf()?;
-        let row = self.cx.editor.cursor(self.cx.editor.current_win()?)?.0 - 1;
-        if let Some(path) = self.reviews.path_of(buf).map(std::path::Path::to_owned) {
-            return self.when_reviewed(&path.clone(), move |app| match app.blame_reviewed(&path, row)? {
-                true => Ok(()),
-                false => app.blame_recorded(buf, path, row),
+impl Reviews {
+    pub fn blame(&mut self, cx: &mut Context) -> Result<()> {
+        let buf = cx.editor.current_buf()?;
+        let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
+        if let Some(path) = self.path_of(buf).map(std::path::Path::to_owned) {
+            return self.when_reviewed(cx, &path.clone(), move |this: &mut Self, cx| {
+                match this.blame_reviewed(cx, &path, row)? {
+                    true => Ok(()),
+                    false => this.blame_recorded(cx, buf, path, row),
+                }
             });
         }
-        match Buffers::path_of(&self.cx.editor, buf) {
-            Some(path) => self.blame_recorded(buf, path, row),
+        match Buffers::path_of(&cx.editor, buf) {
+            Some(path) => self.blame_recorded(cx, buf, path, row),
             None => fail("this buffer is not a file; only lines of files can be blamed"),
         }
     }
 
     /// Says whether it is known.
-    fn blame_reviewed(&mut self, path: &std::path::Path, row: usize) -> Result<bool> {
-        let file = self.reviews.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
+    fn blame_reviewed(&mut self, cx: &mut Context, path: &std::path::Path, row: usize) -> Result<bool> {
+        let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
         let Some((origin, edited)) = file.and_then(|file| file.author(row)) else { return Ok(false) };
-        let Some(origin) = self.reviews.of(origin) else { return Ok(false) };
-        let time: String = self.cx.editor.func("strftime", ("%H:%M", origin.at.0 / 1000))?;
+        let Some(origin) = self.origins.get(origin) else { return Ok(false) };
+        let time: String = cx.editor.func("strftime", ("%H:%M", origin.at.0 / 1000))?;
         let head = format!("{} · turn {} · {time}", origin.agent, origin.turn);
         let (title, asked) = (origin.title.clone(), origin.asked.clone());
-        float(&self.cx.editor, &author_note(&head, &title, &asked, edited))?;
+        float(&cx.editor, &author_note(&head, &title, &asked, edited))?;
         Ok(true)
     }
 
-    fn blame_recorded(&mut self, buf: Buf, path: PathBuf, row: usize) -> Result<()> {
-        self.cx.raise(EditorEvent::LineUnattributed { buf, path, row });
-        self.route()
+    fn blame_recorded(&mut self, cx: &mut Context, buf: Buf, path: PathBuf, row: usize) -> Result<()> {
+        cx.raise(EditorEvent::LineUnattributed { buf, path, row });
+        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::core::ids::SessionKey;
 use crate::nvim::events::Change;
 
 #[derive(Default)]
-pub struct Tally(BTreeMap<(SessionKey, PathBuf), Changes>);
+pub struct ChangeStats(BTreeMap<(SessionKey, PathBuf), Changes>);
 
 /// What became of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Changes {
     pub saved: bool,
 }
 
-impl Tally {
+impl ChangeStats {
     pub fn add(&mut self, change: &Change) {
         let changes = self.0.entry((change.session, change.path.clone())).or_default();
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
@@ -83,10 +83,10 @@ mod tests {
 
     #[test]
     fn changes_of_a_file_add_up() {
-        let mut tally = Tally::default();
-        tally.add(&change("a\nb\nc", "a\nB\nc\nd", vec![(1, 2), (3, 4)]));
-        tally.add(&change("a\nB\nc\nd", "a\nc\nd", Vec::new()));
-        let changes: Vec<Changes> = tally.of(SessionKey(1)).map(|(_, changes)| changes.clone()).collect();
+        let mut stats = ChangeStats::default();
+        stats.add(&change("a\nb\nc", "a\nB\nc\nd", vec![(1, 2), (3, 4)]));
+        stats.add(&change("a\nB\nc\nd", "a\nc\nd", Vec::new()));
+        let changes: Vec<Changes> = stats.of(SessionKey(1)).map(|(_, changes)| changes.clone()).collect();
         assert_eq!(changes, [Changes { times: 2, added: 2, removed: 2, ranges: vec![(2, 2)], saved: true }]);
     }
 }

@@ -5,19 +5,21 @@ use std::path::PathBuf;
 use mlua::{Result, Value};
 
 use crate::core::text::visible::visible_line;
-use crate::nvim::actions::{Args, NO_SESSION, fail};
-use crate::nvim::app::App;
+use crate::nvim::arguments::{Args, NO_SESSION, fail};
+use crate::nvim::buffers::open;
+use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
-use crate::nvim::follow;
+use crate::nvim::editor::code_window::code_window;
+use crate::nvim::review::Reviews;
 
 /// A file, how much of it was changed, and where.
 type Changed = (PathBuf, String, Vec<(usize, usize)>);
 
-impl App {
-    pub fn show_changes(&mut self, args: &Args) -> Result<()> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+impl Reviews {
+    pub fn show_changes(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
+        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
         let changed: Vec<Changed> = self
-            .tally
+            .stats
             .of(key)
             .map(|(path, changes)| {
                 let times =
@@ -27,53 +29,54 @@ impl App {
                 (path.to_owned(), counts, changes.ranges.clone())
             })
             .collect();
-        let name = self.cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
+        let name = cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
         if changed.is_empty() {
             let text = format!("{name} has changed no files in this session");
-            self.cx.advise(text, Level::Info);
+            cx.advise(text, Level::Info);
             return Ok(());
         }
         if args.bang || args.first() == Some("quickfix") {
-            return self.changes_to_quickfix(&name, &changed);
+            return self.changes_to_quickfix(cx, &name, &changed);
         }
         if let Some(other) = args.first() {
             return fail(format!("changes takes quickfix or nothing, not {other:?}"));
         }
         let items = changed
             .iter()
-            .map(|(path, counts, _)| format!("{} {counts}", self.cx.short_name(Some(key), path)))
+            .map(|(path, counts, _)| format!("{} {counts}", cx.short_name(Some(key), path)))
             .collect();
-        self.offer(&format!("Changed by {name}"), "acp_changes", items, move |app, index| {
+        cx.offer(&format!("Changed by {name}"), "acp_changes", items, move |_: &mut Self, cx, index| {
             let Some((path, _, ranges)) = changed.get(index) else { return Ok(()) };
-            let Some(win) = follow::code_window(&app.cx.editor)? else { return Ok(()) };
-            let buf = follow::load(&app.cx.editor, path)?;
-            app.cx.editor.set_win_buf(win, buf)?;
-            app.cx.editor.set_current_win(win)?;
-            let line = ranges.first().map_or(1, |(first, _)| *first).min(app.cx.editor.line_count(buf)?);
-            app.cx.editor.set_cursor(win, line, 0)
-        })
+            let Some(win) = code_window(&cx.editor)? else { return Ok(()) };
+            let buf = open::load(&cx.editor, path)?;
+            cx.editor.set_win_buf(win, buf)?;
+            cx.editor.set_current_win(win)?;
+            let line = ranges.first().map_or(1, |(first, _)| *first).min(cx.editor.line_count(buf)?);
+            cx.editor.set_cursor(win, line, 0)
+        });
+        Ok(())
     }
 
-    fn changes_to_quickfix(&mut self, name: &str, changed: &[Changed]) -> Result<()> {
-        let items = self.cx.editor.lua.create_table()?;
+    fn changes_to_quickfix(&mut self, cx: &mut Context, name: &str, changed: &[Changed]) -> Result<()> {
+        let items = cx.editor.lua.create_table()?;
         for (path, counts, ranges) in changed {
             let ranges = if ranges.is_empty() { &[(1, 1)][..] } else { ranges };
             for (first, last) in ranges {
-                items.push(self.cx.editor.table([
-                    ("filename", self.cx.editor.string(path.to_string_lossy().as_bytes())?),
-                    ("module", self.cx.editor.name_in_list(path)?),
+                items.push(cx.editor.table([
+                    ("filename", cx.editor.string(path.to_string_lossy().as_bytes())?),
+                    ("module", cx.editor.name_in_list(path)?),
                     ("lnum", Value::Integer(*first as i64)),
                     ("end_lnum", Value::Integer(*last as i64)),
-                    ("text", self.cx.editor.string(counts)?),
+                    ("text", cx.editor.string(counts)?),
                 ])?)?;
             }
         }
-        let what = self.cx.editor.table([
-            ("title", self.cx.editor.string(visible_line(&format!("Changed by {name}")))?),
+        let what = cx.editor.table([
+            ("title", cx.editor.string(visible_line(&format!("Changed by {name}")))?),
             ("items", Value::Table(items)),
         ])?;
-        let empty = self.cx.editor.lua.create_table()?;
-        self.cx.editor.func::<Value>("setqflist", (empty, " ", what))?;
-        self.cx.editor.command("botright copen")
+        let empty = cx.editor.lua.create_table()?;
+        cx.editor.func::<Value>("setqflist", (empty, " ", what))?;
+        cx.editor.command("botright copen")
     }
 }

@@ -9,10 +9,9 @@ use mlua::Result;
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
+use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
-use crate::nvim::diff_view::marks::{
-    Words, line, push, seen, show_above_first_line, virtual_lines, words_in,
-};
+use crate::nvim::diff_view::marks::{line, push, seen, show_above_first_line, virtual_lines, words_in};
 use crate::nvim::editor::{Buf, Editor};
 
 /// What is drawn in a buffer.
@@ -27,7 +26,7 @@ pub struct Drawn {
 }
 
 /// What the colours of one file may cost in all; beyond, lines that are gone are plain.
-const COLOURS: Duration = Duration::from_millis(200);
+const COLOUR_BUDGET: Duration = Duration::from_millis(200);
 
 struct DrawnHunk {
     hunk: Hunk,
@@ -73,7 +72,7 @@ impl Drawn {
         let ns = namespace(editor)?;
         let lines = editor.line_count(buf)?;
         let seen = seen(editor, buf);
-        let before = COLOURS.saturating_sub(self.spent);
+        let before = COLOUR_BUDGET.saturating_sub(self.spent);
         let appearance = Appearance::of(editor, buf, before);
         if self.shape.as_ref() != Some(&appearance.shape) {
             for hunk in &mut self.hunks {

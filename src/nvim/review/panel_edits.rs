@@ -11,49 +11,55 @@ use crate::core::changes::diff::Hunk;
 use crate::core::changes::review::Splice;
 use crate::core::changes::review_edits;
 use crate::core::changes::text_edits::TextEdit;
-use crate::nvim::actions::fail;
-use crate::nvim::app::App;
+use crate::nvim::arguments::fail;
+use crate::nvim::buffers::open;
 use crate::nvim::buffers::saving;
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::{follow, later, run};
+use crate::nvim::events::EditorEvent;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::splits::name_in_project;
+
+/// What is left to write of what was edited in the review's buffer.
+struct Writing {
+    panel: Buf,
+    left: BTreeMap<PathBuf, Edits>,
+    /// How many hunks were edited.
+    count: usize,
+}
 
 /// A hunk as it was shown, and what its added lines are to be.
 type Edits = Vec<(Hunk, Vec<String>)>;
 
-impl App {
+impl Reviews {
     /// What runs when the review's buffer is written.
-    pub fn page_written(&self, buf: Buf) -> Result<Function> {
-        self.cx.editor.lua.create_function(move |_, ()| {
-            run(move |app| {
-                let Err(error) = app.write_panel(buf) else { return Ok(()) };
-                // Not within the autocommand, which would have Neovim say more, and wait for a key.
-                let why = first_line(&error);
-                later(&app.cx.editor.lua, Duration::ZERO, move |app| {
-                    app.cx.editor.notify(&why, Level::Error);
-                    Ok(())
-                })
+    pub fn page_written(&self, cx: &Context, buf: Buf) -> Result<Function> {
+        cx.editor.lua.create_function(move |_, ()| {
+            context::run(move |this: &mut Self, cx| {
+                let written = this.write_panel(cx, buf);
+                report(cx, written)
             });
             Ok(())
         })
     }
 
     /// What runs when it is read again.
-    pub fn page_read(&self) -> Result<Function> {
-        self.cx.editor.lua.create_function(|_, ()| {
-            run(|app| {
-                let Some(mut panel) = app.reviews.panel.take() else { return Ok(()) };
-                let drawn = panel.draw_anew(&app.cx.editor, &app.reviews, &app.cx.config.keys);
-                app.reviews.panel = Some(panel);
+    pub fn page_read(&self, cx: &Context) -> Result<Function> {
+        cx.editor.lua.create_function(|_, ()| {
+            context::run(|this: &mut Self, cx| {
+                let Some(mut panel) = this.panel.take() else { return Ok(()) };
+                let drawn = panel.draw_anew(&cx.editor, |panel| this.page_of(panel, &cx.config.keys));
+                this.panel = Some(panel);
                 drawn
             });
             Ok(())
         })
     }
 
-    fn write_panel(&mut self, buf: Buf) -> Result<()> {
-        let Some(panel) = self.reviews.panel.as_ref().filter(|panel| panel.buf == buf) else { return Ok(()) };
-        let lines = self.cx.editor.lines(buf, 0, -1)?;
+    fn write_panel(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let Some(panel) = self.panel.as_ref().filter(|panel| panel.buf == buf) else { return Ok(()) };
+        let lines = cx.editor.lines(buf, 0, -1)?;
         let edits = match review_edits::read(&panel.page.parts, &lines) {
             Ok(edits) => edits,
             Err(why) => return fail(format!("couldn't write: {why}")),
@@ -63,31 +69,58 @@ impl App {
             let Some((path, hunk)) = panel.page.hunks.get(number) else { continue };
             by_file.entry(path.clone()).or_default().push((hunk.clone(), lines));
         }
+        for buf in by_file.keys().filter_map(|path| self.files.get(path)?.buf) {
+            cx.raise(EditorEvent::ReviewOutdated(buf));
+        }
+        cx.after_events(move |this: &mut Self, cx| {
+            let written = this.write_hunks(cx, buf, by_file);
+            report(cx, written)
+        });
+        Ok(())
+    }
+
+    fn write_hunks(&mut self, cx: &mut Context, panel: Buf, by_file: BTreeMap<PathBuf, Edits>) -> Result<()> {
         // All of it or nothing.
         for (path, edits) in &by_file {
-            if let Some(buf) = self.reviews.files.get(path).and_then(|reviewed| reviewed.buf) {
-                self.review_stale(buf)?;
-            }
             if let Err(why) = self.find_edited(path, edits) {
-                return fail(format!("couldn't write: {}{why}", self.name_in_project(path)));
+                return fail(format!("couldn't write: {}{why}", name_in_project(cx, path)));
             }
         }
-        let count: usize = by_file.values().map(Vec::len).sum();
-        for (path, edits) in by_file {
-            self.apply_edits(&path, &edits)?;
+        let count = by_file.values().map(Vec::len).sum();
+        self.write_next(cx, Writing { panel, left: by_file, count })
+    }
+
+    /// Writes one file after the other. One that is only being opened is waited for.
+    fn write_next(&mut self, cx: &mut Context, mut writing: Writing) -> Result<()> {
+        while let Some((path, edits)) = writing.left.pop_first() {
+            match self.files.get(&path).and_then(|reviewed| reviewed.buf) {
+                Some(buf) if cx.editor.buf_is_loaded(buf) => self.apply_edits(cx, buf, &path, &edits)?,
+                _ => {
+                    let buf = open::load(&cx.editor, &path)?;
+                    cx.raise(EditorEvent::BufferLoaded(buf));
+                    cx.after_events(move |this: &mut Self, cx| {
+                        let written = this
+                            .apply_edits(cx, buf, &path, &edits)
+                            .and_then(|()| this.write_next(cx, writing));
+                        report(cx, written)
+                    });
+                    return Ok(());
+                }
+            }
         }
-        self.cx.editor.set_buf_option(buf, "modified", false)?;
-        self.draw_reviews()?;
-        if count > 0 {
-            let text = format!("changed {count} {}", if count == 1 { "hunk" } else { "hunks" });
-            self.cx.advise(text, Level::Info);
+        cx.editor.set_buf_option(writing.panel, "modified", false)?;
+        self.draw_reviews(cx)?;
+        if writing.count > 0 {
+            let text =
+                format!("changed {} {}", writing.count, if writing.count == 1 { "hunk" } else { "hunks" });
+            cx.advise(text, Level::Info);
         }
         Ok(())
     }
 
     /// Where the hunks stand that were edited, or why they can't be.
     fn find_edited(&self, path: &Path, edits: &Edits) -> std::result::Result<Vec<usize>, String> {
-        let Some(file) = self.reviews.files.get(path).and_then(|reviewed| reviewed.file.as_deref()) else {
+        let Some(file) = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref()) else {
             return Err(" is being compared; write again in a moment".to_owned());
         };
         if !file.is_there {
@@ -104,24 +137,16 @@ impl App {
         edits.iter().map(|(hunk, _)| find(hunk)).collect()
     }
 
-    fn apply_edits(&mut self, path: &Path, edits: &Edits) -> Result<()> {
-        let editor = self.cx.editor.clone();
-        let buf = match self.reviews.files.get(path).and_then(|reviewed| reviewed.buf) {
-            Some(buf) if editor.buf_is_loaded(buf) => buf,
-            _ => {
-                let buf = follow::load(&editor, path)?;
-                self.buffer_loaded(buf)?;
-                buf
-            }
-        };
+    fn apply_edits(&mut self, cx: &mut Context, buf: Buf, path: &Path, edits: &Edits) -> Result<()> {
+        let editor = cx.editor.clone();
         // Reading the file may have shown that it is another one.
         if let Err(why) = self.find_edited(path, edits) {
-            return fail(format!("couldn't write: {}{why}", self.name_in_project(path)));
+            return fail(format!("couldn't write: {}{why}", name_in_project(cx, path)));
         }
         if !editor.buf_option::<bool>(buf, "modifiable")? {
             return fail(format!(
                 "couldn't change {}: its buffer is not 'modifiable'",
-                self.cx.short_name(None, path)
+                cx.short_name(None, path)
             ));
         }
         let mut splices: Vec<Splice> = edits
@@ -134,19 +159,30 @@ impl App {
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let content = saving::Content { ends_with_newline: editor.buf_option(buf, "endofline")? };
         let done = saving::write(&editor, buf, &texts, &content);
-        if let Some(reviewed) = self.reviews.files.get_mut(path)
+        if let Some(reviewed) = self.files.get_mut(path)
             && let Some(file) = &mut reviewed.file
         {
             splices.into_iter().for_each(|splice| file.user_spliced(splice));
             reviewed.touched = true;
         }
-        self.set_reviewed_tick(path, buf)?;
+        self.set_reviewed_tick(cx, path, buf)?;
         match done {
             Ok(()) => Ok(()),
             Err(why) => {
-                self.review_again(path, buf)?;
-                fail(format!("couldn't change {}: {why}", self.cx.short_name(None, path)))
+                self.review_again(cx, path, buf)?;
+                fail(format!("couldn't change {}: {why}", cx.short_name(None, path)))
             }
         }
     }
+}
+
+/// Says why something was not written, but not within the autocommand, which would have Neovim say more, and
+/// wait for a key.
+fn report(cx: &Context, written: Result<()>) -> Result<()> {
+    let Err(error) = written else { return Ok(()) };
+    let why = first_line(&error);
+    cx.later(Duration::ZERO, move |_: &mut Reviews, cx| {
+        cx.editor.notify(&why, Level::Error);
+        Ok(())
+    })
 }

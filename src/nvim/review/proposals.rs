@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use mlua::{Result, Table};
 
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
+use crate::core::changes::words::Words;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::nvim::diff_view::appearance::Appearance;
-use crate::nvim::diff_view::marks::{
-    Words, line, push, seen, show_above_first_line, virtual_lines, words_in,
-};
+use crate::nvim::diff_view::marks::{line, push, seen, show_above_first_line, virtual_lines, words_in};
 use crate::nvim::editor::{Buf, Editor};
 
-type Call = (SessionKey, EntryId);
+/// A tool call of a session.
+pub type Call = (SessionKey, EntryId);
 
 #[derive(Default)]
 pub struct Proposals {
@@ -49,8 +49,7 @@ impl Proposals {
         editor: &Editor,
         call: Call,
         (buf, tick): (Buf, u64),
-        placed: Vec<Placed>,
-        made_shown: bool,
+        (placed, made_shown): (Vec<Placed>, bool),
     ) -> Result<()> {
         editor.clear_namespace(buf, namespace(editor, call)?, 0, -1)?;
         // What is made already shows among the hunks of the file.
@@ -67,7 +66,7 @@ impl Proposals {
         };
         hunks.sort_by_cached_key(|(_, hunk)| (is_seen(hunk), std::cmp::Reverse(hunk.row)));
         self.forget(call, buf);
-        self.waiting.push(Waiting { call, buf, tick, hunks, colours: COLOURS });
+        self.waiting.push(Waiting { call, buf, tick, hunks, colours: COLOUR_BUDGET });
         let bufs = self.drawn.entry(call).or_default();
         if !bufs.contains(&buf) {
             bufs.push(buf);
@@ -131,7 +130,7 @@ impl Proposals {
 }
 
 /// What the colours of one call's changes in a file may cost.
-const COLOURS: Duration = Duration::from_millis(30);
+const COLOUR_BUDGET: Duration = Duration::from_millis(30);
 
 fn namespace(editor: &Editor, call: Call) -> Result<i64> {
     editor.namespace(&format!("acp.diff.{}.{}", call.0.0, call.1.0))

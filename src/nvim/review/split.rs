@@ -6,24 +6,34 @@ use std::path::PathBuf;
 
 use mlua::{Result, Table, Value};
 
-use crate::core::ids::{EntryId, SessionKey};
 use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::review::proposals::Call;
 
 /// Narrower windows stand one above the other.
-const NARROWEST: u16 = 40;
+const MIN_COLUMNS: u16 = 40;
 
 /// What stands beside the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum SplitContent {
     /// The text without what agents did to it.
     Before,
     /// What an open call wants to make of it.
-    Proposed(SessionKey, EntryId),
+    Proposed(Call),
+}
+
+/// What is to be shown beside each other.
+pub struct Shown<'a> {
+    pub path: PathBuf,
+    /// What the file is called.
+    pub name: &'a str,
+    /// What stands over the other text.
+    pub title: &'a str,
+    pub content: SplitContent,
 }
 
 pub struct Split {
     pub path: PathBuf,
-    pub beside: Beside,
+    pub content: SplitContent,
     pub win: Win,
     pub buf: Buf,
     pub other: Win,
@@ -34,18 +44,12 @@ pub struct Split {
 }
 
 impl Split {
-    /// Opens it without moving the cursor. `name` is what the file is called.
-    pub fn open(
-        editor: &Editor,
-        (path, name): (PathBuf, &str),
-        beside: Beside,
-        (win, buf): (Win, Buf),
-        lines: Vec<String>,
-        title: &str,
-    ) -> Result<Self> {
-        let old = beside == Beside::Before;
+    /// Opens it without moving the cursor.
+    pub fn open(editor: &Editor, shown: Shown, (win, buf): (Win, Buf), lines: Vec<String>) -> Result<Self> {
+        let Shown { path, name, title, content } = shown;
+        let old = content == SplitContent::Before;
         let (columns, _) = editor.win_size(win)?;
-        let split = match (columns > 2 * NARROWEST, old) {
+        let split = match (columns > 2 * MIN_COLUMNS, old) {
             (true, true) => "left",
             (true, false) => "right",
             (false, true) => "above",
@@ -57,7 +61,7 @@ impl Split {
         let other = editor.open_win(scratch, false, config)?;
         editor.helper::<Table>("begin_diff", (other, bar(title)))?;
         let before: Table = editor.helper("begin_diff", (win, bar(&format!("{name}: as it is"))))?;
-        Ok(Self { path, beside, win, buf, other, scratch, lines, before })
+        Ok(Self { path, content, win, buf, other, scratch, lines, before })
     }
 
     /// What stands beside the file is another text now.

@@ -1,0 +1,179 @@
+//! What was behind each change of an agent's, and which hunks the user means when they keep or undo some: by the
+//! line, file, call, turn or session. The reviews of the files themselves are left to `file_review`.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::file_review::FileReview;
+use crate::core::ids::{EntryId, Moment, OriginId, SessionKey};
+
+/// What was behind a change of an agent's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    pub session: SessionKey,
+    pub agent: String,
+    /// The prompt that the turn began with, and which one it was.
+    pub prompt: EntryId,
+    pub turn: usize,
+    pub asked: String,
+    pub call: Option<EntryId>,
+    /// What the call was about.
+    pub title: String,
+    pub at: Moment,
+}
+
+/// The origins of all changes, numbered in the order in which they came about.
+#[derive(Default)]
+pub struct Origins(Vec<Origin>);
+
+/// Which hunks are meant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scope {
+    Rows(PathBuf, Range<usize>),
+    Hunk(PathBuf, Hunk),
+    File(PathBuf),
+    Call(SessionKey, EntryId),
+    /// By the entry of its prompt.
+    Turn(SessionKey, EntryId),
+    Session(SessionKey),
+    All,
+}
+
+impl Origins {
+    /// The number of an origin. Changes of the same call in the same turn have one.
+    pub fn number(&mut self, origin: Origin) -> OriginId {
+        let is_same = |known: &Origin| {
+            known.session == origin.session && known.prompt == origin.prompt && known.call == origin.call
+        };
+        if let Some(at) = self.0.iter().rposition(is_same) {
+            return OriginId(at as u32);
+        }
+        self.0.push(origin);
+        OriginId((self.0.len() - 1) as u32)
+    }
+
+    pub fn get(&self, id: OriginId) -> Option<&Origin> {
+        self.0.get(id.0 as usize)
+    }
+
+    /// The latest origin of a session, or of any.
+    pub fn latest(&self, session: Option<SessionKey>) -> Option<&Origin> {
+        self.0.iter().rev().find(|origin| session.is_none_or(|session| origin.session == session))
+    }
+
+    /// What was behind a hunk last.
+    pub fn of_hunk(&self, file: &FileReview, hunk: usize) -> Option<&Origin> {
+        file.origins(hunk).iter().next_back().and_then(|origin| self.get(*origin))
+    }
+
+    /// The hunks of a file that are meant, from the top down.
+    pub fn hunks_in(&self, scope: &Scope, path: &Path, file: &FileReview) -> Vec<usize> {
+        let count = file.hunks().len();
+        let by = |fits: &dyn Fn(&Origin) -> bool| {
+            let fits =
+                |hunk: &usize| file.origins(*hunk).iter().filter_map(|origin| self.get(*origin)).any(fits);
+            (0..count).filter(fits).collect()
+        };
+        match scope {
+            Scope::Rows(of, rows) if of == path => file.hunks_at(rows.clone()),
+            Scope::File(of) if of == path => (0..count).collect(),
+            Scope::Hunk(of, hunk) if of == path => {
+                file.hunks().iter().position(|other| other == hunk).into_iter().collect()
+            }
+            Scope::Rows(..) | Scope::Hunk(..) | Scope::File(_) => Vec::new(),
+            Scope::Call(key, call) => by(&|origin| origin.session == *key && origin.call == Some(*call)),
+            Scope::Turn(key, prompt) => by(&|origin| origin.session == *key && origin.prompt == *prompt),
+            Scope::Session(key) => by(&|origin| origin.session == *key),
+            Scope::All => (0..count).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(session: u32, prompt: usize, call: usize) -> Origin {
+        Origin {
+            session: SessionKey(session),
+            agent: "demo".into(),
+            prompt: EntryId(prompt),
+            turn: 1,
+            asked: "fix it".into(),
+            call: Some(EntryId(call)),
+            title: format!("call {call}"),
+            at: Moment(0),
+        }
+    }
+
+    /// Two hunks: the first of session 1, the second of session 2.
+    fn two_hunks() -> (Origins, FileReview) {
+        let mut origins = Origins::default();
+        let mut file = FileReview::new(Some("a\nb\nc\nd\ne"));
+        let first = origins.number(origin(1, 0, 1));
+        file.agent_wrote(None, Some("A\nb\nc\nd\ne"), first);
+        let second = origins.number(origin(2, 5, 7));
+        file.agent_wrote(None, Some("A\nb\nc\nd\nE"), second);
+        (origins, file)
+    }
+
+    fn meant(scope: &Scope) -> Vec<usize> {
+        let (origins, file) = two_hunks();
+        origins.hunks_in(scope, Path::new("/a"), &file)
+    }
+
+    #[test]
+    fn changes_of_one_call_have_one_origin() {
+        let mut origins = Origins::default();
+        let first = origins.number(origin(1, 0, 1));
+        assert_ne!(origins.number(origin(1, 0, 2)), first);
+        assert_ne!(origins.number(origin(1, 3, 1)), first);
+        assert_ne!(origins.number(origin(2, 0, 1)), first);
+        assert_eq!(origins.number(Origin { title: "named later".into(), ..origin(1, 0, 1) }), first);
+        assert_eq!(origins.get(first).map(|origin| &*origin.title), Some("call 1"));
+        assert_eq!(origins.get(OriginId(9)), None);
+    }
+
+    #[test]
+    fn the_latest_origin_is_the_sessions_own_where_one_is_named() {
+        let (origins, _) = two_hunks();
+        let latest = |session| origins.latest(session).map(|origin| origin.session);
+        assert_eq!(latest(None), Some(SessionKey(2)));
+        assert_eq!(latest(Some(SessionKey(1))), Some(SessionKey(1)));
+        assert_eq!(latest(Some(SessionKey(3))), None);
+        assert_eq!(Origins::default().latest(None), None);
+    }
+
+    #[test]
+    fn a_call_a_turn_and_a_session_mean_their_own_hunks() {
+        assert_eq!(meant(&Scope::Call(SessionKey(2), EntryId(7))), [1]);
+        assert_eq!(meant(&Scope::Call(SessionKey(1), EntryId(7))), [0; 0]);
+        assert_eq!(meant(&Scope::Turn(SessionKey(1), EntryId(0))), [0]);
+        assert_eq!(meant(&Scope::Session(SessionKey(2))), [1]);
+        assert_eq!(meant(&Scope::All), [0, 1]);
+    }
+
+    #[test]
+    fn rows_a_hunk_and_a_file_mean_nothing_in_another_file() {
+        let (_, file) = two_hunks();
+        let hunk = file.hunks()[1].clone();
+        assert_eq!(meant(&Scope::Rows("/a".into(), 0..1)), [0]);
+        assert_eq!(meant(&Scope::Rows("/b".into(), 0..1)), [0; 0]);
+        assert_eq!(meant(&Scope::File("/a".into())), [0, 1]);
+        assert_eq!(meant(&Scope::File("/b".into())), [0; 0]);
+        assert_eq!(meant(&Scope::Hunk("/a".into(), hunk.clone())), [1]);
+        assert_eq!(meant(&Scope::Hunk("/b".into(), hunk.clone())), [0; 0]);
+        // It has changed since.
+        assert_eq!(meant(&Scope::Hunk("/a".into(), Hunk { row: 3, ..hunk })), [0; 0]);
+    }
+
+    #[test]
+    fn the_last_origin_of_a_hunk_speaks_for_it() {
+        let (mut origins, mut file) = two_hunks();
+        let third = origins.number(origin(3, 8, 9));
+        file.agent_wrote(None, Some("A\nb\nc\nd\nF"), third);
+        assert_eq!(origins.of_hunk(&file, 1).map(|origin| origin.session), Some(SessionKey(3)));
+        assert_eq!(origins.of_hunk(&file, 0).map(|origin| origin.session), Some(SessionKey(1)));
+    }
+}

@@ -1,0 +1,86 @@
+//! Where a step leads: to the next or previous hunk across files, and around a list of files.
+
+use std::path::{Path, PathBuf};
+
+/// A row of a file. Files are gone through in the order of their paths.
+pub type Position = (PathBuf, usize);
+
+/// The position that so many steps lead to. Past the last hunk they go on with the first one, and the other way
+/// round; more steps than are left in a direction lead to its end first. `all` is in order.
+pub fn step(all: &[Position], now: &Position, count: usize, forward: bool) -> Option<Position> {
+    let target = if forward {
+        let next = all.partition_point(|position| position <= now);
+        all.get(next + count - 1).or(all.last().filter(|last| *last > now)).or(all.first())
+    } else {
+        let before = all.partition_point(|position| position < now);
+        let first = all.first().filter(|first| *first < now);
+        before.checked_sub(count).and_then(|at| all.get(at)).or(first).or(all.last())
+    };
+    target.cloned()
+}
+
+/// The path after or before another, round and round.
+pub fn neighbour(paths: &[PathBuf], here: Option<&Path>, forward: bool) -> Option<PathBuf> {
+    let count = paths.len();
+    let at = here.and_then(|here| paths.iter().position(|path| path == here));
+    let next = match (at, forward) {
+        (None, _) => 0,
+        (Some(at), true) => (at + 1) % count,
+        (Some(at), false) => (at + count - 1) % count,
+    };
+    paths.get(next).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(path: &str, row: usize) -> Position {
+        (path.into(), row)
+    }
+
+    fn all() -> Vec<Position> {
+        vec![at("/a", 3), at("/a", 9), at("/b", 0)]
+    }
+
+    #[test]
+    fn a_step_leads_to_the_next_hunk_and_past_a_file_to_the_next_file() {
+        assert_eq!(step(&all(), &at("/a", 0), 1, true), Some(at("/a", 3)));
+        assert_eq!(step(&all(), &at("/a", 3), 1, true), Some(at("/a", 9)));
+        assert_eq!(step(&all(), &at("/a", 9), 1, true), Some(at("/b", 0)));
+        assert_eq!(step(&all(), &at("/b", 0), 1, false), Some(at("/a", 9)));
+        assert_eq!(step(&all(), &at("/a", 4), 1, false), Some(at("/a", 3)));
+    }
+
+    #[test]
+    fn a_step_past_the_last_hunk_leads_to_the_first_and_back() {
+        assert_eq!(step(&all(), &at("/b", 0), 1, true), Some(at("/a", 3)));
+        assert_eq!(step(&all(), &at("/a", 3), 1, false), Some(at("/b", 0)));
+    }
+
+    #[test]
+    fn more_steps_than_are_left_lead_to_the_end_first() {
+        assert_eq!(step(&all(), &at("/a", 0), 2, true), Some(at("/a", 9)));
+        assert_eq!(step(&all(), &at("/a", 0), 9, true), Some(at("/b", 0)));
+        assert_eq!(step(&all(), &at("/b", 5), 9, false), Some(at("/a", 3)));
+        assert_eq!(step(&all(), &at("/b", 5), 2, false), Some(at("/a", 9)));
+    }
+
+    #[test]
+    fn without_hunks_there_is_nowhere_to_step() {
+        assert_eq!(step(&[], &at("/a", 0), 1, true), None);
+        assert_eq!(step(&[], &at("/a", 0), 1, false), None);
+    }
+
+    #[test]
+    fn neighbours_go_round_and_begin_with_the_first() {
+        let paths: Vec<PathBuf> = ["/a", "/b", "/c"].map(PathBuf::from).to_vec();
+        let next = |here: Option<&str>, forward| neighbour(&paths, here.map(Path::new), forward);
+        assert_eq!(next(None, true), Some("/a".into()));
+        assert_eq!(next(Some("/elsewhere"), false), Some("/a".into()));
+        assert_eq!(next(Some("/c"), true), Some("/a".into()));
+        assert_eq!(next(Some("/a"), false), Some("/c".into()));
+        assert_eq!(neighbour(&[], None, true), None);
+        assert_eq!(neighbour(&[], Some(Path::new("/a")), true), None);
+    }
+}

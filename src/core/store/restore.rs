@@ -1,0 +1,218 @@
+//! What a restore does to each file, and what the user is asked first: decided from what the files hold now and what
+//! they are to hold. Reading and writing them is left to others.
+
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::review::Splice;
+use crate::core::changes::text_edits::TextEdit;
+use crate::core::store::checkpoint::{Fetched, Head, Held, Kind, Planned, with_hunk};
+
+/// What is to be restored, and what to call it.
+#[derive(Clone, Debug)]
+pub struct Restore {
+    /// Of the turn.
+    pub head: Head,
+    pub files: Vec<Planned>,
+    /// Of the one file, only this is to be put back.
+    pub hunk: Option<Hunk>,
+}
+
+/// What becomes of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// It is as it is to be.
+    Nothing,
+    /// Why it can't be put back.
+    Refuse(String),
+    Put {
+        target: Held,
+        edits: Vec<TextEdit>,
+        /// Others have changed it since the session has.
+        changed: bool,
+    },
+}
+
+/// What the user is asked when others have changed files since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub prompt: String,
+    pub items: Vec<String>,
+    pub choices: Vec<Choice>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    All,
+    /// Those that nobody else has changed.
+    Unchanged,
+    Nothing,
+}
+
+impl Restore {
+    /// What the restore is called in the list of checkpoints: it can be undone itself.
+    pub fn recorded_head(&self) -> Head {
+        let what = match self.head.kind {
+            Kind::Turn => format!("Restored to before: {}", self.head.prompt),
+            Kind::Restore => format!("Undone: {}", self.head.prompt),
+        };
+        Head { kind: Kind::Restore, prompt: Head::short_prompt(&what), ..self.head.clone() }
+    }
+
+    /// What becomes of a file that holds this `now`.
+    pub fn plan(&self, fetched: Fetched, now: &Held) -> Plan {
+        let Fetched { mut target, expected, mut edits, .. } = fetched;
+        if let (Some(hunk), Held::Text(text), Ok(Held::Text(_))) = (&self.hunk, now, &target) {
+            target = match with_hunk(text, hunk) {
+                Some(text) => Ok(Held::Text(text.into())),
+                None => Err("that place has changed since it was shown".to_owned()),
+            };
+            let rows = hunk.row..hunk.row + hunk.removed.len();
+            edits = vec![TextEdit::from(Splice { rows, lines: hunk.added.clone() })];
+        }
+        match target {
+            Err(why) => Plan::Refuse(why),
+            Ok(target) if target == *now => Plan::Nothing,
+            Ok(_) if *now == Held::Unknown => {
+                Plan::Refuse("what it holds now is too large to be kept, or no text".to_owned())
+            }
+            Ok(target) => Plan::Put { target, edits, changed: expected.as_ref() != Some(now) },
+        }
+    }
+}
+
+/// What to ask before files are put back of which others have changed some; `None` when they have changed none.
+pub fn question(all: usize, changed: &[String]) -> Option<Question> {
+    let first = changed.first()?;
+    let count = changed.len();
+    let prompt = match all {
+        1 => format!("{first} was changed since by you or others"),
+        _ => format!("{count} of these {all} files changed since by you or others: {}", changed.join(", ")),
+    };
+    let everything = match all {
+        1 => "Restore it all the same; that can be undone",
+        _ => "Restore all of them all the same; that can be undone",
+    };
+    let mut offered = vec![(everything.to_owned(), Choice::All)];
+    if count < all {
+        offered.push((format!("Restore the other {} alone", all - count), Choice::Unchanged));
+    }
+    offered.push(("Leave all as it is".to_owned(), Choice::Nothing));
+    let (items, choices) = offered.into_iter().unzip();
+    Some(Question { prompt, items, choices })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Held {
+        Held::Text(text.to_owned().into())
+    }
+
+    fn restore(hunk: Option<Hunk>) -> Restore {
+        let head = Head {
+            agent: "demo".into(),
+            acp_id: "1".into(),
+            title: None,
+            cwd: "/p".into(),
+            prompt: "fix it".into(),
+            kind: Kind::Turn,
+        };
+        Restore { head, files: Vec::new(), hunk }
+    }
+
+    fn fetched(target: Result<Held, String>, expected: Option<Held>) -> Fetched {
+        Fetched {
+            path: "/p/a".into(),
+            target,
+            expected,
+            disk: text("now\n"),
+            edits: Vec::new(),
+            hunks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_as_it_was_is_left_alone() {
+        let file = fetched(Ok(text("old\n")), Some(text("now\n")));
+        assert_eq!(restore(None).plan(file, &text("old\n")), Plan::Nothing);
+        let gone = fetched(Ok(Held::Absent), None);
+        assert_eq!(restore(None).plan(gone, &Held::Absent), Plan::Nothing);
+    }
+
+    #[test]
+    fn a_file_that_holds_what_the_session_left_is_not_changed_by_others() {
+        let put = |expected| match restore(None).plan(fetched(Ok(text("old\n")), expected), &text("now\n")) {
+            Plan::Put { changed, .. } => changed,
+            other => panic!("{other:?}"),
+        };
+        assert!(!put(Some(text("now\n"))));
+        assert!(put(Some(text("other\n"))));
+        assert!(put(Some(Held::Absent)));
+        assert!(put(None));
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_not_overwritten() {
+        let plan = restore(None).plan(fetched(Ok(text("old\n")), None), &Held::Unknown);
+        assert_eq!(plan, Plan::Refuse("what it holds now is too large to be kept, or no text".into()));
+    }
+
+    #[test]
+    fn a_text_that_is_not_there_any_more_is_said_first() {
+        let file = fetched(Err("its text is gone".into()), None);
+        assert_eq!(restore(None).plan(file, &Held::Unknown), Plan::Refuse("its text is gone".into()));
+    }
+
+    #[test]
+    fn a_hunk_alone_is_put_back_in_the_text_as_it_is_now() {
+        let hunk = Hunk { row: 1, removed: vec!["B".into()], added: vec!["b".into()] };
+        let file = fetched(Ok(text("a\nb\nc\n")), None);
+        match restore(Some(hunk.clone())).plan(file, &text("a\nB\nnew\n")) {
+            Plan::Put { target, edits, .. } => {
+                assert_eq!(target, text("a\nb\nnew\n"));
+                assert_eq!(edits, [TextEdit::from(Splice { rows: 1..2, lines: vec!["b".into()] })]);
+            }
+            other => panic!("{other:?}"),
+        }
+        let file = fetched(Ok(text("a\nb\nc\n")), None);
+        assert_eq!(
+            restore(Some(hunk)).plan(file, &text("a\nx\n")),
+            Plan::Refuse("that place has changed since it was shown".into())
+        );
+    }
+
+    #[test]
+    fn a_restore_is_recorded_by_what_it_undid() {
+        let mut restore = restore(None);
+        let recorded = restore.recorded_head();
+        assert_eq!(
+            (recorded.prompt.as_str(), &recorded.kind),
+            ("Restored to before: fix it", &Kind::Restore)
+        );
+        restore.head.kind = Kind::Restore;
+        assert_eq!(restore.recorded_head().prompt, "Undone: fix it");
+    }
+
+    #[test]
+    fn without_changes_of_others_nothing_is_asked() {
+        assert_eq!(question(3, &[]), None);
+    }
+
+    #[test]
+    fn one_file_is_restored_or_left() {
+        let question = question(1, &["a".into()]).expect("it was changed");
+        assert_eq!(question.prompt, "a was changed since by you or others");
+        assert_eq!(question.choices, [Choice::All, Choice::Nothing]);
+        assert_eq!(question.items[0], "Restore it all the same; that can be undone");
+    }
+
+    #[test]
+    fn the_files_that_nobody_else_has_changed_can_be_restored_alone() {
+        let some = question(3, &["a".into(), "b".into()]).expect("some were changed");
+        assert_eq!(some.prompt, "2 of these 3 files changed since by you or others: a, b");
+        assert_eq!(some.choices, [Choice::All, Choice::Unchanged, Choice::Nothing]);
+        assert_eq!(some.items[1], "Restore the other 1 alone");
+        let all = question(2, &["a".into(), "b".into()]).expect("all were changed");
+        assert_eq!(all.choices, [Choice::All, Choice::Nothing]);
+    }
+}
