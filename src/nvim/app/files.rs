@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use crate::core::ids::{AskId, EntryId, SessionKey};
-use crate::core::message::{FileChange, Severity};
+use crate::core::message::FileChange;
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::{Task, after_apply};

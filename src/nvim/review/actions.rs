@@ -80,7 +80,7 @@ impl App {
         let buf = self.cx.editor.current_buf()?;
         let here = self.reviews.path_of(buf).map(Path::to_owned);
         let latest = self.reviews.latest(self.cx.session_here()).or(self.reviews.latest(None)).cloned();
-        let chat = self.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session);
+        let chat = self.cx.chats.values().find(|chat| chat.transcript == buf).map(|chat| chat.session);
         match (args.first(), here) {
             (Some("all"), _) => Ok(Scope::All),
             (Some("session"), _) => match latest {
@@ -100,7 +100,7 @@ impl App {
                 };
                 match entry.filter(is_call) {
                     Some(entry) => Ok(Scope::Call(key, entry)),
-                    None => fail("the cursor is on no tool call; say which: file, turn, session or all"),
+                    None => fail("the cursor is not on a tool call; say which: file, turn, session or all"),
                 }
             }
             (Some("file"), Some(path)) => Ok(Scope::File(path)),
