@@ -99,7 +99,7 @@ impl Terminals {
             if !editor.buf_is_valid(terminal.buf) || editor.wins_of(terminal.buf).is_empty() {
                 continue;
             }
-            let (piece, lost) = backlog.next();
+            let (piece, lost) = backlog.next_piece();
             if lost > 0 {
                 let note = "\x1b[0m\x1b[2m\u{2026} earlier output was not shown \u{2026}\x1b[0m\r\n";
                 editor.api::<()>("nvim_chan_send", (terminal.channel, note))?;

@@ -36,7 +36,7 @@ impl Backlog {
     }
 
     /// The next piece to give, and how many bytes before it were lost.
-    pub fn next(&mut self) -> (&[u8], usize) {
+    pub fn next_piece(&mut self) -> (&[u8], usize) {
         let start = self.given;
         self.given = self.bytes.len().min(start + PIECE);
         (&self.bytes[start..self.given], std::mem::take(&mut self.lost))
@@ -63,17 +63,17 @@ mod tests {
         backlog.push(&text[..60_000]);
         let mut given = Vec::new();
         while backlog.has_more() {
-            let (piece, lost) = backlog.next();
+            let (piece, lost) = backlog.next_piece();
             assert!(piece.len() <= PIECE && lost == 0);
             given.extend_from_slice(piece);
         }
         backlog.push(&text[60_000..]);
         while backlog.has_more() {
-            given.extend_from_slice(backlog.next().0);
+            given.extend_from_slice(backlog.next_piece().0);
         }
         assert!(given == text);
         backlog.again();
-        assert!(backlog.next().0 == &text[..PIECE]);
+        assert!(backlog.next_piece().0 == &text[..PIECE]);
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
         }
         assert!(backlog.all().len() <= 2 * KEPT && backlog.all().starts_with(b"0123"));
         let kept = backlog.all().len();
-        let (piece, lost) = backlog.next();
+        let (piece, lost) = backlog.next_piece();
         assert!(piece.starts_with(b"0123"));
         assert_eq!(lost + kept, pushed);
     }

@@ -175,7 +175,7 @@ mod tests {
     fn text(shown: &mut Shown) -> String {
         let mut text = Vec::new();
         while shown.backlog().has_more() {
-            text.extend_from_slice(shown.backlog().next().0);
+            text.extend_from_slice(shown.backlog().next_piece().0);
         }
         String::from_utf8(text).expect("only text was given")
     }
