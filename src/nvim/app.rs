@@ -159,6 +159,7 @@ impl App {
 
     /// Serves what features have left: commands for the background, events for each other, and answers that
     /// others wait for.
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
     pub fn route(&mut self) -> Result<()> {
         loop {
             self.serve_commands()?;
