@@ -1,5 +1,5 @@
-//! What happened, what is open, what may be done, and what it looks like as lines. Nothing in here
-//! knows Neovim, tokio, a clock or the disk.
+//! The conversation as data: what happened, what is open, what may be done, and what it looks like as
+//! lines. Nothing in here knows Neovim, tokio, a clock or the disk.
 
 pub mod changes;
 pub mod ids;
