@@ -166,8 +166,8 @@ impl App {
 /// The end of what the agent's last terminal showed.
 fn last_output(terminals: &Terminals, key: SessionKey) -> Option<String> {
     let mine = terminals.all().into_iter().filter(|((session, _), _)| *session == key);
-    let tails = mine.filter_map(|(terminal, _)| terminals.tail(terminal));
-    let tail = tails.filter(|tail| !tail.lines.is_empty()).last()?;
+    let mut tails = mine.filter_map(|(terminal, _)| terminals.tail(terminal));
+    let tail = tails.rfind(|tail| !tail.lines.is_empty())?;
     Some(tail.lines.join("\n"))
 }
 
