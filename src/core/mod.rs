@@ -1,5 +1,5 @@
-//! What happened, what is open, what may be done, and what it looks like as lines. Nothing in here
-//! knows Neovim, tokio, a clock or the disk.
+//! The conversation as data: what happened, what is open, what may be done, and what it looks like as
+//! lines. Nothing in here knows Neovim, tokio, a clock or the disk.
 
 pub mod changes;
 pub mod ids;
@@ -11,3 +11,4 @@ pub mod store;
 pub mod terminal;
 pub mod text;
 pub mod transcript;
+pub mod window_sizes;

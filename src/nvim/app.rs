@@ -56,7 +56,7 @@ use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{Background, Start, autocommands, later};
+use crate::nvim::{Background, Start, later};
 
 pub struct App {
     pub cx: Context,
@@ -170,6 +170,8 @@ impl App {
                 Some(EditorEvent::LoginEnded(key)) => self.restart(key)?,
                 Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
                 Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
+                Some(EditorEvent::BarOutdated(key)) => self.update_bar(key)?,
+                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::TurnEnded(key)) => self.turn_ended(key)?,
                 Some(EditorEvent::AgentExited(key)) => self.agent_exited(key)?,
                 Some(EditorEvent::SessionOpened(key)) => self.cx.emit("AcpOpened", key, json!({})),
@@ -179,9 +181,6 @@ impl App {
                 Some(EditorEvent::PermissionAsked { session, title }) => {
                     self.permission_asked(session, &title);
                 }
-                Some(EditorEvent::BarOutdated(key)) => self.update_bar(key)?,
-                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
-                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::WindowsResized) => self.resized()?,
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;
@@ -207,19 +206,16 @@ impl App {
                     self.begin_with(None, move |app, key| then(app, key))?;
                 }
                 Some(EditorEvent::FrameDue) => self.frame_due()?,
-                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask)?,
                 Some(EditorEvent::EntryChosen(key)) => self.go_to(key)?,
                 Some(EditorEvent::QuestionChosen(key, ask)) => self.put_up(key, ask),
                 Some(EditorEvent::TerminalChosen(key, terminal)) => self.go_to_terminal(&(key, terminal))?,
+                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask)?,
                 Some(EditorEvent::QuestionAsked(choosing)) => {
                     self.asking.ask_to_choose(&mut self.cx, *choosing);
                 }
                 Some(EditorEvent::QuestionShown) => {
                     let done = self.draw_now();
                     self.cx.editor.complain(done);
-                }
-                Some(EditorEvent::QuestionHeldBack) => {
-                    self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
                 }
                 Some(EditorEvent::AnsweredInVain(ask)) => {
                     Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));

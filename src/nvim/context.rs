@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mlua::{Result, Table, Value};
+use mlua::{Lua, Result, Table, Value};
 
 use crate::config::{Config, Log};
 use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
@@ -50,6 +50,16 @@ pub fn then<F: Any, T: 'static>(
 pub fn run<F: Any>(work: impl FnOnce(&mut F, &mut Context) -> Result<()> + 'static) {
     let then = then(|feature: &mut F, cx, ()| work(feature, cx));
     guard::run(move |features| then(features, ()));
+}
+
+/// Goes on in the feature `F` after a while.
+pub fn later<F: Any>(
+    lua: &Lua,
+    after: Duration,
+    work: impl FnOnce(&mut F, &mut Context) -> Result<()> + 'static,
+) -> Result<()> {
+    let then = then(|feature: &mut F, cx, ()| work(feature, cx));
+    guard::later(lua, after, move |features| then(features, ()))
 }
 
 /// Does something with the feature `F`, for Lua functions that answer at once.
@@ -279,8 +289,7 @@ impl Context {
         after: Duration,
         work: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static,
     ) -> Result<()> {
-        let then = then(|feature: &mut F, cx, ()| work(feature, cx));
-        guard::later(&self.editor.lua, after, move |features| then(features, ()))
+        later(&self.editor.lua, after, work)
     }
 
     /// Reads a buffer's text in slices, and goes on at once where one is enough. `None` when it can't be

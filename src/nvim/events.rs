@@ -82,10 +82,6 @@ pub enum EditorEvent {
     EditsFailed(Buf),
     /// The user has closed a question without an answer.
     QuestionClosed(AskId),
-    /// The window that follows has to know from now on what the user does.
-    FollowBegan,
-    /// A file was loaded into a buffer, but not by the user.
-    BufferLoaded(Buf),
     /// A session was made, which has no chat yet.
     SessionBegan(SessionKey),
     /// The user wants to see a session.
@@ -98,6 +94,10 @@ pub enum EditorEvent {
     PromptSent(SessionKey),
     /// The session's agent is not at work any more, for the user has it started again.
     TurnLeft(SessionKey),
+    /// What stands in the bar of a chat may be another: its windows are new ones, or its agent is elsewhere.
+    BarOutdated(SessionKey),
+    /// A file was loaded into a buffer, but not by the user.
+    BufferLoaded(Buf),
     /// The agent has said how the turn ended.
     TurnEnded(SessionKey),
     /// The session's agent is gone.
@@ -116,8 +116,6 @@ pub enum EditorEvent {
         session: SessionKey,
         title: String,
     },
-    /// What stands in the bar of a chat may be another: its windows are new ones, or its agent is elsewhere.
-    BarOutdated(SessionKey),
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.
@@ -171,8 +169,6 @@ pub enum EditorEvent {
     QuestionAsked(Box<Choosing>),
     /// A question is about to be shown: what it is about has to be on the screen.
     QuestionShown,
-    /// A question waits until the user does something else.
-    QuestionHeldBack,
     /// Somebody has answered what is not the question on the screen any more.
     AnsweredInVain(AskId),
     /// A question came or went.

@@ -58,7 +58,7 @@ impl Agents {
         let page = self.page.as_ref();
         match page.and_then(|page| page.page.rows.get(row).cloned().flatten()) {
             Some(name) => Ok(name),
-            None => fail("the cursor is on no agent"),
+            None => fail("the cursor is not on an agent"),
         }
     }
 
@@ -106,7 +106,7 @@ impl Agents {
                 open_site(cx, url);
                 Ok(())
             }
-            None => fail(format!("no website of {name} is known")),
+            None => fail(format!("{name} has no known website")),
         }
     }
 

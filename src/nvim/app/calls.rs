@@ -48,7 +48,8 @@ impl App {
             if let Some(buf) = self.cx.buf_of(&path)
                 && let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned)
             {
-                self.files.look(&self.cx.buffers, key, &path, done);
+                let now = self.cx.buffers.stamp_of(&path);
+                self.files.views.look(key, &path, now, done);
             }
         }
         for path in touched {

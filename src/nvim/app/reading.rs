@@ -24,15 +24,6 @@ impl App {
         self.go_on_reading(Reading::of(buf), buf, then)
     }
 
-    /// The same for a text that is being typed: it is read when the user pauses.
-    pub fn with_typed_text(
-        &mut self,
-        buf: Buf,
-        then: impl FnOnce(&mut Self, Option<Snapshot>) -> Result<()> + 'static,
-    ) -> Result<()> {
-        self.go_on_reading(Reading::patiently(buf), buf, then)
-    }
-
     fn go_on_reading(
         &mut self,
         mut reading: Reading,

@@ -129,7 +129,7 @@ impl App {
         self.prompts.forget_notes(key);
         self.reviews.undone.remove(&key);
         self.forget_checkpoints(key)?;
-        self.files.forget(key);
+        self.files.views.forget(key);
         self.tally.forget(key);
         if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);

@@ -86,7 +86,7 @@ fn go_to_subject(cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()
     }
     match place {
         Some(place) => visit_place(cx, place),
-        None => fail("this entry is about no file; K shows all there is to know of it"),
+        None => fail("this entry is not about a file; K shows its details"),
     }
 }
 

@@ -25,7 +25,7 @@ impl Chats {
                     cx.advise(format!("these lines have no colours: {reason}"), Level::Info);
                     Ok(())
                 }
-                None => fail("the transcript shows all there is to know of this entry"),
+                None => fail("the transcript already shows everything about this entry"),
             };
         };
         let win = float(&cx.editor, &lines)?;
@@ -110,7 +110,7 @@ impl Chats {
             }
         }
         if items.raw_len() == 0 {
-            return fail("nothing was asked in here yet");
+            return fail("nothing has been asked here yet");
         }
         let title = session.title.clone().unwrap_or_else(|| session.name());
         let what = cx

@@ -11,6 +11,7 @@ use mlua::{Result, Table, Value};
 
 use crate::config::{Layout, WindowOptions};
 use crate::core::ids::SessionKey;
+use crate::core::window_sizes::{part, prompt_height, share};
 use crate::nvim::chat::windows::layout::Side;
 use crate::nvim::context::ChatBuffers;
 use crate::nvim::editor::{Buf, Editor, Win};
@@ -63,7 +64,7 @@ impl Pair {
     /// Gives the two together this many lines. Where Neovim takes them from, and whom it gives them to,
     /// depends on the window that is changed.
     fn set_height(&self, editor: &Editor, side: Side, whole: u16) -> Result<()> {
-        let prompt = layout::prompt_height(self.prompt_height, whole);
+        let prompt = prompt_height(self.prompt_height, whole);
         if side == Side::Above {
             let rest = whole.saturating_sub(prompt).max(1);
             editor.api::<()>("nvim_win_set_height", (self.transcript, rest))?;
@@ -174,7 +175,7 @@ impl Windows {
             }
             (None, Some(prompt)) if !editor.is_floating(prompt) => {
                 let (_, height) = editor.win_size(prompt)?;
-                let kept = layout::prompt_height(options.prompt_height, height);
+                let kept = prompt_height(options.prompt_height, height);
                 layout::split(
                     editor,
                     chat.transcript,
@@ -360,7 +361,7 @@ impl Windows {
             }
             let (_, above) = editor.win_size(pair.transcript)?;
             let (_, below) = editor.win_size(pair.prompt)?;
-            let prompt = layout::prompt_height(pair.prompt_height, above + below);
+            let prompt = prompt_height(pair.prompt_height, above + below);
             if prompt != below {
                 editor.api::<()>("nvim_win_set_height", (pair.prompt, prompt))?;
             }
@@ -379,15 +380,12 @@ impl Windows {
             else {
                 continue;
             };
-            let share = match layout::edge(pair.layout) {
-                Some(Side::Right | Side::Left) => f32::from(width) / f32::from(size.0.max(1)),
-                Some(Side::Below | Side::Above) => f32::from(height + below) / f32::from(size.1.max(1)),
-                None => 0.0,
+            let kept = match layout::edge(pair.layout) {
+                Some(Side::Right | Side::Left) => share(width, size.0),
+                Some(Side::Below | Side::Above) => share(height + below, size.1),
+                None => Some(0.0),
             };
-            // A chat that has all of the screen, for want of anything else, keeps what it had.
-            if share < 0.97 {
-                pair.share = Some(share);
-            }
+            pair.share = kept.or(pair.share);
             if height > below {
                 pair.prompt_height = below;
             }
@@ -441,11 +439,6 @@ impl Windows {
         let length = editor.line_len(chat.prompt, line - 1)?;
         editor.set_cursor(win, line, if behind { length } else { column.min(length) })
     }
-}
-
-fn part(of: u16, share: f32) -> u16 {
-    // A share is below one, so this fits.
-    (f32::from(of) * share).round() as u16
 }
 
 fn top_of(editor: &Editor, win: Win) -> Result<usize> {

@@ -100,7 +100,7 @@ impl App {
                 };
                 match entry.filter(is_call) {
                     Some(entry) => Ok(Scope::Call(key, entry)),
-                    None => fail("the cursor is on no tool call; say which: file, turn, session or all"),
+                    None => fail("the cursor is not on a tool call; say which: file, turn, session or all"),
                 }
             }
             (Some("file"), Some(path)) => Ok(Scope::File(path)),

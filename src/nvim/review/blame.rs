@@ -25,7 +25,7 @@ impl App {
         }
         match Buffers::path_of(&self.cx.editor, buf) {
             Some(path) => self.blame_recorded(buf, path, row),
-            None => fail("this buffer is no file; agents' lines are known of files"),
+            None => fail("this buffer is not a file; only lines of files can be blamed"),
         }
     }
 

@@ -158,7 +158,7 @@ impl App {
         match self.panel_about()? {
             About::Hunk { path, hunk, .. } => self.decide_scope(verdict, Scope::Hunk(path, hunk)),
             About::File(path) => self.decide_scope(verdict, Scope::File(path)),
-            About::Nothing => fail("the cursor is on no hunk and no file"),
+            About::Nothing => fail("the cursor is not on a hunk or a file"),
         }
     }
 
@@ -186,7 +186,7 @@ impl App {
     fn panel_comment(&mut self) -> Result<()> {
         self.refuse_edited()?;
         let About::Hunk { path, hunk, .. } = self.panel_about()? else {
-            return fail("the cursor is on no hunk; a comment is about one");
+            return fail("the cursor is not on a hunk; a comment is about one");
         };
         let is_here = move |comment: &Comment| comment.path == path && comment.hunk == hunk;
         let before =
