@@ -64,8 +64,13 @@ impl Harmless {
                 }
                 State::Escape => match first {
                     b']' => State::Number { number: 0, digits: 0 },
-                    0x1b => {
-                        passed.push(0x1b);
+                    // Each of these makes the terminal forget the escape character before it. It must not
+                    // stay in front of what comes once a sequence is left out.
+                    0x1b => State::Escape,
+                    0x18 | 0x1a => State::Text,
+                    // A terminal obeys these at once and goes on with the sequence (or ignores them).
+                    0x00..0x20 | 0x7f => {
+                        passed.push(first);
                         State::Escape
                     }
                     _ => {
@@ -125,7 +130,7 @@ mod tests {
 
     #[test]
     fn colours_links_and_cursor_movement_pass() {
-        let text = "a\x1b[1;31mred\x1b[0m\x1b[2J\x1b]8;;http://x\x1b\\link\x1b]8;;\x07\x1b]11;?\x07\x1bMend\x1b\x1b[m";
+        let text = "a\x1b[1;31mred\x1b[0m\x1b[2J\x1b]8;;http://x\x1b\\link\x1b]8;;\x07\x1b]11;?\x07\x1bMend\x1b[m";
         assert_eq!(passed(text), text);
     }
 
@@ -137,6 +142,17 @@ mod tests {
             "ab\x1b[1mcde"
         );
         assert_eq!(passed("a\x1b]052;c;aGk=\x07b"), "ab");
+    }
+
+    #[test]
+    fn what_is_left_out_joins_nothing_into_a_sequence() {
+        assert_eq!(passed("\x1b\x1b]7\x07]52;c;aGk=\x07"), "]52;c;aGk=\x07");
+        assert_eq!(passed("\x1b\x1b]7;\x1b\x1b]7\x07]52;c;aGk=\x07"), "]52;c;aGk=\x07");
+        assert_eq!(passed("\x1b\x18]52;c;aGk=\x07"), "]52;c;aGk=\x07");
+        // Terminals heed control characters within a sequence, and the sequence goes on.
+        assert_eq!(passed("a\x1b\x07]52;c;aGk=\x07b"), "a\x07b");
+        assert_eq!(passed("a\x1b\x00]52;c;aGk=\x07b"), "a\x00b");
+        assert_eq!(passed("a\x1b\x07[1mb"), "a\x07\x1b[1mb");
     }
 
     #[test]
@@ -157,6 +173,7 @@ mod tests {
             4 => "[a-z\u{20ac}\u{1f600}\\\\ ]{0,8}".prop_map(String::into_bytes),
             4 => "\x1b\\][0-9]{0,3};?[a-z]{0,4}(\x07|\x1b\\\\|\n|\x1b)?".prop_map(String::into_bytes),
             2 => "\x1b[\\[M7]?[0-9]{0,2}m?".prop_map(String::into_bytes),
+            2 => "\x1b[\x00\x07\x18\x1b]{0,2}\\][0-9]{0,2}".prop_map(String::into_bytes),
             1 => vec(any::<u8>(), 0..6),
         ];
         vec(piece, 0..24).prop_map(|pieces| pieces.concat())
@@ -167,6 +184,8 @@ mod tests {
         fn no_sequence_gets_out_however_it_is_cut(bytes in noise(), cuts in vec(any::<prop::sample::Index>(), 0..12)) {
             let whole = Harmless::default().pass(&bytes);
             let text = std::str::from_utf8(&whole).expect("valid UTF-8");
+            let is_obeyed = |char: &char| *char < ' ' && !matches!(char, '\x18' | '\x1a' | '\x1b') || *char == '\x7f';
+            let text: String = text.chars().filter(|char| !is_obeyed(char)).collect();
             for (at, _) in text.match_indices("\x1b]") {
                 let digits: String = text[at + 2..].chars().take_while(char::is_ascii_digit).collect();
                 prop_assert!(digits.parse().is_ok_and(|number| INSIDE.contains(&number)), "{:?}", text);
