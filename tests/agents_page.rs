@@ -442,7 +442,7 @@ fn the_website_is_opened() {
     nvim.input("gx");
     nvim.wait_until(|nvim| lua(nvim, "return _G.opened") == "https://cline.bot/cli", "the website");
     nvim.input("ggx");
-    wait_for_said(&mut nvim, "the cursor is on no agent");
+    wait_for_said(&mut nvim, "the cursor is not on an agent");
     leave(nvim);
 }
 

@@ -104,7 +104,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     let mut chat = two_turns();
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
-    Put files back to how they were before
+    Restore files to their state before
     HH:MM · Change three · 1 file +1 -1
     HH:MM · Change two · 3 files +4 -3
     ");
@@ -143,7 +143,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     chat.nvim.input("<C-r>:write<CR>");
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
-    Put files back to how they were before
+    Restore files to their state before
     HH:MM · Restored to before: Change two · 3 files +4 -5
     HH:MM · Change three · 1 file +1 -1
     HH:MM · Change two · 3 files +4 -3
@@ -255,7 +255,7 @@ fn files_are_put_back_to_before_one_of_a_turns_calls() {
     answer_by_hand(&mut chat.nvim);
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
-    Put files back to how they were before
+    Restore files to their state before
     HH:MM · Change both · 2 files +2 -2
     HH:MM · in it: Edit b.txt
     ");
@@ -314,7 +314,7 @@ fn an_agent_that_writes_itself_leaves_checkpoints_too() {
     chat.nvim.stop_insert();
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
-    Put files back to how they were before
+    Restore files to their state before
     HH:MM · Change it · 2 files +3 -2
     HH:MM · in it: Edit c.txt
     ");

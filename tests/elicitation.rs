@@ -460,7 +460,7 @@ fn a_page_that_may_deceive_is_warned_of() {
     chat.wait_for("Host: xn--80ak6aa92e.com");
     let text = chat.transcript();
     for part in
-        ["Warning: the host's name", "Warning: what stands before the @", "Warning: the connection is not"]
+        ["Warning: the host's name", "Warning: the part before the @", "Warning: the connection is not"]
     {
         assert!(text.contains(part), "{part:?} is missing in:\n{text}");
     }

@@ -485,7 +485,7 @@ fn the_buffer_of_a_deleted_file_keeps_its_text_and_says_so() {
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("deleted on the disk"), "the note to go");
     let settled = chat.nvim.exec_lua("return select(2, require('acp').call('settle'))", []);
     let settled = settled.as_str().unwrap_or_default();
-    assert!(settled.contains("nothing about this file waits for you"), "{settled}");
+    assert!(settled.contains("nothing to settle"), "{settled}");
 }
 
 /// A chat whose agent has deleted a file that is open.
@@ -862,7 +862,7 @@ fn unsaved_edits_are_mentioned_once_with_their_differences() {
     assert_eq!(prompt[0]["text"], "go");
     let told = prompt[1]["text"].as_str().unwrap_or_default().to_owned();
     assert!(told.contains("a.txt"), "{prompt}");
-    chat.wait_for("Fake is told of unsaved edits in a.txt");
+    chat.wait_for("Fake is told about unsaved edits in a.txt");
     turn(&mut chat, 2);
     assert_eq!(sent(&mut chat).as_array().map(Vec::len), Some(1), "nothing new to tell");
     go_to(&mut chat.nvim, buf);

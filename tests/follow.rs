@@ -296,7 +296,7 @@ fn a_pinned_window_follows_and_no_other() {
     chat.nvim.command("redraw!");
     let error =
         chat.nvim.exec_lua("return select(2, require('acp').call('follow', { args = { 'pin' } }))", []);
-    assert_eq!(error.as_str(), Some("this window shows no file; pin one that does"));
+    assert_eq!(error.as_str(), Some("this window does not show a file; pin one that does"));
 }
 
 #[test]
@@ -492,7 +492,7 @@ fn the_places_are_listed_with_what_was_done() {
     let empty = chat.nvim.exec_lua(error, [none]);
     assert_eq!(
         empty.as_str(),
-        Some("the agent has been nowhere yet; what it reads and edits is listed here")
+        Some("the agent has not visited any file yet; what it reads and edits is listed here")
     );
     for turn in ["Turn 0.", "Turn 1."] {
         chat.send("go");

@@ -536,7 +536,7 @@ fn a_command_that_goes_on_after_its_turn_was_stopped_is_named_and_ended_by_a_key
         "a word about those that were ended",
     );
     chat.nvim.input("X");
-    chat.nvim.wait_until(|nvim| nvim.messages().contains("nothing goes on"), "a word about it");
+    chat.nvim.wait_until(|nvim| nvim.messages().contains("no command is still running"), "a word about it");
 }
 
 #[test]

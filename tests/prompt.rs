@@ -469,7 +469,7 @@ fn completion_works_before_the_agent_and_leaves_it_to_a_plugin() {
     chat.nvim.input("@gui");
     chat.nvim.wait_for_screen("@docs/guide.md");
     chat.nvim.input("<C-e><C-u>@di<C-x><C-o>");
-    chat.nvim.wait_for_screen("what git says has changed");
+    chat.nvim.wait_for_screen("the output of `git diff`");
     chat.nvim.input("<C-e><C-u>");
     chat.nvim.exec_lua("package.loaded['blink.cmp'] = {}", []);
     let found = "local source = require('acp.blink').new()

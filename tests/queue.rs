@@ -80,7 +80,7 @@ fn the_list_follows_the_line_and_goes_when_nothing_waits_or_it_is_left() {
     chat.nvim.input("<C-q>");
     let said = "return _G.said[1] or ''";
     let told = |nvim: &mut Nvim| {
-        nvim.exec_lua(said, []).as_str().is_some_and(|text| text.contains("no prompt waits"))
+        nvim.exec_lua(said, []).as_str().is_some_and(|text| text.contains("no prompt is queued"))
     };
     chat.nvim.wait_until(told, "that nothing waits");
 

@@ -155,7 +155,7 @@ fn an_edited_review_is_refused_where_the_file_has_changed_or_the_lines_tell_noth
     let file = chat.nvim.exec_lua("return vim.fn.bufnr('a.txt')", []).as_u64().expect("a buffer");
     chat.nvim.exec_lua("vim.api.nvim_buf_set_lines(..., 1, 2, true, { 'TWO, mine' })", [file.into()]);
     chat.nvim.input(":w<CR>");
-    chat.nvim.wait_for_screen("couldn't write: a.txt:2 has changed since; :edit! shows it anew");
+    chat.nvim.wait_for_screen("couldn't write: a.txt:2 has changed since; :edit! reloads it");
     assert_eq!(chat.nvim.buffer_text(file), "one\nTWO, mine\nthree\nfour\nfive\nsix");
     chat.nvim.command("edit!");
     chat.nvim.wait_for_screen("+ TWO, mine");

@@ -34,7 +34,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "core",
         parts: &[],
-        crates: &["regex_lite", "serde", "serde_json", "similar", "vte"],
+        crates: &["base64", "regex_lite", "serde", "serde_json", "similar", "vte"],
         // Neither files nor processes nor a clock: the same data gives the same conversation.
         never: &[
             "std::env",
@@ -60,7 +60,7 @@ const PARTS: &[Part] = &[
     Part { name: "fingerprint", parts: &[], crates: &["hmac_sha256"], never: &[] },
     Part { name: "mailbox", parts: &["core"], crates: &["tokio"], never: &[] },
     // Where the operating systems differ; both edges may use it.
-    Part { name: "platform", parts: &["core"], crates: &["libc", "windows_sys"], never: &[] },
+    Part { name: "platform", parts: &["core"], crates: &["libc", "rustix", "windows_sys"], never: &[] },
     Part {
         name: "acp",
         parts: &["core", "config", "fingerprint", "mailbox", "platform"],
@@ -68,9 +68,11 @@ const PARTS: &[Part] = &[
             "agent_client_protocol_schema",
             "ignore",
             "libc",
+            "memchr",
             "notify",
             "nucleo_matcher",
             "portable_pty",
+            "rustix",
             "serde",
             "serde_json",
             "thiserror",

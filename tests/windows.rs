@@ -477,7 +477,7 @@ fn a_saved_session_brings_back_a_text_that_says_how_to_go_on() {
     chat.nvim.command("mksession! saved.vim");
     // In the same Neovim, whose chat lives on.
     chat.nvim.command("source saved.vim");
-    chat.nvim.wait_for_screen("Nothing of it runs now");
+    chat.nvim.wait_for_screen("Nothing in it is running");
     assert_eq!(chat.nvim.messages().find("E95"), None);
     chat.nvim.command("AcpChat");
     chat.nvim.wait_for_screen("Said before.");
@@ -491,7 +491,7 @@ fn a_saved_session_brings_back_a_text_that_says_how_to_go_on() {
     });
     next.command("set statusline=%f");
     next.command("silent source saved.vim");
-    next.wait_for_screen("Nothing of it runs now");
+    next.wait_for_screen("Nothing in it is running");
     assert_eq!(next.messages().find("E95"), None);
     assert_screen(&mut next, "restored");
     let loaded = next.exec_lua("return package.loaded['acp'] ~= nil", []);

@@ -12,11 +12,11 @@ local M = {}
 --- What @ may be followed by, beside files.
 ---@type { word: string, menu: string }[]
 local named = {
-  { word = "buffer", menu = "the buffer you were in last" },
-  { word = "selection", menu = "what you selected last" },
-  { word = "diagnostics", menu = "errors and warnings of the buffer you were in last" },
+  { word = "buffer", menu = "the buffer you were last in" },
+  { word = "selection", menu = "the lines you last selected" },
+  { word = "diagnostics", menu = "errors and warnings of the buffer you were last in" },
   { word = "quickfix", menu = "the quickfix list" },
-  { word = "diff", menu = "what git says has changed" },
+  { word = "diff", menu = "the output of `git diff`" },
   { word = "terminal", menu = "the end of the last terminal's output" },
 }
 

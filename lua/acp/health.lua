@@ -93,7 +93,7 @@ end
 local function check_options(problem)
   health.start("acp: options")
   if not problem then
-    return health.ok("no mistakes in what setup() was given")
+    return health.ok("no mistakes in the options given to setup()")
   end
   for _, line in ipairs(vim.split(problem, "\n", { trimempty = true })) do
     health.error(line)
@@ -158,7 +158,7 @@ local function check_agents()
     health.info(("%d more of the registry are known: `:Acp agents` lists them"):format(others))
   end
   if found == 0 then
-    health.warn("no agent is found", { "`:Acp agents` says for each how it is run here." })
+    health.warn("no agent was found", { "`:Acp agents` shows how to get each of them." })
   end
 end
 
@@ -171,7 +171,7 @@ local function check_programs()
     npx = "agents that are npm packages need Node.js",
     uvx = "agents that are Python packages need uv",
     curl = "the library and agents are downloaded with curl or wget",
-    tar = "what is downloaded is unpacked with tar",
+    tar = "downloads are unpacked with tar",
     cargo = "the library is built with it where none is published",
   }
   for _, program in ipairs(programs) do

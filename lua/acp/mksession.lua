@@ -5,11 +5,11 @@ local M = {}
 
 local text = {
   "This chat was saved with the session.",
-  "Nothing of it runs now.",
+  "Nothing in it is running.",
   "",
-  ":Acp resume    the last one goes on",
-  ":Acp sessions  picks one that was",
-  ":AcpChat       begins another one",
+  ":Acp resume    resumes the last session",
+  ":Acp sessions  picks an earlier one",
+  ":AcpChat       starts a new one",
 }
 
 --- A buffer in place of one of a chat's.

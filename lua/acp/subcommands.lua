@@ -5,7 +5,7 @@
 return {
   {
     name = "new",
-    about = "Begin another session with an agent",
+    about = "Start another session with an agent",
     asked = "agents",
   },
   {
@@ -14,12 +14,12 @@ return {
   },
   {
     name = "agents",
-    about = "List all agents, to start one or to see how; with ! fetch the registry of them",
+    about = "List all agents, to start or inspect one; with ! fetch the registry, too",
     bang = true,
   },
   {
     name = "send",
-    about = "Send a prompt, with the selected lines if there is a range; with ! at once, though a turn runs",
+    about = "Send a prompt, with the selected lines if there is a range; with ! even while a turn is running",
     bang = true,
   },
   {
@@ -28,11 +28,11 @@ return {
   },
   {
     name = "history",
-    about = "Choose a prompt that was sent before",
+    about = "Pick an earlier prompt",
   },
   {
     name = "queue",
-    about = "Change the prompts that wait",
+    about = "Edit the queued prompts",
   },
   {
     name = "paste",
@@ -70,7 +70,7 @@ return {
   },
   {
     name = "locations",
-    about = "List the places that the agent has been at",
+    about = "List the locations that the agent has visited",
     words = { "turn", "session", "quickfix", "loclist", "pick" },
     several = true,
   },
@@ -86,15 +86,15 @@ return {
   },
   {
     name = "checkpoints",
-    about = "Put files back to how they were before a turn or a tool call",
+    about = "Restore files to their state before a turn or a tool call",
   },
   {
     name = "settle",
-    about = "Decide what becomes of a file that collides with yours, or is gone",
+    about = "Resolve a file with conflicts, or one that was deleted or renamed",
   },
   {
     name = "blame",
-    about = "Show which agent wrote the line at the cursor, and what for",
+    about = "Show which agent wrote the line at the cursor, and for which prompt",
   },
   {
     name = "review",
@@ -104,7 +104,7 @@ return {
   },
   {
     name = "diff",
-    about = "Show a changed file beside what it was, or put that away",
+    about = "Show a changed file beside its old version, or close that",
     words = { "open", "close", "next", "previous" },
   },
   {
@@ -124,12 +124,12 @@ return {
   },
   {
     name = "sessions",
-    about = "Go to another session, or take up an earlier one",
+    about = "Go to another session, or resume an earlier one",
     asked = "sessions",
   },
   {
     name = "resume",
-    about = "Take up the last session of this project",
+    about = "Resume the last session of this project",
     asked = "agents",
   },
   {
@@ -138,13 +138,13 @@ return {
   },
   {
     name = "export",
-    about = "Write the conversation down as Markdown; with ! over a file that is there",
+    about = "Export the conversation as Markdown; with ! overwrite an existing file",
     files = true,
     bang = true,
   },
   {
     name = "close",
-    about = "End the session and put its chat away",
+    about = "End the session and close its chat",
   },
   {
     name = "delete",
@@ -156,15 +156,15 @@ return {
   },
   {
     name = "plan",
-    about = "Pin the agent's plan in a small window, or take it away",
+    about = "Show the agent's plan in a small window, or close it",
   },
   {
     name = "paths",
-    about = "See what agents may use outside of their folders, and take it back",
+    about = "See or revoke what agents may use outside their folders",
   },
   {
     name = "terminal",
-    about = "Show, put away or end a command, or list the places it names",
+    about = "Show, close or kill a command, or list the locations in its output",
     words = { "open", "close", "kill", "quickfix" },
   },
   {
@@ -189,7 +189,7 @@ return {
   },
   {
     name = "stop",
-    about = "End the agent and all that it runs",
+    about = "End the agent and everything that it runs",
   },
   {
     name = "log",

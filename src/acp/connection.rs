@@ -1,6 +1,6 @@
-//! The conversation with one agent, from the start of its process to the end: who speaks next, and
-//! what is told to whom when it is over. Our requests are made in `wishes` and their answers taken in
-//! `answers`; the agent's are served in `serve`. What messages look like is for `from_acp` and `to_acp`.
+//! The conversation with one agent, from the start to the end: who speaks next, and what is told to whom when
+//! it is over. Requests are made in `outgoing_requests`, their answers taken in `responses`, and the agent's
+//! served in `incoming_requests`. What messages look like is for `wire::from_acp` and `wire::to_acp`.
 
 mod deferred_replies;
 mod incoming_requests;
@@ -304,7 +304,7 @@ impl Connection {
         mut commands: mpsc::UnboundedReceiver<Command>,
         mut leaving: watch::Receiver<Option<Instant>>,
     ) {
-        // What comes from here on is refused by the hub; what is here already waits with all else.
+        // What comes from here on is refused by the dispatcher; what is here already waits with all else.
         commands.close();
         while let Ok(command) = commands.try_recv() {
             self.unsent.push(command);
@@ -315,7 +315,7 @@ impl Connection {
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
             self.shared.watch.ended(session);
-            self.shared.file_access.ended(session);
+            self.shared.policy.file_access.ended(session);
             self.end_agent_terminals(session);
         }
         match end {

@@ -1,5 +1,5 @@
-//! The background's centre: hands each command to the agent it is for, and keeps what all agents
-//! share. Talking to one agent is `connection`.
+//! Hands each command to the agent or the worker that it is for, and ends all of them when Neovim leaves.
+//! Talking to one agent is `connection`'s part; what they share is in `shared`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -162,12 +162,12 @@ impl Dispatcher {
                     self.shared.watch.held(&path, stamp);
                 }
             }
-            Command::Outside { rules } => self.shared.file_access.set(rules),
+            Command::Outside { rules } => self.shared.policy.file_access.set(rules),
             Command::ListAllowed => self.list_allowed(),
             Command::Revoke { allowed } => {
                 let shared = self.shared.clone();
                 spawn_blocking(move || {
-                    if let Some(text) = shared.file_access.revoke(allowed) {
+                    if let Some(text) = shared.policy.file_access.revoke(allowed) {
                         shared.mailbox.post(Event::Advised { severity: Severity::Warning, text });
                     }
                 });
@@ -210,7 +210,7 @@ impl Dispatcher {
     fn list_allowed(&self) {
         let shared = self.shared.clone();
         spawn_blocking(move || {
-            let (allowed, trouble) = shared.file_access.list();
+            let (allowed, trouble) = shared.policy.file_access.list();
             shared.mailbox.post(Event::Allowed { allowed, trouble });
         });
     }

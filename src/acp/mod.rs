@@ -8,6 +8,7 @@ mod dispatcher;
 mod extension_methods;
 pub mod files;
 mod mutex;
+mod policy;
 pub mod processes;
 pub mod quirks;
 mod refusals;

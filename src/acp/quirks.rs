@@ -188,6 +188,12 @@ pub const QUIRKS: &[AgentQuirk] = &[
         "modes_models_and_options_come_with_the_session",
     ),
     survived(
+        "gemini-cli",
+        "0.61.0",
+        "tells of a new mode by a message, in the place of the update that there is for it",
+        "a_mode_that_comes_as_a_message_is_a_mode",
+    ),
+    survived(
         "*vibe*",
         "3.0.3",
         "confirms a choice without the list that comes of it",

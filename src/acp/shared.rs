@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::extension_methods::ExtensionMethods;
 use super::files::disks::Disks;
-use super::files::file_access::FileAccess;
 use super::files::open_files::OpenFiles;
 use super::files::resolved_names::ResolvedNames;
 use super::files::watch::Watch;
+use super::policy::Policy;
 use super::processes::guard::Guard;
 use super::settings::Settings;
 use super::store::images::Images;
@@ -25,7 +25,7 @@ pub struct Shared {
     pub open_files: OpenFiles,
     pub extension_methods: ExtensionMethods,
     pub watch: Watch,
-    pub file_access: FileAccess,
+    pub policy: Policy,
     pub images: Images,
     pub disks: Disks,
     pub resolved_names: ResolvedNames,
@@ -41,6 +41,7 @@ impl Shared {
         let disks = Disks::new();
         let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone());
         let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());
+        let policy = Policy::new(&settings);
         Self {
             mailbox,
             settings,
@@ -49,7 +50,7 @@ impl Shared {
             open_files: OpenFiles::default(),
             extension_methods: ExtensionMethods::default(),
             watch,
-            file_access: FileAccess::default(),
+            policy,
             images: Images::default(),
             disks,
             resolved_names,

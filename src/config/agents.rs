@@ -1,6 +1,6 @@
-//! The agents that can be started: those that the user configured and those known by name or from the
-//! registry, each with the command that runs it here, or with what is missing for that. Whether a
-//! program is there is asked of the caller, and nothing is started here.
+//! The agents that can be started: those the user configured and those known by name or from the
+//! registry, each with the command that runs it on this machine, or with what is missing. The caller
+//! checks which programs exist; nothing is started here.
 
 use std::path::{Path, PathBuf};
 

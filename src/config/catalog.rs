@@ -1,5 +1,5 @@
-//! The agents known without any configuration: those of `agents.json`, which comes with the plugin,
-//! and those of the registry's index, once the user has fetched it. How one of them is started here is
+//! The agents known without any configuration: those in `agents.json`, which comes with the plugin, and
+//! those in the registry's index, once the user has fetched it. How to start one on this machine is
 //! decided in `agents`.
 
 use std::sync::LazyLock;

@@ -46,7 +46,7 @@ pub enum Bang {
 pub const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "new",
-        about: "Begin another session with an agent",
+        about: "Start another session with an agent",
         takes: "[agent]",
         completion: Completion::Asked("agents"),
         range: false,
@@ -66,7 +66,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "agents",
-        about: "List all agents, to start one or to see how; with ! fetch the registry of them",
+        about: "List all agents, to start or inspect one; with ! fetch the registry, too",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -78,7 +78,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "send",
-        about: "Send a prompt, with the selected lines if there is a range; with ! at once, though a turn runs",
+        about: "Send a prompt, with the selected lines if there is a range; with ! even while a turn is running",
         takes: "{text}",
         completion: Completion::Nothing,
         range: true,
@@ -104,7 +104,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "history",
-        about: "Choose a prompt that was sent before",
+        about: "Pick an earlier prompt",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -114,7 +114,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "queue",
-        about: "Change the prompts that wait",
+        about: "Edit the queued prompts",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -201,7 +201,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "locations",
-        about: "List the places that the agent has been at",
+        about: "List the locations that the agent has visited",
         takes: "[turn | session] [quickfix | loclist | pick]",
         completion: Completion::AnyOf(&["turn", "session", "quickfix", "loclist", "pick"]),
         range: false,
@@ -235,7 +235,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "checkpoints",
-        about: "Put files back to how they were before a turn or a tool call",
+        about: "Restore files to their state before a turn or a tool call",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -246,7 +246,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "settle",
-        about: "Decide what becomes of a file that collides with yours, or is gone",
+        about: "Resolve a file with conflicts, or one that was deleted or renamed",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -257,7 +257,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "blame",
-        about: "Show which agent wrote the line at the cursor, and what for",
+        about: "Show which agent wrote the line at the cursor, and for which prompt",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -282,7 +282,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "diff",
-        about: "Show a changed file beside what it was, or put that away",
+        about: "Show a changed file beside its old version, or close that",
         takes: "[open | close | next | previous]",
         completion: Completion::OneOf(&["open", "close", "next", "previous"]),
         range: false,
@@ -326,7 +326,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "sessions",
-        about: "Go to another session, or take up an earlier one",
+        about: "Go to another session, or resume an earlier one",
         takes: "[number|words]",
         completion: Completion::Asked("sessions"),
         range: false,
@@ -341,7 +341,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "resume",
-        about: "Take up the last session of this project",
+        about: "Resume the last session of this project",
         takes: "[agent]",
         completion: Completion::Asked("agents"),
         range: false,
@@ -362,7 +362,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "export",
-        about: "Write the conversation down as Markdown; with ! over a file that is there",
+        about: "Export the conversation as Markdown; with ! overwrite an existing file",
         takes: "[file]",
         completion: Completion::File,
         range: true,
@@ -376,7 +376,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "close",
-        about: "End the session and put its chat away",
+        about: "End the session and close its chat",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -410,7 +410,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "plan",
-        about: "Pin the agent's plan in a small window, or take it away",
+        about: "Show the agent's plan in a small window, or close it",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -421,7 +421,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "paths",
-        about: "See what agents may use outside of their folders, and take it back",
+        about: "See or revoke what agents may use outside their folders",
         takes: "",
         completion: Completion::Nothing,
         range: false,
@@ -432,7 +432,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "terminal",
-        about: "Show, put away or end a command, or list the places it names",
+        about: "Show, close or kill a command, or list the locations in its output",
         takes: "[verb]",
         completion: Completion::OneOf(&["open", "close", "kill", "quickfix"]),
         range: false,
@@ -498,7 +498,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "stop",
-        about: "End the agent and all that it runs",
+        about: "End the agent and everything that it runs",
         takes: "",
         completion: Completion::Nothing,
         range: false,

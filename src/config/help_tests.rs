@@ -1,5 +1,5 @@
-//! The parts of `doc/acp.txt` that list options, keys and agents are made from the tables in the
-//! code. These tests hold the help to them; with `ACP_WRITE_HELP=1` they write it instead.
+//! The parts of `doc/acp.txt` that list options, keys and agents are generated from the tables in the
+//! code. These tests check that they are up to date; with `ACP_WRITE_HELP=1` they write them instead.
 
 use std::fmt::Write as _;
 use std::path::Path;

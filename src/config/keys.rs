@@ -122,7 +122,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt],
         modes: &["n", "i"],
         default: &["<C-x><C-s>"],
-        about: "Send the prompt into the turn that runs; see |acp-steering|.",
+        about: "Send the prompt into the running turn; see |acp-steering|.",
     },
     KeySpec {
         name: "cancel",
@@ -130,7 +130,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<C-c>"],
-        about: "Stop the agent's turn, or its start. When nothing runs, leave insert mode.",
+        about: "Stop the agent's turn, or its start. When nothing is running, leave insert mode.",
     },
     KeySpec {
         name: "next_mode",
@@ -138,7 +138,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<S-Tab>"],
-        about: "Put the agent into the next of its modes.",
+        about: "Switch the agent to its next mode.",
     },
     KeySpec {
         name: "take_back",
@@ -146,7 +146,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt],
         modes: &["n", "i"],
         default: &["<Up>"],
-        about: "In an empty prompt: take back the last prompt that waits. Else: one line up.",
+        about: "In an empty prompt: take back the last queued prompt. Elsewhere: one line up.",
     },
     KeySpec {
         name: "queue",
@@ -154,7 +154,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<C-q>"],
-        about: "Go to the prompts that wait, where each can be edited, moved and removed; see |acp-queue|.",
+        about: "Go to the queued prompts, where each can be edited, moved and removed; see |acp-queue|.",
     },
     KeySpec {
         name: "older_prompt",
@@ -162,7 +162,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt],
         modes: &["n", "i"],
         default: &["<C-p>"],
-        about: "In the prompt's first line: the prompt that was sent before. Elsewhere: one line up.",
+        about: "In the prompt's first line: the previous prompt. Elsewhere: one line up.",
     },
     KeySpec {
         name: "newer_prompt",
@@ -179,7 +179,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["<CR>"],
-        about: "Take the waiting prompt at the cursor back into the prompt.",
+        about: "Take the queued prompt at the cursor back into the prompt.",
     },
     KeySpec {
         name: "queue_remove",
@@ -187,7 +187,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["dd", "x"],
-        about: "Remove the waiting prompt at the cursor; the history keeps it.",
+        about: "Remove the queued prompt at the cursor; the history keeps it.",
     },
     KeySpec {
         name: "queue_up",
@@ -195,7 +195,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["K"],
-        about: "Have the waiting prompt at the cursor sent earlier.",
+        about: "Move the queued prompt at the cursor up, so that it is sent earlier.",
     },
     KeySpec {
         name: "queue_down",
@@ -203,7 +203,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Queue],
         modes: &["n"],
         default: &["J"],
-        about: "Have the waiting prompt at the cursor sent later.",
+        about: "Move the queued prompt at the cursor down, so that it is sent later.",
     },
     KeySpec {
         name: "queue_send",
@@ -228,7 +228,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["<Tab>", "za"],
-        about: "Open or fold what is under the cursor: an entry, or the line under which calls gather.",
+        about: "Open or fold what is under the cursor: an entry, or a line of collapsed calls.",
     },
     KeySpec {
         name: "click",
@@ -318,7 +318,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gy"],
-        about: "Yank the block of code under the cursor.",
+        about: "Yank the code block under the cursor.",
     },
     KeySpec {
         name: "answer",
@@ -335,7 +335,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gw"],
-        about: "Go with the agent through the files, go on after a pause, or stay; see |acp-follow|.",
+        about: "Follow the agent through the files, resume after a pause, or stop; see |acp-follow|.",
     },
     KeySpec {
         name: "locations",
@@ -343,7 +343,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["gl"],
-        about: "Pick one of the places that the agent has been at in this turn.",
+        about: "Pick one of the locations that the agent has visited in this turn.",
     },
     KeySpec {
         name: "prompt",
@@ -375,7 +375,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["X"],
-        about: "End the commands that go on although their turn was stopped.",
+        about: "Kill the commands that are still running although their turn was stopped.",
     },
     KeySpec {
         name: "help",
@@ -399,7 +399,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Agents],
         modes: &["n"],
         default: &["<Tab>", "K"],
-        about: "Show all there is to know about the agent at the cursor, or put that away.",
+        about: "Show or hide everything there is to know about the agent at the cursor.",
     },
     KeySpec {
         name: "agents_refresh",
@@ -423,7 +423,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Agents],
         modes: &["n"],
         default: &["x", "dd"],
-        about: "Forget that the agent at the cursor was approved, and delete its download.",
+        about: "Revoke the approval of the agent at the cursor, and delete its download.",
     },
     KeySpec {
         name: "agents_cancel",
@@ -431,7 +431,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Agents],
         modes: &["n"],
         default: &["<C-c>"],
-        about: "Stop what is being fetched.",
+        about: "Stop the running download.",
     },
     KeySpec {
         name: "agents_close",
@@ -455,7 +455,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::File],
         modes: &["n"],
         default: &["]c"],
-        about: "Go to the next change of an agent's, also in another file; in diff mode as |]c|.",
+        about: "Go to the next change by an agent, also in another file; in diff mode like |]c|.",
     },
     KeySpec {
         name: "previous_hunk",
@@ -463,7 +463,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::File],
         modes: &["n"],
         default: &["[c"],
-        about: "Go to the previous change of an agent's, also in another file; in diff mode as |[c|.",
+        about: "Go to the previous change by an agent, also in another file; in diff mode like |[c|.",
     },
     KeySpec {
         name: "review_keep",
@@ -471,7 +471,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["a"],
-        about: "Keep the change at the cursor, or all of the file at the cursor.",
+        about: "Keep the change at the cursor, or all changes of the file at the cursor.",
     },
     KeySpec {
         name: "review_undo",
@@ -479,7 +479,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["x"],
-        about: "Undo the change at the cursor, or all of the file at the cursor.",
+        about: "Undo the change at the cursor, or all changes of the file at the cursor.",
     },
     KeySpec {
         name: "review_keep_all",
@@ -487,7 +487,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["A"],
-        about: "Keep all that the review shows.",
+        about: "Keep everything that the review shows.",
     },
     KeySpec {
         name: "review_undo_all",
@@ -495,7 +495,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["X"],
-        about: "Undo all that the review shows.",
+        about: "Undo everything that the review shows.",
     },
     KeySpec {
         name: "review_comment",
@@ -519,7 +519,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["<CR>"],
-        about: "Go to the place in the file.",
+        about: "Go to the line in the file.",
     },
     KeySpec {
         name: "review_next",
@@ -543,7 +543,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["q"],
-        about: "Close the review. What is left to decide stays.",
+        about: "Close the review. Undecided changes stay.",
     },
     KeySpec {
         name: "review_help",

@@ -126,7 +126,7 @@ options! {
             "Marks such as a tick for a tool call that is done. `false` writes `[x]` instead; nothing is said by \
              an icon alone.";
         timestamps: bool = false, BOOLEAN,
-            "Whether the transcript shows when you asked and when a turn was over.";
+            "Whether the transcript shows the times of your prompts and of the ends of turns.";
         follow: FollowOptions = FollowOptions::default(), FOLLOW,
             "Whether agents are followed; see |acp-follow|. A table sets more than that: `follow = { enabled = \
              true, resume_after = 10 }`.";
@@ -149,7 +149,7 @@ options! {
              long as that function is Neovim's own, messages never have it wait for a key: they are cut to what \
              fits and stand whole in |:messages|, and over the text while you type.";
         bell: bool = false, BOOLEAN,
-            "Ring the terminal's bell, too, when you are told that.";
+            "Whether to ring the terminal's bell as well.";
         record: bool = true, BOOLEAN,
             "Whether the plugin remembers your sessions, so that |:Acp-sessions| finds them later; see \
              |acp-record|.";
@@ -172,7 +172,7 @@ options! {
             "The program to start: a name that is found in $PATH, or a path. Needed unless {name} is one of \
              |acp-agents|.";
         args: Option<Vec<String>> = None, STRINGS,
-            "The program's arguments, in place of those that a known agent comes with.";
+            "The program's arguments, in place of a known agent's own.";
         env: Vec<(String, String)> = Vec::new(), PAIRS,
             "Environment variables for the agent, added to Neovim's own.";
         cwd: Option<PathBuf> = None, PATH,
@@ -211,7 +211,7 @@ options! {
              it is not given, half of it at an edge; floating, 80%, and at least 24 lines where there are as \
              many.";
         prompt_height: u16 = 5, NUMBER,
-            "The height in lines of the window that you type into.";
+            "The height of the prompt's window, in lines.";
     }
 
     /// Typing a prompt.
@@ -226,9 +226,9 @@ options! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct FollowOptions in "follow." {
         enabled: bool = false, BOOLEAN,
-            "What `follow` alone says.";
+            "The same as `follow` as a boolean.";
         resume_after: Duration = Duration::from_secs(5), SECONDS,
-            "How long the window that follows waits after you have done something in it.";
+            "How long following pauses after you have done something in the window that follows.";
         + window, FUNCTION,
             "Called with each place before it is shown, with what |AcpLocation| has in it. Returns the window to \
              show it in, `false` not to show it, or nothing.";
@@ -268,9 +268,9 @@ options! {
         input: bool = true, BOOLEAN,
             "Whether what you type in a terminal reaches the command.";
         limit: u16 = 32, NUMBER,
-            "How many commands may run at once. An agent that asks for another is told so.";
+            "How many commands may run at the same time. An agent that asks for more is told so.";
         timeout: Option<Duration> = None, SECONDS_OR_NEVER,
-            "How long a command may run. One that takes longer is ended, and its output says why.";
+            "How long a command may run. One that takes longer is killed, and its output says why.";
         output_limit: usize = 1 << 20, BYTES,
             "How much of a command's output, its end, is kept for the agent. It may ask for less.";
     }
@@ -318,7 +318,7 @@ options! {
             "Folders and files outside of the session's folders that agents may read without asking. They are \
              absolute, or begin with `~/`.";
         write: Vec<PathBuf> = Vec::new(), ABSOLUTE_PATHS,
-            "The same for writing. Neither includes the other.";
+            "The same for writing. Neither list includes the other.";
     }
 
     /// Whether and for how long it is saved what files held before turns.
@@ -328,9 +328,9 @@ options! {
             "Whether to save what files held before and after each turn, so that |:Acp-checkpoints| can put them \
              back.";
         days: u16 = 30, NUMBER,
-            "For how many days.";
+            "How many days to keep them.";
         size: u16 = 200, NUMBER,
-            "How many MiB at the most, of all projects together; of more, the oldest go.";
+            "The most to keep, in MiB, for all projects together; beyond that, the oldest are deleted.";
     }
 
     /// How long is waited.
@@ -344,9 +344,9 @@ options! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ProjectOptions in "projects.{folder}." {
         mcp_servers: Vec<McpServer> = Vec::new(), SERVERS,
-            "MCP servers for the project, beside those that every session or the agent gets.";
+            "MCP servers for the project, in addition to those of every session or of the agent.";
         additional_directories: Vec<PathBuf> = Vec::new(), PATHS,
-            "Folders that agents may work in beside the project's root.";
+            "Folders that agents may work in, in addition to the project's root.";
     }
 }
 

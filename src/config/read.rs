@@ -1,5 +1,5 @@
-//! Reads a plain value field by field. A [`Field`] knows the path that led to it, so that a mistake
-//! is reported with the key as the user wrote it; what is right is kept, what is wrong is left out.
+//! Reads a plain value field by field. A [`Field`] knows the path that led to it, so a mistake is
+//! reported with the key as the user wrote it. Valid values are kept, invalid ones are left out.
 
 use std::cell::RefCell;
 use std::path::PathBuf;

@@ -1,13 +1,16 @@
-//! Changes to a file's text: what differs, what of it is the agent's and what the user's, how two
-//! sides are joined, and what the user decided about each hunk. Buffers and the disk are left to others.
+//! Changes to a file's text: what differs, which part is the agent's and which the user's, how two sides
+//! are merged, and what the user decided about each hunk. Buffers and the disk are left to others.
 
+pub mod agent_views;
 pub mod author_note;
 pub mod authors;
 pub mod blame;
 pub mod comments;
 pub mod conflict;
 pub mod diff;
+pub mod file_job;
 pub mod file_review;
+pub mod file_task;
 pub mod half_written;
 pub mod hunk_page;
 pub mod input_queue;

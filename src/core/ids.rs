@@ -1,5 +1,5 @@
-//! Names for what is numbered, and the clock's unit. Everything else in the core may use these, and
-//! they use nothing of it.
+//! Ids, and the unit of the clock. Everything else in the core may use them; they use nothing from the
+//! core.
 
 use serde::{Deserialize, Serialize};
 

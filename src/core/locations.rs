@@ -1,6 +1,6 @@
-//! The places that agents have been at, in the order in which they got there: which of the places that a
-//! message names are news, and what they are called. How fast a person can be taken along is told in
-//! [`pace`]; windows, buffers and the disk are left to the editor's side and the background.
+//! The locations that agents have visited, in order: which of the locations in a message are new, and how
+//! they are described. How often to move the user's window is decided in [`throttle`]; windows, buffers
+//! and the disk are left to the editor's side and the background.
 
 pub mod throttle;
 

@@ -1,9 +1,9 @@
-//! The two closed enums that cross between the editor's thread and the background, and the plain
-//! data inside them. No handle, no channel and no Lua value is in here, so any conversation can be
-//! recorded, replayed, printed and compared.
+//! The two closed enums that cross between the editor's thread and the background, and the plain data
+//! inside them. They contain no handles, channels or Lua values, so any conversation can be recorded,
+//! replayed, printed and compared.
 //!
-//! Facts ([`Event`]) are in the past tense and travel to the editor's thread; wishes ([`Command`])
-//! are imperative and travel to the background.
+//! Facts ([`Event`]) are in the past tense and travel to the editor's thread; requests ([`Command`]) are
+//! imperative and travel to the background.
 
 pub mod agent;
 pub mod call;

@@ -1,12 +1,14 @@
-//! What happened, what is open, what may be done, and what it looks like as lines. Nothing in here
-//! knows Neovim, tokio, a clock or the disk.
+//! The conversation as data: what happened, what is open, what may be done, and what it looks like as
+//! lines. Nothing in here knows Neovim, tokio, a clock or the disk.
 
 pub mod changes;
 pub mod ids;
 pub mod locations;
 pub mod message;
+pub mod policy;
 pub mod session;
 pub mod store;
 pub mod terminal;
 pub mod text;
 pub mod transcript;
+pub mod window_sizes;

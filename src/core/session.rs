@@ -1,6 +1,6 @@
-//! One conversation as data: its entries, its turn, what is open and what may be done. What to draw is
-//! handed out as a set of touched entries. How a session opens, its turns, the agent's updates and its
-//! questions are modules of their own, which hand back what to send as commands.
+//! One conversation as data: its entries, its turn, its open questions and the allowed actions. What to
+//! redraw is returned as a set of touched entries. How a session opens, its turns, the agent's updates
+//! and its questions are modules of their own, which return commands to send.
 
 pub mod answer_label;
 mod asks;

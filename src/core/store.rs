@@ -1,5 +1,5 @@
-//! What is kept beyond a session, as data: the record of sessions, checkpoints, answers that count for
-//! longer, and the agents that are known. Reading and writing the disk is left to `acp`.
+//! Data that outlives a session: the record of sessions, checkpoints, remembered answers, and the known
+//! agents. Reading and writing the disk is left to `acp`.
 
 pub mod allowlist;
 pub mod checkpoint;

@@ -1,5 +1,5 @@
-//! What commands print: the bytes as they are kept, as a screen of lines, without what would harm a
-//! terminal, and the locations that they name.
+//! The output of commands: the stored bytes, a screen of lines, text without harmful escape sequences,
+//! and the locations that it names.
 
 pub mod backlog;
 pub mod bar;

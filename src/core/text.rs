@@ -1,7 +1,8 @@
-//! Texts that go around: one that several parts hold at once without copying it, and small facts that
-//! several parts of a screen need.
+//! Shared texts: one that several parts hold without copying it, and small text functions that several
+//! parts of a screen need.
 
 pub mod encoding;
+pub mod file_format;
 pub mod line_range;
 pub mod uri;
 pub mod url_check;

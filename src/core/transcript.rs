@@ -1,11 +1,12 @@
-//! What an entry looks like as lines. A pure function of the entry, of the one before it, and of a
-//! few options; putting the lines into a buffer is left to the editor's side. Screens say the same
-//! with icons off: words come first.
+//! What an entry looks like as lines: a pure function of the entry, the one before it, and a few options.
+//! Putting the lines into a buffer is left to the editor's side. With icons off, the same is said in
+//! words.
 
 mod ansi_spans;
 pub mod bounds;
 mod call;
 mod choices;
+pub mod clicks;
 pub mod details;
 mod drawing;
 mod elicitation;

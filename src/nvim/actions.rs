@@ -224,7 +224,7 @@ impl App {
                 if self.is_dead(key) || self.cx.sessions.get(&key).is_some_and(wants) {
                     self.restart(key)
                 } else {
-                    fail("the agent is running; :Acp restart starts it again all the same")
+                    fail("the agent is running; :Acp restart restarts it anyway")
                 }
             }
             "end_left" => self.end_left(key),
@@ -318,7 +318,7 @@ impl App {
         }
         match self.offer_gone(buf)? {
             true => Ok(()),
-            false => fail("nothing about this file waits for you: it is where it was, and nothing collides"),
+            false => fail("nothing to settle: this file was not deleted or renamed, and has no conflicts"),
         }
     }
 }

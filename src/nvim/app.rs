@@ -4,6 +4,7 @@
 //! is being changed, but kept as an effect and run right after.
 
 pub mod agents;
+pub mod begin;
 pub mod calls;
 pub mod changes;
 pub mod chats;
@@ -21,7 +22,7 @@ pub mod terminals;
 pub mod windows;
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,16 +36,13 @@ use crate::nvim::guard::Features;
 use mlua::{Function, Result};
 use serde_json::json;
 
-use crate::core::ids::{JobId, SessionKey};
+use crate::core::ids::JobId;
 use crate::core::locations::Look;
 use crate::core::message::Command;
 use crate::mailbox::Mailbox;
-use crate::nvim::chat::Chat;
+use crate::nvim::chat::Chats;
 use crate::nvim::chat::frame_clock::Frames;
-use crate::nvim::chat::highlight::Highlight;
-use crate::nvim::chat::plan::Pinned;
-use crate::nvim::chat::transcript::Place;
-use crate::nvim::chat::windows::Windows;
+use crate::nvim::chat::links::Place;
 use crate::nvim::editor::Editor;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::extensions::Extensions;
@@ -55,16 +53,14 @@ use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{Background, Start, autocommands, later};
+use crate::nvim::{Background, Start, later};
 
 pub struct App {
     pub cx: Context,
-    pub chats: BTreeMap<SessionKey, Chat>,
-    pub windows: Windows,
+    pub chats: Chats,
     pub follow: Follow,
     pub terminals: Terminals,
     pub asking: Questions,
-    pub plan: Option<Pinned>,
     pub agents: Agents,
     pub extensions: Extensions,
     pub prompts: Prompts,
@@ -75,12 +71,7 @@ pub struct App {
     pub files: Files,
     pub reviews: Reviews,
     pub checkpoints: crate::nvim::checkpoints::Checkpoints,
-    pub highlight: Highlight,
     pub jobs: HashMap<JobId, Job>,
-    pub frames: Rc<Frames>,
-    pub tick: Timer,
-    pub ticking: bool,
-    pub bars: HashMap<SessionKey, String>,
 }
 
 pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
@@ -105,16 +96,14 @@ impl App {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
         let prompts = Prompts::new(&editor)?;
+        let chats = Chats::new(&editor, frames, tick, mailbox.clone());
         let agents = Agents::new(&editor, bundled)?;
         Ok(Self {
-            highlight: Highlight::new(&editor),
             cx: Context::new(editor, Path::new(&state).join("acp.log")),
-            chats: BTreeMap::new(),
-            windows: Windows::default(),
+            chats,
             follow: Follow::default(),
             terminals: Terminals::default(),
             asking: Questions::default(),
-            plan: None,
             agents,
             extensions: Extensions::default(),
             prompts,
@@ -128,10 +117,6 @@ impl App {
             ),
             reviews: Reviews::default(),
             jobs: HashMap::new(),
-            frames,
-            tick,
-            ticking: false,
-            bars: HashMap::new(),
         })
     }
 
@@ -142,15 +127,23 @@ impl App {
             self.serve_commands()?;
             match self.cx.take_event() {
                 Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
-                Some(EditorEvent::LocationShown(key)) => self.update_bar(key)?,
-                Some(EditorEvent::FollowBegan) => autocommands::watch_user(&self.cx.editor)?,
-                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
                 Some(EditorEvent::SessionBegan(key)) => self.session_began(key)?,
                 Some(EditorEvent::SessionChosen(key)) => self.show(key)?,
                 Some(EditorEvent::StoredSessionChosen(kept)) => self.open_recorded(*kept)?,
                 Some(EditorEvent::LoginEnded(key)) => self.restart(key)?,
                 Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
                 Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
+                Some(EditorEvent::BarOutdated(key)) => self.update_bar(key)?,
+                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
+                Some(EditorEvent::TurnEnded(key)) => self.turn_ended(key)?,
+                Some(EditorEvent::AgentExited(key)) => self.agent_exited(key)?,
+                Some(EditorEvent::SessionOpened(key)) => self.cx.emit("AcpOpened", key, json!({})),
+                Some(EditorEvent::CallChanged { session, entry, moved, content }) => {
+                    self.call_changed(session, entry, moved, content)?;
+                }
+                Some(EditorEvent::PermissionAsked { session, title }) => {
+                    self.permission_asked(session, &title);
+                }
                 Some(EditorEvent::WindowsResized) => self.resized()?,
                 Some(EditorEvent::LocationChosen { path, line, column }) => {
                     self.visit_place(Place { path, line, column, text: None })?;
@@ -176,6 +169,9 @@ impl App {
                     self.begin_with(None, move |app, key| then(app, key))?;
                 }
                 Some(EditorEvent::FrameDue) => self.frame_due()?,
+                Some(EditorEvent::EntryChosen(key)) => self.go_to(key)?,
+                Some(EditorEvent::QuestionChosen(key, ask)) => self.put_up(key, ask),
+                Some(EditorEvent::TerminalChosen(key, terminal)) => self.go_to_terminal(&(key, terminal))?,
                 Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask)?,
                 Some(EditorEvent::QuestionAsked(choosing)) => {
                     self.asking.ask_to_choose(&mut self.cx, *choosing);
@@ -183,9 +179,6 @@ impl App {
                 Some(EditorEvent::QuestionShown) => {
                     let done = self.draw_now();
                     self.cx.editor.complain(done);
-                }
-                Some(EditorEvent::QuestionHeldBack) => {
-                    self.cx.editor.complain(autocommands::on_mode_change(&self.cx.editor));
                 }
                 Some(EditorEvent::AnsweredInVain(ask)) => {
                     Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
@@ -328,13 +321,14 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 10] = [
+        let features: [&mut dyn Any; 11] = [
+            &mut self.chats,
+            &mut self.prompts,
             &mut self.checkpoints,
             &mut self.files,
             &mut self.follow,
             &mut self.terminals,
             &mut self.asking,
-            &mut self.prompts,
             &mut self.reviews,
             &mut self.agents,
             &mut self.extensions,

@@ -57,7 +57,7 @@ impl Args {
     }
 }
 
-pub const NO_SESSION: &str = "there is no session yet; :AcpChat begins one";
+pub const NO_SESSION: &str = "there is no session yet; :AcpChat starts one";
 
 pub fn fail<T>(text: impl std::fmt::Display) -> Result<T> {
     Err(mlua::Error::runtime(text.to_string()))

@@ -1,27 +1,15 @@
 //! The autocommands that keep the app's picture of the editor right: which events it hears of, and when.
 //! What it makes of them is left to the app.
 
-use std::time::Duration;
-
-use mlua::{Lua, Result, Table, Value};
+use mlua::{Result, Value};
 
 use crate::nvim::app::App;
+use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::highlight_groups;
 use crate::nvim::editor::{Buf, Editor, Win};
-use crate::nvim::{later, run};
+use crate::nvim::run;
 
-/// A group of autocommands; made again, it is empty.
-struct Group<'editor> {
-    editor: &'editor Editor,
-    id: i64,
-}
-
-impl<'editor> Group<'editor> {
-    fn new(editor: &'editor Editor, name: &str) -> Result<Self> {
-        let clear = editor.table([("clear", Value::Boolean(true))])?;
-        Ok(Self { editor, id: editor.api("nvim_create_augroup", (name, clear))? })
-    }
-
+impl Group<'_> {
     fn on(&self, events: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
         self.create(events, Vec::new(), move |_, _| {
             crate::nvim::run(run);
@@ -43,22 +31,6 @@ impl<'editor> Group<'editor> {
             crate::nvim::run(run);
             Ok(())
         })
-    }
-
-    fn create(
-        &self,
-        events: &[&str],
-        options: Vec<(&str, Value)>,
-        heard: impl Fn(&Lua, Table) -> Result<()> + 'static,
-    ) -> Result<()> {
-        let callback = self.editor.lua.create_function(move |lua, event: Table| heard(lua, event))?;
-        let all = self
-            .editor
-            .table([("group", Value::Integer(self.id)), ("callback", Value::Function(callback))])?;
-        for (name, value) in options {
-            all.set(name, value)?;
-        }
-        self.editor.api::<Value>("nvim_create_autocmd", (events.to_vec(), all)).map(drop)
     }
 }
 
@@ -112,22 +84,4 @@ fn listen_to_times(editor: &Editor) -> Result<()> {
         })
     };
     editor.helper("listen", (tell(App::file_looked_at)?, tell(App::write_refused)?))
-}
-
-/// Has the app told of what the user does, once there is somebody to follow.
-pub fn watch_user(editor: &Editor) -> Result<()> {
-    Group::new(editor, "acp.follow")?
-        .on(&["CursorMoved", "CursorMovedI", "ModeChanged", "WinEnter", "CmdwinLeave"], App::user_acted)
-}
-
-/// Tries to ask again once the user may have stopped typing.
-pub fn on_mode_change(editor: &Editor) -> Result<()> {
-    let once = vec![("once", Value::Boolean(true))];
-    Group::new(editor, "acp.ask")?.create(&["ModeChanged", "WinEnter", "CmdwinLeave"], once, |lua, _| {
-        // The mode is still changing: look again when it has settled.
-        later(lua, Duration::from_millis(1), |app| {
-            app.asking.retry = true;
-            Ok(())
-        })
-    })
 }

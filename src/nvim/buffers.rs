@@ -16,6 +16,7 @@ use mlua::Result;
 use crate::core::message::Stamp;
 use crate::core::store::checkpoint;
 use crate::core::text::Text;
+use crate::core::text::file_format::as_file;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::texts::Texts;
 use crate::nvim::editor::{Buf, Editor};
@@ -140,7 +141,7 @@ pub fn as_held(editor: &Editor, buf: Buf, text: &Text) -> checkpoint::Held {
             return Ok(checkpoint::Held::Unknown);
         }
         let format: String = editor.buf_option(buf, "fileformat")?;
-        let text = reading::as_file(text, &format);
+        let text = as_file(text, &format);
         Ok(checkpoint::Held::Text(match editor.buf_option::<bool>(buf, "bomb")? {
             true => ("\u{feff}".to_owned() + &text).into(),
             false => text,

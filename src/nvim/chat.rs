@@ -1,102 +1,74 @@
-//! One chat on screen: a transcript buffer, a prompt buffer under it, and the entries of a session
-//! drawn into the first. This file has the buffers and their windows; how the entries get into the
-//! transcript is `drawing`'s.
+//! The chats: for each session a transcript and a prompt under it, in windows that they share. This is
+//! their state; how entries get into a transcript is left to `drawing`, when to `redraw`, the windows to
+//! `windows`.
 
-pub mod actions;
+pub mod canvas;
 pub mod drawing;
 pub mod export;
 pub mod frame_clock;
 pub mod highlight;
 pub mod images;
+pub mod links;
 pub mod plan;
 pub mod reading;
 pub mod redraw;
+pub mod showing;
 pub mod transcript;
 pub mod winbar;
 pub mod window_events;
 pub mod windows;
 
-use mlua::{Result, Value};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
 
-use crate::core::ids::SessionKey;
-use crate::nvim::chat::drawing::Canvas;
-pub use crate::nvim::chat::drawing::Fold;
-use crate::nvim::editor::{Buf, Editor, Win};
+use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::transcript::Tail;
+use crate::mailbox::Mailbox;
+use crate::nvim::chat::canvas::Chat;
+use crate::nvim::chat::frame_clock::Frames;
+use crate::nvim::chat::highlight::Highlight;
+use crate::nvim::chat::windows::Windows;
+use crate::nvim::editor::timer::Timer;
+use crate::nvim::editor::{Buf, Editor};
 
-pub struct Chat {
-    pub session: SessionKey,
-    pub transcript: Buf,
-    pub prompt: Buf,
-    canvas: Canvas,
+/// What there is to know of all terminals.
+pub type AllTails<'a> = &'a dyn Fn(SessionKey, &TerminalId) -> Option<Tail>;
+
+pub struct Chats {
+    open: BTreeMap<SessionKey, Chat>,
+    windows: Windows,
+    /// The plan that stands in a window of its own.
+    pinned: Option<Pinned>,
+    highlight: Highlight,
+    frames: Rc<Frames>,
+    /// Events that have not been taken yet hold up nothing of what is drawn.
+    mailbox: Arc<Mailbox>,
+    /// Moves the time of running turns on.
+    tick: Timer,
+    is_ticking: bool,
+    /// What stands in the bars of each chat's windows.
+    bars: HashMap<SessionKey, String>,
 }
 
-impl Chat {
-    pub fn new(editor: &Editor, session: SessionKey, title: &str) -> Result<Self> {
-        let transcript = buffer(editor, "acp", &format!("acp://chat/{}/{title}", session.0))?;
-        editor.set_buf_option(transcript, "modifiable", false)?;
-        editor.set_buf_option(transcript, "undolevels", -1)?;
-        let prompt = buffer(editor, "acp-prompt", &format!("acp://prompt/{}/{title}", session.0))?;
-        editor.set_buf_option(prompt, "omnifunc", "v:lua.require'acp.complete'.omnifunc")?;
-        let canvas = Canvas::new(editor)?;
-        canvas.yank_meant(editor, transcript)?;
-        Ok(Self { session, transcript, prompt, canvas })
-    }
+/// A plan, and the session that made it.
+struct Pinned {
+    session: SessionKey,
+    buf: Buf,
+}
 
-    /// Both buffers are still there; a user may have wiped one.
-    pub fn is_valid(&self, editor: &Editor) -> bool {
-        editor.buf_is_loaded(self.transcript) && editor.buf_is_loaded(self.prompt)
-    }
-
-    /// Tells of a buffer's 'filetype'. What all there is in Neovim and its plugins for a file type is looked
-    /// for then, so this can wait until the chat is on the screen.
-    pub fn announce(editor: &Editor, buf: Buf) -> Result<()> {
-        match editor.buf_is_loaded(buf) {
-            true => editor.command_in(buf, "execute 'doautocmd <nomodeline> FileType' &filetype"),
-            false => Ok(()),
+impl Chats {
+    pub fn new(editor: &Editor, frames: Rc<Frames>, tick: Timer, mailbox: Arc<Mailbox>) -> Self {
+        Self {
+            open: BTreeMap::new(),
+            windows: Windows::default(),
+            pinned: None,
+            highlight: Highlight::new(editor),
+            frames,
+            mailbox,
+            tick,
+            is_ticking: false,
+            bars: HashMap::new(),
         }
     }
-
-    // Windows.
-
-    /// The transcript's window in the current tab page.
-    pub fn window(&self, editor: &Editor) -> Option<Win> {
-        in_tab(editor, self.transcript)
-    }
-
-    pub fn prompt_window(&self, editor: &Editor) -> Option<Win> {
-        in_tab(editor, self.prompt)
-    }
-
-    /// Takes its buffers away.
-    pub fn close(&self, editor: &Editor) {
-        for buf in [self.prompt, self.transcript] {
-            if editor.buf_is_valid(buf) {
-                let force = editor.table([("force", Value::Boolean(true))]);
-                // A buffer that cannot go stays; it holds nothing that works any more.
-                let _ = force.and_then(|force| editor.api::<()>("nvim_buf_delete", (buf, force)));
-            }
-        }
-    }
-
-    /// What was known of its lines, which may be much.
-    pub fn into_lines(self) -> impl Send + use<> {
-        self.canvas.into_lines()
-    }
-}
-
-fn in_tab(editor: &Editor, buf: Buf) -> Option<Win> {
-    let wins = editor.tab_wins().ok()?;
-    wins.into_iter().find(|win| editor.win_buf(*win).is_ok_and(|shown| shown == buf))
-}
-
-fn buffer(editor: &Editor, filetype: &str, name: &str) -> Result<Buf> {
-    let buf = editor.create_buf(false, true)?;
-    editor.set_buf_option(buf, "bufhidden", "hide")?;
-    editor.set_buf_option(buf, "swapfile", false)?;
-    // A session that was restored may have left a buffer of this name.
-    if editor.set_buf_name(buf, name).is_err() {
-        editor.set_buf_name(buf, &format!("{name}#{}", buf.0))?;
-    }
-    editor.command_in(buf, &format!("noautocmd setlocal filetype={filetype}"))?;
-    Ok(buf)
 }

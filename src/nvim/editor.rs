@@ -2,6 +2,7 @@
 //! version with the same library. Each function is fetched once. What the calls are for is left to
 //! the other files.
 
+pub mod autocommands;
 pub mod code_window;
 pub mod float;
 pub mod highlight_groups;

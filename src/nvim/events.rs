@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::Content;
 use crate::core::session::references::Reference;
@@ -82,12 +82,6 @@ pub enum EditorEvent {
     EditsFailed(Buf),
     /// The user has closed a question without an answer.
     QuestionClosed(AskId),
-    /// What the chat's bar says of where an agent is may be another.
-    LocationShown(SessionKey),
-    /// The window that follows has to know from now on what the user does.
-    FollowBegan,
-    /// A file was loaded into a buffer, but not by the user.
-    BufferLoaded(Buf),
     /// A session was made, which has no chat yet.
     SessionBegan(SessionKey),
     /// The user wants to see a session.
@@ -98,8 +92,30 @@ pub enum EditorEvent {
     LoginEnded(SessionKey),
     /// A prompt has gone to the agent, or waits for it.
     PromptSent(SessionKey),
-    /// The session's agent is not at work any more, however that came.
+    /// The session's agent is not at work any more, for the user has it started again.
     TurnLeft(SessionKey),
+    /// What stands in the bar of a chat may be another: its windows are new ones, or its agent is elsewhere.
+    BarOutdated(SessionKey),
+    /// A file was loaded into a buffer, but not by the user.
+    BufferLoaded(Buf),
+    /// The agent has said how the turn ended.
+    TurnEnded(SessionKey),
+    /// The session's agent is gone.
+    AgentExited(SessionKey),
+    /// The agent has opened the session.
+    SessionOpened(SessionKey),
+    /// The agent told of a tool call: of its locations, of its content, or of neither.
+    CallChanged {
+        session: SessionKey,
+        entry: EntryId,
+        moved: bool,
+        content: bool,
+    },
+    /// The user is asked for a permission.
+    PermissionAsked {
+        session: SessionKey,
+        title: String,
+    },
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.
@@ -141,14 +157,18 @@ pub enum EditorEvent {
     ChatNeeded(Then<SessionKey>),
     /// What has changed is to be drawn as soon as a frame is due.
     FrameDue,
+    /// The user wants to go to what the line under the cursor in a chat is about.
+    EntryChosen(SessionKey),
+    /// The user wants to answer a question.
+    QuestionChosen(SessionKey, AskId),
+    /// The user wants to see a terminal.
+    TerminalChosen(SessionKey, TerminalId),
     /// A question of another feature's is next.
     QuestionReached(AskId),
     /// It is to be shown as a list.
     QuestionAsked(Box<Choosing>),
     /// A question is about to be shown: what it is about has to be on the screen.
     QuestionShown,
-    /// A question waits until the user does something else.
-    QuestionHeldBack,
     /// Somebody has answered what is not the question on the screen any more.
     AnsweredInVain(AskId),
     /// A question came or went.

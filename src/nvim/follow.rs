@@ -18,7 +18,6 @@ use crate::core::locations::{History, Lines, Visit};
 use crate::nvim::buffers::open;
 pub use crate::nvim::buffers::open::{list, load};
 use crate::nvim::editor::code_window as window;
-pub use crate::nvim::editor::code_window::code_window;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::follow::marks::Marks;

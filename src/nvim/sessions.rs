@@ -3,6 +3,7 @@
 //! else hears of them is the router's.
 
 pub mod actions;
+pub mod background;
 pub mod lifecycle;
 pub mod options;
 pub mod record;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 use mlua::Result;
 
 use crate::core::ids::{AgentId, JobId, SessionKey};
-use crate::core::message::{AgentInfo, Command, Event, StoredSession};
+use crate::core::message::{Command, Event, StoredSession};
 use crate::core::session::lifecycle::{Admitted, Agents, Openings};
 use crate::core::session::told::Told;
 use crate::core::store::gathering::Gathering;
@@ -84,18 +85,6 @@ impl Sessions {
     }
 
     // The agents' processes.
-
-    pub fn agent_started(&mut self, agent: AgentId, pid: u32) {
-        self.processes.started(agent, pid);
-    }
-
-    pub fn agent_connected(&mut self, agent: AgentId, info: AgentInfo) {
-        self.processes.connected(agent, info);
-    }
-
-    pub fn agent_exited(&mut self, agent: AgentId) {
-        self.processes.exited(agent);
-    }
 
     /// The programs of agents that run.
     pub fn programs(&self) -> Vec<PathBuf> {

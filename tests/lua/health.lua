@@ -116,7 +116,7 @@ holds("with mistakes", report, {
 outdated = nil
 library = support.library()
 report = check()
-holds("without agents", report, { "WARNING no agent is found", "OK no agent runs" })
+holds("without agents", report, { "WARNING no agent was found", "OK no agent runs" })
 
 library.call = function()
   error(support.native_error("there is no action"), 0)
@@ -151,8 +151,8 @@ holds("it", report, {
   "OK 0.1.0, optimized",
   "version: agent 1.2.3",
   "ended after 120 seconds",
-  "lazy.nvim runs the plugin's build.lua by itself",
-  "new-999999-abcdef is what an installation left that was killed",
+  "lazy.nvim runs the plugin's build.lua automatically",
+  "new-999999-abcdef was left by an installation that was killed",
   "acp: terminal",
   "acp: clipboard",
 })

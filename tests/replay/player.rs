@@ -148,7 +148,7 @@ const LISTED: &str = r"
     return vim.json.encode(names)";
 
 /// How a chat ends whose agent the user stopped, and all of one that had not been opened.
-const ENDED: &str = "R starts it again with a new session; what stands here stays";
+const ENDED: &str = "R starts it again with a new session; this text stays";
 const NEVER_BEGAN: &str = "R starts it again";
 
 /// Plays all of a recording that a user of this client can do.

@@ -81,11 +81,11 @@ function M.plugin_manager()
     health.warn(
       ("`build = %q` is ended after %d seconds, lazy.nvim's `git.timeout`"):format(build, timeout),
       {
-        "Remove `build` from the plugin's spec: lazy.nvim runs the plugin's build.lua by itself, without that limit.",
+        "Remove `build` from the plugin's spec: lazy.nvim runs the plugin's build.lua automatically, without that limit.",
       }
     )
   elseif build == false then
-    health.warn("`build = false`: after an update the library has to be gotten by hand", {
+    health.warn("`build = false`: after an update you have to get the library yourself", {
       "Remove it, or run `:Acp build` after updates.",
     })
   else
@@ -126,7 +126,7 @@ function M.leftovers(root)
       if pid and vim.uv.kill(pid, 0) ~= 0 then
         clean = false
         health.info(
-          ("%s/%s is what an installation left that was killed; the next one removes it"):format(folder, name)
+          ("%s/%s was left by an installation that was killed; the next one removes it"):format(folder, name)
         )
       end
     end
@@ -144,7 +144,7 @@ function M.leftovers(root)
     local processes = orphans()
     if #processes > 0 then
       clean = false
-      health.warn("commands of agents run on without their Neovim:\n" .. table.concat(processes, "\n"), {
+      health.warn("agents' commands are running without their Neovim:\n" .. table.concat(processes, "\n"), {
         "End those that you don't want: `kill <number>`.",
       })
     end

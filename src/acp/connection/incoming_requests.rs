@@ -15,6 +15,7 @@ use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, 
 use crate::acp::wire::to_acp;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, PermissionOption, Question, Severity, ToolCallPatch};
+use crate::core::policy::{Action, Decision, Reason, Verdict};
 
 impl Connection {
     pub(super) fn serve(&mut self, id: RequestId, method: &str, params: &serde_json::Value) {
@@ -25,14 +26,7 @@ impl Connection {
             let (agent, method, params) = (self.agent, method.to_owned(), params.clone());
             return self.post(Event::Called { agent, session, ask, method, params });
         }
-        let settings = &self.shared.settings;
-        let served = match method {
-            "fs/read_text_file" => settings.can_read,
-            "fs/write_text_file" => settings.can_write,
-            _ if method.starts_with("terminal/") => settings.can_run,
-            _ => true,
-        };
-        if !served {
+        if !self.shared.policy.serves(method) {
             return reply.fail(&RpcError::no_method(method));
         }
         let served = from_acp::request(method, params).and_then(|request| {
@@ -161,15 +155,17 @@ impl Connection {
         let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
         let started = known.agent_terminals.show(&mut call, ours);
         self.shared.images.take_all(session, call.content.iter_mut().flatten());
-        let cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
+        let is_cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
         started.into_iter().for_each(|event| self.post(event));
-        if cancelled {
-            return reply.ok(to_acp::permission_cancelled());
-        }
-        if options.is_empty() {
+        let action = Action::Permission { has_options: !options.is_empty(), is_cancelled };
+        let (Decision { verdict, reason }, _) = self.shared.policy.decide(session, &action);
+        if reason == Reason::NothingToChoose {
             let what = call.title.as_deref().unwrap_or("something");
             let text = format!("{} asks for permission ({what}) but gives no answer to choose", self.name);
             self.note(Some(session), Severity::Warning, text);
+        }
+        // Nothing can be allowed for the user yet: that would be an answer of the agent's to choose.
+        if verdict != Verdict::Ask {
             return reply.ok(to_acp::permission_cancelled());
         }
         self.ask(session, Question::Permission { call, options }, reply);
@@ -226,6 +222,11 @@ impl Connection {
     pub(super) fn start_command(&mut self, starting: PendingCommand) {
         let PendingCommand { session, reply, spec } = starting;
         let Some(known) = self.sessions.get_mut(session) else { return };
+        let action = Action::Command { command: &spec.command, folder: &spec.cwd };
+        // Nobody can be asked about a command yet.
+        if self.shared.policy.decide(session, &action).0.verdict != Verdict::Allow {
+            return reply.fail(&RpcError::new(INTERNAL_ERROR, "couldn't run the command: it isn't allowed"));
+        }
         match self.shared.terminals.create(session, spec) {
             Ok(terminal) => {
                 reply.ok(to_acp::terminal_created(&terminal.0));

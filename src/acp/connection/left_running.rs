@@ -1,5 +1,5 @@
 //! What an agent has started itself in turns that were stopped, and what goes on: named a moment after
-//! the end of the turn, and again whenever some of it has ended. Ending it is the hub's business.
+//! the end of the turn, and again whenever some of it has ended. Ending it is the dispatcher's part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

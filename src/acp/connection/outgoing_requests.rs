@@ -94,7 +94,7 @@ impl Connection {
                 };
                 self.request(call, to_acp::SESSION_SET_OPTION, &params);
             }
-            // The hub carries these out.
+            // The dispatcher carries these out.
             Command::Connect { .. }
             | Command::Disconnect { .. }
             | Command::EndLeft { .. }
@@ -201,7 +201,7 @@ impl Connection {
         self.withdraw(&EndReason::Session(session));
         self.shared.terminals.end_session(session);
         self.shared.watch.ended(session);
-        self.shared.file_access.ended(session);
+        self.shared.policy.file_access.ended(session);
         self.end_agent_terminals(session);
         if self.give_up_opening(session) {
             return;

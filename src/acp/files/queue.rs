@@ -18,7 +18,8 @@ use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Event, Place, Question, Severity};
-use crate::core::store::allowlist::{self, Choice, Decision};
+use crate::core::policy::{Action, Decision, FileLocation, Reason, Verdict};
+use crate::core::store::allowlist::{self, Choice};
 use crate::platform::paths::canonicalize;
 
 /// How long the end of an agent waits for the reads and writes that are under way.
@@ -170,8 +171,7 @@ struct OutsideFile {
     resolved: PathBuf,
     /// What an answer that counts for more counts for.
     scope: PathBuf,
-    /// It is in a folder of the session's, and has another name outside.
-    linked: bool,
+    location: FileLocation,
 }
 
 impl FileWorker {
@@ -265,15 +265,25 @@ impl FileWorker {
         // A panic drops the reply, which answers the agent.
         let done = self.work(slow, move || match request.locate(&shared.disks) {
             Ok(Target::Inside(resolved)) => {
-                request.serve(&shared, resolved, |request| pass_on(&editor, request));
+                let (access, location) = (request.work.access(), FileLocation::InFolders);
+                let action = Action::File { access, path: &resolved, location };
+                match shared.policy.decide(request.session, &action).0.verdict {
+                    Verdict::Allow => request.serve(&shared, resolved, |request| pass_on(&editor, request)),
+                    Verdict::Ask | Verdict::Deny => {
+                        let error = request.not_allowed();
+                        request.refuse(&error);
+                    }
+                }
                 None
             }
+            // These wait for their turn: an answer about an earlier one may count for them, too.
             Ok(Target::Outside(resolved)) => {
-                let scope = scope(&resolved);
-                Some(WaitingRequest { request, file: OutsideFile { resolved, scope, linked: false } })
+                let (scope, location) = (scope(&resolved), FileLocation::Outside);
+                Some(WaitingRequest { request, file: OutsideFile { resolved, scope, location } })
             }
             Ok(Target::Linked { path: resolved, folder: scope }) => {
-                Some(WaitingRequest { request, file: OutsideFile { resolved, scope, linked: true } })
+                let location = FileLocation::LinkedOutside;
+                Some(WaitingRequest { request, file: OutsideFile { resolved, scope, location } })
             }
             Err(error) => {
                 request.refuse(&error);
@@ -318,7 +328,8 @@ impl FileWorker {
         let (session, access) = (request.session, request.work.access());
         self.asking.remove(&session);
         let (shared, target) = (self.shared.clone(), file.scope);
-        let said = spawn_blocking(move || shared.file_access.say(session, access, target, choice)).await;
+        let said =
+            spawn_blocking(move || shared.policy.file_access.say(session, access, target, choice)).await;
         if let Ok(Some(trouble)) = said {
             self.note(session, Severity::Warning, trouble);
         }
@@ -335,7 +346,7 @@ impl FileWorker {
     async fn go_on(&mut self, first: usize) {
         let mut at = first;
         while at < self.waiting.len() {
-            let WaitingRequest { request, file: OutsideFile { resolved, .. } } = &self.waiting[at];
+            let WaitingRequest { request, file: OutsideFile { resolved, location, .. } } = &self.waiting[at];
             let (session, access) = (request.session, request.work.access());
             // What was asked for before it may change what it is about.
             let behind = self.waiting.range(..at).any(|before| before.file.resolved == *resolved)
@@ -345,23 +356,24 @@ impl FileWorker {
                 continue;
             }
             let (shared, path) = (self.shared.clone(), resolved.clone());
-            let decided = spawn_blocking(move || shared.file_access.decide(session, access, &path)).await;
+            let location = *location;
+            let decide =
+                move || shared.policy.decide(session, &Action::File { access, path: &path, location });
             // After a panic nothing is allowed.
-            let (decision, trouble) = decided.unwrap_or((Decision::Refused, None));
+            let denied = Decision { verdict: Verdict::Deny, reason: Reason::OutsideFolders };
+            let (decision, trouble) = spawn_blocking(decide).await.unwrap_or((denied, None));
             if let Some(trouble) = trouble {
                 self.note(session, Severity::Warning, trouble);
             }
-            if decision == Decision::Ask && self.asking.contains_key(&session) {
+            if decision.verdict == Verdict::Ask && self.asking.contains_key(&session) {
                 at += 1;
                 continue;
             }
             let Some(WaitingRequest { request, file }) = self.waiting.remove(at) else { return };
-            match decision {
-                Decision::Allowed => self.serve(request, file.resolved).await,
-                Decision::Ask => self.ask(request, file),
-                Decision::Refused | Decision::RefusedBefore => {
-                    self.refuse(request, file.linked, decision).await
-                }
+            match decision.verdict {
+                Verdict::Allow => self.serve(request, file.resolved).await,
+                Verdict::Ask => self.ask(request, file),
+                Verdict::Deny => self.refuse(request, decision.reason).await,
             }
         }
     }
@@ -372,7 +384,8 @@ impl FileWorker {
         let FileRequest { session, place, reply, work } = request;
         let Some(reply) = reply.take() else { return };
         self.asking.insert(session, file.resolved.clone());
-        let OutsideFile { resolved: path, scope: target, linked } = file.clone();
+        let OutsideFile { resolved: path, scope: target, location } = file.clone();
+        let linked = location == FileLocation::LinkedOutside;
         let question = Question::Outside { path, target, access: work.access(), linked };
         let held = PendingAccess { session, inside: Some((place, work, file)), commands };
         // The same; then what is held says that it is over.
@@ -380,11 +393,11 @@ impl FileWorker {
     }
 
     /// Says so in the chat before the agent gets to know it, which may end its turn.
-    async fn refuse(&self, request: FileRequest, linked: bool, decision: Decision) {
+    async fn refuse(&self, request: FileRequest, reason: Reason) {
         let refused = spawn_blocking(move || {
-            let (severity, error) = match decision {
-                Decision::RefusedBefore => (Severity::Info, request.not_allowed()),
-                _ if linked => (Severity::Warning, request.linked()),
+            let (severity, error) = match reason {
+                Reason::DeniedBefore => (Severity::Info, request.not_allowed()),
+                Reason::LinkedOutside => (Severity::Warning, request.linked()),
                 _ => (Severity::Warning, request.outside()),
             };
             let error = request.refusal(&error);

@@ -1,8 +1,6 @@
 //! Bytes in, lines out: the framing of ACP over stdio, which is one message a line. It knows about
 //! lengths and line ends only; what a line means is `rpc`'s business.
 
-use std::io::BufRead;
-
 /// Cuts a stream of bytes into lines, whatever the boundaries of the reads were.
 pub struct Framer {
     /// The part of a line that has come so far. It never holds a line end.
@@ -21,7 +19,7 @@ impl Framer {
 
     /// Takes what was read and hands over each line that is complete with it, without its line end.
     pub fn push(&mut self, mut bytes: &[u8], mut line: impl FnMut(&[u8])) -> Result<(), TooLong> {
-        while let Some(end) = line_end(bytes) {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (head, rest) = (&bytes[..end], &bytes[end + 1..]);
             if self.partial.len() + head.len() > self.limit {
                 return Err(TooLong);
@@ -48,13 +46,6 @@ impl Framer {
     pub fn finish(self) -> Option<Vec<u8>> {
         (!self.partial.is_empty()).then_some(self.partial)
     }
-}
-
-/// Where the first line ends. The standard library looks for a byte many at a time in this way only.
-fn line_end(bytes: &[u8]) -> Option<usize> {
-    let mut rest = bytes;
-    let end = rest.skip_until(b'\n').ok()?.checked_sub(1)?;
-    (bytes[end] == b'\n').then_some(end)
 }
 
 /// A line without what some programs put around it: a byte order mark, a carriage return, spaces.

@@ -1,6 +1,5 @@
-//! The JSON-RPC envelope: what kind of message a line is, which of our requests an answer belongs
-//! to, and that each request of the agent is answered exactly once. What the messages mean is left
-//! to `from_acp` and `to_acp`.
+//! The JSON-RPC envelope: what kind of message a line is, and which of our requests an answer belongs to.
+//! Answering the agent's is `reply`; what the messages mean is left to `from_acp` and `to_acp`.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! What this client says, written with the protocol crate's own builders, so that it is well-formed
-//! by construction. Reading is `from_acp`; when to say what is left to `connection` and `serve`.
+//! by construction. Reading is `from_acp`; when to say what is left to `connection`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Who wrote which line of a text: what each line came from, and what was behind lines that are gone.
-//! It follows the text through all changes. What an origin is, is left to those who number them.
+//! Who wrote which line of a text, and who removed the lines that are gone. It follows the lines through all
+//! changes. What an origin's id stands for is up to the caller.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,6 +1,6 @@
-//! Who wrote a line, told from what the checkpoints recorded of its file: the file's texts before and
-//! after each change of an agent's, whoever made the changes between them. Where the record is kept is
-//! left to `acp::checkpoints`.
+//! Who wrote a line, according to the checkpoints of its file: the file's texts before and after each
+//! change by an agent, no matter who made the changes between them. Storing the checkpoints is left to
+//! `acp::store::checkpoints`.
 
 use std::collections::HashMap;
 

@@ -1,11 +1,11 @@
-//! Where a tool call's diffs stand in a file's present text, as hunks that can be drawn.
-//! Drawing them is left to the editor's side.
+//! Locates a tool call's diffs in a file's current text, as hunks that can be drawn. Drawing them is left
+//! to the editor's side.
 //!
-//! Nothing on the wire tells whether a diff speaks of the whole file, of the file without its last
-//! newline, of a fragment that may begin and end in the middle of a line, or of a few lines with
-//! context; nor whether it has happened yet. So the text decides. Lines are compared without the
-//! `\r` of a CRLF, and hunks hold none. Rows are those of the text's lines, where a final newline
-//! ends the last line and begins no other.
+//! Nothing on the wire tells whether a diff covers the whole file, the file without its last newline, a
+//! fragment that may begin and end in the middle of a line, or a few lines with context; nor whether it
+//! has been applied yet. So the text decides. Lines are compared without the `\r` of a CRLF, and hunks
+//! contain none. Rows are those of the text's lines; a final newline ends the last line and does not
+//! start another.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;

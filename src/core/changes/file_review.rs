@@ -1,6 +1,6 @@
-//! What agents did to one file, and on whose behalf: its review, who wrote which of its lines, and
-//! what was undone and may come back. Kept right through what the user types. Which files there are,
-//! and what holds them, is left to the editor's side.
+//! What agents did to one file, and for which session: its review, who wrote which of its lines, and what
+//! was undone and may be redone. It is kept correct while the user types. Which files exist, and which
+//! buffers hold them, is left to the editor's side.
 //!
 //! Texts are as in [`super::text_edits`]: lines joined by `\n`, without the newline that ends the file.
 

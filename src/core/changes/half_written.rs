@@ -1,6 +1,6 @@
-//! Whether a file on the disk is whole, or is being written: one small state machine for each file. It is
-//! told what the system says, what is there, and whether a tool call that edits the file is under way; time
-//! is one of its inputs. Looking at the disk, and what becomes of a whole text, are left to others.
+//! Decides whether a file on disk is complete or still being written: one small state machine for each
+//! file. Its inputs are system events, the file's content, whether a tool call is editing the file, and
+//! the time. Reading the disk, and using a complete text, are left to others.
 
 use crate::core::message::call::FileDiff;
 

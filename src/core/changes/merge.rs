@@ -1,10 +1,10 @@
-//! Three-way merge by lines: what two sides made of one text, in one text again, with the places
-//! where both changed the same lines left open. Who is asked about those, and how, is left to others.
+//! Three-way merge by lines: combines what two sides made of one text, and leaves open the places where
+//! both changed the same lines. Asking the user about those is left to others.
 //!
-//! Line ends and the newline at the end of the file are no part of the lines. Each is merged by
-//! itself, the side that changed it wins, so that an agent that writes LF into a CRLF file, or leaves
-//! out the last newline, does not collide with every line of the user's. A file whose line ends are
-//! mixed keeps each `\r` as a part of its line.
+//! Line endings and the newline at the end of the file are not part of the lines. Each is merged
+//! separately, and the side that changed it wins, so an agent that writes LF into a CRLF file, or omits
+//! the last newline, does not conflict with every line of the user's. A file with mixed line endings
+//! keeps each `\r` as a part of its line.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,7 +1,7 @@
-//! Which text an agent's write began with, when it may have been one of two: what the agent last read or
-//! wrote through the editor, or what the disk has held since, which many agents read by themselves. Nobody
-//! says which, so each of the user's saved changes is looked for in what the agent has written. Merging
-//! is left to `reconcile`.
+//! Which text an agent's write was based on, when there are two candidates: what the agent last read or
+//! wrote through the editor, or what has been on disk since, which many agents read directly. No message
+//! says which, so each of the user's saved changes is looked for in the agent's text. Merging is left to
+//! `reconcile`.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 

@@ -1,7 +1,7 @@
-//! What becomes of a buffer whose file another side has written: the smallest edits that bring the
-//! other's text in and keep the user's, or the places where only the user can say. Texts are those of
-//! files with `\n` for every line end that the buffer's 'fileformat' writes in another way. Reading the
-//! disk, and asking the user, are left to others.
+//! Decides how a buffer changes when another side has written its file: the smallest edits that bring in
+//! the other text and keep the user's, or the conflicts that only the user can resolve. Texts are those
+//! of files, with `\n` for every line ending that the buffer's 'fileformat' writes differently. Reading
+//! the disk, and asking the user, are left to others.
 
 use serde::{Deserialize, Serialize};
 

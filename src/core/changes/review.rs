@@ -1,7 +1,7 @@
-//! What an agent changed in a file, hunk by hunk, until the user has kept or undone each. A review
-//! sets the present text against a base: the text as it would be if the agent had done nothing.
-//! What the user types meanwhile goes into the base, too, so that it is neither shown as the agent's
-//! nor lost when a hunk is undone. Showing hunks and changing buffers is left to the editor's side.
+//! What an agent changed in a file, hunk by hunk, until the user has kept or undone each hunk. A review
+//! compares the current text with a base: the text as it would be if the agent had done nothing. What the
+//! user types in the meantime goes into the base, too, so it is neither shown as the agent's nor lost
+//! when a hunk is undone. Showing hunks and changing buffers is left to the editor's side.
 //!
 //! Texts are as in [`super::text_edits`]: lines joined by `\n`, without the newline that ends the file.
 

@@ -1,6 +1,6 @@
-//! A list of hunks that the user has edited as text: which added lines are other ones now. Everything else
-//! in it must stand as it did, or nobody could tell what is meant. What the list looks like and what becomes
-//! of the edits is left to the editor's side.
+//! A list of hunks that the user has edited as text: finds which added lines have changed. Everything
+//! else in the list must be unchanged, or the edit would be ambiguous. How the list is displayed and how
+//! the edits are applied is left to the editor's side.
 
 /// What each added line begins with in the list, and each removed one.
 pub const ADDED: &str = "  + ";

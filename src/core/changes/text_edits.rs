@@ -1,11 +1,11 @@
-//! The smallest sensible set of edits that turns one text into another, in the shape that
-//! `nvim_buf_set_text` takes, so that marks, folds and extmarks of untouched text stay.
-//! Applying them to a buffer is left to the editor's side.
+//! The smallest sensible set of edits that turns one text into another, in the form that
+//! `nvim_buf_set_text` takes, so that marks, folds and extmarks in unchanged text stay. Applying them to
+//! a buffer is left to the editor's side.
 //!
-//! A text is here what a buffer holds: its lines joined by `\n`, **without** the newline that ends
-//! the file (that one is the buffer's `'endofline'`). So `""` is the buffer with one empty line,
-//! `"a\n"` has two lines, and a text of `n` line breaks always has rows `0..=n`. A `\r` is a
-//! character like any other.
+//! A text here is what a buffer holds: its lines joined by `\n`, **without** the newline that ends the
+//! file (that one is the buffer's `'endofline'`). So `""` is the buffer with one empty line, `"a\n"` has
+//! two lines, and a text of `n` line breaks always has rows `0..=n`. A `\r` is a character like any
+//! other.
 
 use std::hash::Hash;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! How fast a person can be taken from place to place: a few moves a second, the newest place wins, and
-//! what was edited is seen before what is only read. A clock is given from outside.
+//! Limits how often the following window moves: a few moves a second, newest location first, and edits
+//! before reads. The caller passes in the time.
 
 use super::Visit;
 use crate::core::ids::Moment;

@@ -1,5 +1,5 @@
-//! What an agent says of itself and of its sessions once it is there, and why it is gone when it is.
-//! What is said in a session is left to `update`.
+//! What an agent reports about itself and its sessions once it has started, and why it has ended. What it
+//! says within a session is left to `update`.
 
 use std::path::PathBuf;
 

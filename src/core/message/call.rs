@@ -1,4 +1,5 @@
-//! What one message says of a tool call. What becomes of a call by that is left to `core::session::tool_call`.
+//! What one message says about a tool call. How that changes the call is left to
+//! `core::session::tool_call`.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What a session lets its user choose: modes, models, options, and what was chosen. How it is chosen is left
-//! to the editor's side.
+//! What the user of a session can choose: modes, models, options, and the current choices. How they are
+//! chosen is left to the editor's side.
 
 use serde::{Deserialize, Serialize};
 

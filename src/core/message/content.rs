@@ -1,5 +1,5 @@
-//! What messages and tool calls are made of: texts, images, files and links to them. How it looks is left to
-//! `transcript`.
+//! What messages and tool calls contain: text, images, files and links to them. How they are displayed is
+//! left to `transcript`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Files as both sides speak of them: how they are reached, what becomes of them, what they are on the disk.
+//! Files as both sides describe them: how they are accessed, what happened to them, and their state on
+//! disk.
 
 use std::path::PathBuf;
 

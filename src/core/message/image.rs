@@ -1,9 +1,12 @@
-//! What an image is, told from its first bytes: its format and its size in pixels; and Base64, in which
-//! agents send it. Pure functions on bytes from a stranger. Where images are kept is left to others.
+//! Identifies an image by its first bytes: its format and its size in pixels; and Base64, in which agents
+//! send it. Pure functions on untrusted bytes. Where images are stored is left to others.
 
 use super::content::{Picture, PicturePlace};
 use crate::core::session::references;
 use crate::core::text::one_line;
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 /// A bigger one is not kept.
 pub const MOST: usize = 32 << 20;
@@ -123,39 +126,23 @@ pub fn label(picture: &Picture) -> String {
 
 /// Reads Base64, with or without the padding at its end, in either alphabet, across lines.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
-    let (mut bits, mut count, mut padded) = (0_u32, 0, false);
-    for byte in text.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => {
-                padded = true;
-                continue;
-            }
-            b'\n' | b'\r' | b' ' | b'\t' => continue,
-            _ => return None,
-        };
-        if padded {
-            return None;
-        }
-        bits = bits << 6 | u32::from(value);
-        count += 1;
-        if count == 4 {
-            bytes.extend_from_slice(&bits.to_be_bytes()[1..]);
-            (bits, count) = (0, 0);
-        }
-    }
-    match count {
-        0 => {}
-        2 => bytes.extend_from_slice(&(bits << 12).to_be_bytes()[1..2]),
-        3 => bytes.extend_from_slice(&(bits << 6).to_be_bytes()[1..3]),
-        _ => return None,
-    }
-    Some(bytes)
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new()
+            .with_encode_padding(false)
+            .with_decode_padding_mode(DecodePaddingMode::RequireNone)
+            .with_decode_allow_trailing_bits(true),
+    );
+    let digits = text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r' | b' ' | b'\t'));
+    let mut digits: Vec<u8> = digits
+        .map(|byte| match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            byte => byte,
+        })
+        .collect();
+    digits.truncate(digits.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1));
+    LENIENT.decode(digits).ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! How agents are started, and where their sessions work. Plain data for the background; where it comes from
-//! is `config`'s.
+//! How agents are started, and where their sessions work. Plain data for the background; `config`
+//! provides it.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a prompt refers to, and what is kept of what was typed.
+//! What a prompt refers to, and what is stored of the user's prompts and drafts.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What an agent asks, and how it is answered. That each question has exactly one answer is the session's
-//! business.
+//! What an agent asks, and how it is answered. The session ensures that each question has exactly one
+//! answer.
 
 use std::path::PathBuf;
 

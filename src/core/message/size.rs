@@ -1,5 +1,5 @@
-//! About how much memory an event takes: lengths of texts and numbers of items, so that it costs next to
-//! nothing to ask. What is done about too many of them is left to `mailbox`.
+//! Estimates how much memory an event takes, from lengths of texts and numbers of items, so that it is
+//! cheap to ask. What to do when there are too many events is left to `mailbox`.
 
 use serde_json::Value;
 

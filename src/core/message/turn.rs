@@ -1,4 +1,4 @@
-//! How a turn ends, and what became of words that were sent into it.
+//! How a turn ends, and what happened to text that was steered into it.
 
 use serde::{Deserialize, Serialize};
 

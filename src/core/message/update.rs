@@ -1,5 +1,5 @@
-//! What changes in a session while an agent works or after: messages, plans, commands, costs. Tool calls have
-//! a file of their own, `call`.
+//! What changes in a session while an agent works or afterwards: messages, plans, commands, costs. Tool
+//! calls have a file of their own, `call`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,4 @@
-//! What is computed in the background, and what comes of it. The computing itself is pure functions of the
-//! core.
+//! Computations for the background, and their results. They are pure functions of the core.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

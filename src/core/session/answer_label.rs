@@ -1,5 +1,6 @@
-//! What an answer to a question for permission is called. An agent names its answers as it likes, and only an
-//! answer's kind says what it does, so the kind stands before each name that does not plainly say the same.
+//! The labels of the answers to a permission request. An agent names its answers as it likes, and only an
+//! answer's kind says what it does, so the kind is put before each name that does not plainly say the
+//! same.
 
 use crate::core::message::{PermissionKind, PermissionOption};
 use crate::core::text::one_line;

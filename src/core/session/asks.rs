@@ -1,6 +1,6 @@
-//! The agent's questions that wait for the user: for permission, for a form to be filled in, for a
-//! page to be opened. Each is answered exactly once; what comes later does nothing. In what order
-//! and how they are put to the user is the editor's side's business.
+//! The agent's questions that wait for the user: permission requests, forms to fill in, pages to open.
+//! Each is answered exactly once; later answers do nothing. When and how to ask the user is left to the
+//! editor's side.
 
 use serde_json::Value;
 

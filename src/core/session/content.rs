@@ -1,5 +1,5 @@
-//! Blocks of content as texts: what a prompt looks like to its user, and what stands in a message for a
-//! block that is no text.
+//! Content blocks as text: how a prompt is shown to its user, and what a message shows for a block that
+//! is not text.
 
 use std::path::Path;
 

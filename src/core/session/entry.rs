@@ -1,5 +1,5 @@
-//! The entries of a transcript: what was said, thought and done, one after the other. An entry
-//! never moves; what may change is its body. How it looks is `transcript`'s business.
+//! The entries of a transcript: what was said, thought and done, in order. An entry never moves; only its
+//! body may change. How it is displayed is left to `transcript`.
 
 use std::path::PathBuf;
 

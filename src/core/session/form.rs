@@ -1,6 +1,7 @@
-//! A form that an agent wants filled in: its flat schema read into typed fields, in the agent's
-//! order, and whether a value fits one. What cannot be read is kept as it came and never taken for
-//! something else. What has been filled in so far is `filling`; asking is the editor's side's business.
+//! A form that an agent wants filled in: its flat schema parsed into typed fields, in the agent's order,
+//! and whether a value is valid for one. What cannot be parsed is kept as it came and never taken for
+//! something else. The values filled in so far are in `filling`; asking the user is left to the editor's
+//! side.
 
 mod filling;
 mod format;

@@ -1,5 +1,5 @@
-//! What a session does about commands that go on after their turn was stopped. Finding and ending them is
-//! the background's business.
+//! What a session does about commands that are still running after their turn was stopped. Finding and
+//! killing them is left to the background.
 
 use super::left_commands::{Fate, Notice, is_same, names};
 use super::{Phase, Session};

@@ -1,5 +1,5 @@
-//! Commands of turns that were stopped, which go on: what became of each, and how a notice names them.
-//! Whose session it is, is left to `left`.
+//! Commands that are still running after their turn was stopped: what happened to each, and how a notice
+//! lists them. How a session handles them is left to `left`.
 
 use crate::core::ids::EntryId;
 use crate::core::message::LeftCommand;

@@ -1,6 +1,6 @@
-//! The agent processes that this Neovim has started, from their start to their end, and which session
-//! belongs to which of them. Whoever wants an agent asks here, so that none is given a session that is
-//! about to end. What a session makes of it is `session`'s business.
+//! The agent processes that this Neovim has started, from start to end, and which session belongs to
+//! which of them. Every request for an agent goes through here, so that no session is given a process
+//! that is about to end. How a session reacts is left to `session`.
 
 use std::collections::{BTreeMap, HashMap};
 

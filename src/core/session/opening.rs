@@ -1,5 +1,5 @@
-//! How a session begins and ends: connecting, opening, logging in, a process in the place of a dead one,
-//! and what is said when the agent is gone. What happens in between is left to `turn` and `updates`.
+//! How a session begins and ends: connecting, opening, logging in, replacing a dead process, and what is
+//! shown when the agent is gone. Everything in between is left to `turn` and `updates`.
 
 use super::{Phase, Queued, Session, Turn};
 use crate::core::ids::{AgentId, EntryId, Moment};

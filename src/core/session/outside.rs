@@ -1,5 +1,5 @@
-//! The agent wants to read or write outside of the session's folders: a question like one for
-//! permission, with answers of this client's own.
+//! An agent's requests to read or write outside the session's folders: a question like a permission
+//! request, but with answers defined by this client.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Going through the prompts of before: which one stands in the prompt now, and what the user typed
-//! or changed on the way, of which nothing is lost. Keeping them on the disk is the background's.
+//! Moving through earlier prompts: which one is in the prompt now, and what the user typed or changed on
+//! the way, none of which is lost. Storing prompts on disk is left to the background.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
 //! What a prompt refers to: `@src/auth.rs:40-88`, `@diagnostics`, `@https://..` in its text, and what
-//! such a reference becomes when it is sent. Finding the files and reading them is left to others.
+//! such a reference becomes when it is sent. Finding and reading the files is left to others.
 
 use std::ops::Range;
 use std::path::Path;
@@ -54,11 +54,11 @@ pub struct Lines {
 
 impl Named {
     pub const ALL: [(Self, &'static str, &'static str); 6] = [
-        (Self::Buffer, "buffer", "the buffer you were in last"),
-        (Self::Selection, "selection", "what you selected last"),
-        (Self::Diagnostics, "diagnostics", "errors and warnings of the buffer you were in last"),
+        (Self::Buffer, "buffer", "the buffer you were last in"),
+        (Self::Selection, "selection", "the lines you last selected"),
+        (Self::Diagnostics, "diagnostics", "errors and warnings of the buffer you were last in"),
         (Self::Quickfix, "quickfix", "the quickfix list"),
-        (Self::Diff, "diff", "what git says has changed"),
+        (Self::Diff, "diff", "the output of `git diff`"),
         (Self::Terminal, "terminal", "the end of the last terminal's output"),
     ];
 
@@ -329,16 +329,7 @@ pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
 
 /// Base64 (RFC 4648), with padding.
 pub fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let all = chunk.iter().fold(0u32, |all, byte| all << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(all >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
 }
 
 #[cfg(test)]

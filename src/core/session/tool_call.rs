@@ -1,5 +1,5 @@
-//! One tool call of an agent: what it is about and how far it is. Messages about it may come in any
-//! order and repeat; this file says what each of them changes. Drawing is left to `transcript`.
+//! One tool call of an agent: what it is about and how far it is. Messages about it may come in any order
+//! and repeat; this file defines what each of them changes. Drawing is left to `transcript`.
 
 use std::path::{Path, PathBuf};
 

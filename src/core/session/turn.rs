@@ -1,5 +1,5 @@
-//! The turns of a session: prompts that wait in line, are sent or steered into a running turn, and how a
-//! turn is cancelled and ends. What the agent says in it is left to `updates`.
+//! The turns of a session: prompts that are queued, sent, or steered into a running turn, and how a turn
+//! is cancelled and ends. What the agent says in it is left to `updates`.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -184,8 +184,8 @@ impl Session {
         }
         self.turn.stuck = true;
         let text = format!(
-            "{} did not stop within {} s\n:Acp restart ends it and starts it again, :Acp stop only ends it; what \
-             stands here stays",
+            "{} did not stop within {} s\n:Acp restart ends it and starts it again, :Acp stop only ends it; \
+             this text stays",
             self.name(),
             GRACE / 1000
         );

@@ -1,4 +1,4 @@
-//! What an agent is told of edits that are not on the disk yet.
+//! The note that tells an agent about edits that are not on disk yet.
 
 use similar::TextDiff;
 

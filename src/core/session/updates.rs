@@ -1,5 +1,5 @@
-//! What an agent tells in a session, absorbed in whatever order it comes: text, calls, plans, modes and
-//! usage become entries and state. What its texts look like is left to `content`.
+//! An agent's updates to a session, accepted in any order: text, calls, plans, modes and usage become
+//! entries and state. What its texts look like is left to `content`.
 
 use super::Session;
 use super::content::{as_markdown, without_lead};

@@ -1,6 +1,6 @@
-//! Files outside of a session's folders: what the user can say when an agent asks for one, and for
-//! what else the answer counts. Reading and writing are apart, and nothing is ever wider than what
-//! was said. Which path a file really has, and where answers are kept, is the background's business.
+//! Files outside a session's folders: the answers that the user can give when an agent asks for one, and
+//! what else each answer covers. Reading and writing are separate, and nothing is ever allowed beyond the
+//! user's answer. Resolving a file's real path, and storing answers, is left to the background.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
-//! Checkpoints: what files held before and after each turn that changed them. This is the journal's
-//! shape, and what follows from it: what a turn did to each file, and what to write to be back before
-//! it. Where journal and texts are kept is left to `acp::checkpoints`.
+//! Checkpoints: the contents of files before and after each turn that changed them. This is the journal's
+//! format, and what follows from it: what a turn did to each file, and what to write to restore the state
+//! before it. Where journal and texts are stored is left to `acp::store::checkpoints`.
 
 use std::path::PathBuf;
 

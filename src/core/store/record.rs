@@ -1,7 +1,6 @@
-//! What the plugin itself remembers of sessions: agent, folder, title and prompts, so that a session
-//! can be found and taken up after Neovim is gone. A session's record is a list of facts that is only
-//! ever added to, so that nobody's facts are lost to somebody else's. Where it is kept is left to
-//! `acp::record`.
+//! What the plugin itself remembers about sessions: agent, folder, title and prompts, so that a session
+//! can be found and resumed after Neovim has exited. A session's record is an append-only list of facts,
+//! so that no process overwrites another's. Where it is stored is left to `acp::store::session_index`.
 
 use std::path::{Path, PathBuf};
 

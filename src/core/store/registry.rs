@@ -1,6 +1,6 @@
-//! The registry of agents: what its index says about each of them, how one would be run on this
-//! machine, and whether the user has approved exactly that. An entry that cannot be read costs only
-//! itself. Where the index comes from and what is installed is told from outside.
+//! The registry of agents: what its index says about each of them, how one would be run on this machine,
+//! and whether the user has approved exactly that. An entry that cannot be parsed only loses itself.
+//! Fetching the index, and knowing what is installed, is left to the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Earlier sessions from both who know of them: what the plugin remembers and what agents list. One
-//! that both know is one, with the prompts of the one and the newest title and time of the other.
+//! Earlier sessions from both sources: the plugin's record and the agents' own lists. A session in both
+//! is listed once, with the prompts of the record and the newest title and time.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Places in files that commands name in what they print: `src/main.rs:3:5: what is wrong`. Found by
-//! their looks alone; whether a file of that name is there, others must see.
+//! File locations in the output of commands: `src/main.rs:3:5: what is wrong`. They are found by their
+//! form alone; whether such a file exists is left to others.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
-//! What a command printed, as an agent should read it: bytes in, plain text out. Escape sequences
-//! are gone, a progress bar has overwritten itself, and only the last bytes are kept. Running the
-//! command and showing its colours are left to others.
+//! A command's output as an agent should read it: bytes in, plain text out. Escape sequences are removed,
+//! progress bars have overwritten themselves, and only the last bytes are kept. Running the command and
+//! showing its colours are left to others.
 
 use std::mem;
 

@@ -1,6 +1,6 @@
-//! A command's raw output as a terminal of the editor's may be given it: valid UTF-8, and without the
-//! sequences that reach beyond the terminal, such as those that fill the user's clipboard. Colours, the
-//! cursor and the whole screen are the program's own.
+//! A command's raw output, made safe for a terminal of the editor: valid UTF-8, without the sequences
+//! that reach beyond the terminal, such as those that set the user's clipboard. Colours, cursor movement
+//! and the whole screen remain under the program's control.
 
 /// The operating system commands that stay inside: colours, links, and marks of prompts.
 const INSIDE: [u32; 11] = [4, 8, 10, 11, 12, 17, 19, 104, 110, 111, 133];

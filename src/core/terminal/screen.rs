@@ -1,6 +1,6 @@
-//! The last rows of a command's output with their colours, for those who see a command in passing: a
-//! terminal of endless height and width that forgets its upper rows. What an agent reads is made in
-//! `output`; the terminal that a user opens is the editor's own.
+//! The last rows of a command's output with their colours, for the chat's view of a command: a terminal
+//! of endless height and width that forgets its upper rows. What an agent reads is made in `output`; the
+//! terminal that a user opens is the editor's own.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! Text in the encodings that Neovim writes by itself ('fileencoding'), as far as files can be compared
-//! with buffers without its help. All others are left to Neovim.
+//! Text in the encodings that Neovim writes itself ('fileencoding'), as far as files can be compared with
+//! buffers without its help. All others are left to Neovim.
 
 /// What a byte order mark looks like in UTF-8.
 const BOM: char = '\u{feff}';

@@ -1,5 +1,5 @@
-//! The lines that a read asks for, out of a file's whole text. Where the text comes from, a buffer
-//! or the disk, is the caller's business.
+//! The lines that a read asks for, taken from a file's whole text. Where the text comes from, a buffer or
+//! the disk, is up to the caller.
 
 /// The part of `text` from the 1-based `line` on, at most `limit` lines of it, exactly as it
 /// stands: line ends are kept, the last line's too if it has one. Line 0 is taken for 1, and past

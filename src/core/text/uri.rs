@@ -1,5 +1,5 @@
-//! Paths of files as `file:` URIs (RFC 8089) and back, for paths of Unix and of Windows alike: what is
-//! written there decides, not the system that this runs on.
+//! File paths as `file:` URIs (RFC 8089) and back, for Unix and Windows paths alike: the form of the path
+//! decides, not the system that this runs on.
 
 /// Whether this is an absolute path, and no URI.
 pub fn is_path(text: &str) -> bool {

@@ -1,5 +1,5 @@
-//! An address that an agent wants opened, read the way a browser reads it: whose host it leads to,
-//! and what about it may deceive. Opening it is the editor's side's business, after the user agreed.
+//! A URL that an agent wants opened, parsed the way a browser does: which host it leads to, and what
+//! about it may deceive. Opening it, after the user has agreed, is left to the editor's side.
 
 use std::ops::Range;
 
@@ -34,8 +34,8 @@ impl Warning {
             Self::Punycode | Self::OtherLetters => {
                 "the host's name holds letters that may look like others; make sure that it is the one you expect"
             }
-            Self::Escaped => "the host's name is written with escapes, so that it cannot be told what it is",
-            Self::UserInfo => "what stands before the @ is not the host, though it may look like it",
+            Self::Escaped => "the host's name contains escapes, so its real name can't be seen",
+            Self::UserInfo => "the part before the @ is not the host, though it may look like it",
             Self::NotEncrypted => {
                 "the connection is not encrypted, so others may read and change what is sent"
             }

@@ -1,6 +1,6 @@
-//! Characters that have no look of their own, or change how others are read, as text that can be seen: `<202e>`, `^[`,
-//! the way in which Neovim shows what it cannot print. What belongs to a script or to an emoji stays as it is. What
-//! is decided about a character depends on those before it alone, so a text may come in pieces.
+//! Characters that are invisible, or change how others are displayed, as visible text: `<202e>`, `^[`,
+//! the way Neovim shows unprintable characters. Those that belong to a script or to an emoji stay as they
+//! are. The decision about a character depends only on those before it, so a text may come in pieces.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! A command's output in a call, with its own colours. Text that has none looks like a detail.
+//! A command's output in a call, with its own colours. Text without colours looks like any other detail.
 
 use super::drawing::{Drawing, Mark};
 use crate::core::terminal::screen::Span;

@@ -1,5 +1,5 @@
-//! How much of one thing stands in a buffer: Neovim draws a line anew from its start whenever it grows, and
-//! holds no more lines at once than a frame has time for. Long lines are broken, long texts shown in part.
+//! Limits how much of one entry is put into a buffer: Neovim redraws a line from its start whenever it
+//! grows, and a frame has time for only so many lines. Long lines are broken, long texts shown in part.
 //! Where the rest can be read is left to others.
 
 /// A line gets no longer than this, in bytes.

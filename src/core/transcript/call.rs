@@ -1,5 +1,5 @@
-//! How one tool call looks: a line with its mark, what it does, what it is about and what it cost, and
-//! under it what the user should see now or asked to see. Calls that gather are left to `summary`.
+//! What one tool call looks like: a line with its mark, what it does, what it is about and what it cost,
+//! and below it what the user should see now or has opened. Collapsed calls are left to `summary`.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The answers to a question for permission, under what asks it: each after the key that gives it, so
-//! that nobody has to look anything up. Where there are no such keys, the commands stand there.
+//! The answers to a permission request, below the question: each after the key that gives it, so that the
+//! user need not look it up. Without such keys, the commands are shown.
 
 use super::drawing::{Drawing, Mark, Style};
 

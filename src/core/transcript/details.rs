@@ -1,5 +1,5 @@
-//! All there is to know of an entry, for whoever wants to read it in full: a call's facts, what it was
-//! given, what it put out. As Markdown, since that is what most of it is.
+//! Everything known about an entry, for a user who wants to read it in full: a call's facts, its input,
+//! its output. As Markdown, since that is what most of it is.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! An entry as lines of text and what colours them: what every part of a transcript is drawn into. What
+//! An entry as lines of text with their highlights: what every part of a transcript is drawn into. What
 //! an entry looks like is left to those parts.
 
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! How a form or a page that the agent asks about looks: loud and with all there is to know while it
-//! waits, a line or two afterwards. The values of a form are never part of it.
+//! What a form or a page that the agent asks about looks like: prominent and complete while it waits, a
+//! line or two afterwards. The values of a form are never shown.
 
 use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
 use super::drawing::{Drawing, Mark, Style};

@@ -1,6 +1,6 @@
-//! A conversation as one Markdown text that can be kept and sent to others: prompts, answers, thoughts,
-//! tool calls with all that they hold, plans. Nothing is folded or cut in it. Where it goes is left to
-//! the editor's side.
+//! A conversation as one Markdown text that can be saved and sent to others: prompts, answers, thoughts,
+//! complete tool calls, plans. Nothing in it is folded or cut. Where it is written is left to the
+//! editor's side.
 
 mod contained;
 

@@ -1,4 +1,4 @@
-//! The head of a chat: what is being started, who is there, and what to do when nobody is.
+//! The top of a chat: what is being started, which agent it is, and what to do if there is none.
 
 use super::drawing::Drawing;
 use super::hints::Hints;
@@ -83,7 +83,7 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             if !expected {
                 draw_stderr(drawing, stderr);
             }
-            drawing.hint(format!("{restart} starts it again with a new session; what stands here stays"));
+            drawing.hint(format!("{restart} starts it again with a new session; this text stays"));
         }
     }
 }

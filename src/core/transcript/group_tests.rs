@@ -1,4 +1,4 @@
-//! How a turn's calls gather as they are done, as the user sees it.
+//! How a turn's calls collapse as they finish, as the user sees it.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
-//! Which calls gather under one line: those that are done, changed nothing and have nothing to say,
-//! where they follow each other. A thought between two of them goes along. This file keeps the runs
-//! as entries come and change; what a run's line says is left to `summary`.
+//! Which calls collapse into one line: consecutive ones that are done, changed nothing and have nothing
+//! to report. A thought between two of them is included. This file keeps track of the runs as entries are
+//! added and change; the text of a run's line is left to `summary`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The keys that lines of a transcript name, as their user has them. Where one is switched off, the
+//! The keys that lines of a transcript name, as the user has mapped them. If one is switched off, the
 //! command that does the same is named, or nothing.
 
 /// What is typed for what; empty where there is no key.

@@ -1,5 +1,6 @@
-//! Which lines of a text come and which go, where the text is a unified diff or holds one. The lines of
-//! a hunk are counted as its head says, so that a list after it, whose items begin with a dash, is none.
+//! Which lines a text adds and removes, if it is a unified diff or contains one. The lines of a hunk are
+//! counted as its header says, so that a list after it, whose items begin with a dash, is not taken for
+//! removed lines.
 
 pub const ADDED: &str = "AcpDiffAdd";
 pub const REMOVED: &str = "AcpDiffDelete";

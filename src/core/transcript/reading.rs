@@ -1,5 +1,5 @@
-//! What a reader finds in a transcript's text: the file that a word names, the block of code around a
-//! line, the headings. Plain functions of lines; going there is left to the editor's side.
+//! Navigation in a transcript's text: the file that a word names, the code block around a line, the
+//! headings. Plain functions of lines; going there is left to the editor's side.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! The one line of a run of calls: how many of what, the name where there is only one, and how long
-//! all of it took. It is counted call by call, since an agent makes thousands of them in one run. Which
-//! calls are a run is left to `groups`.
+//! The single line for a run of calls: how many of which kind, the name if there is only one, and the
+//! total time. It is updated call by call, since an agent makes thousands of calls in one run. Which
+//! calls form a run is left to `groups`.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How numbers, times, failures and statuses are put into words, and texts cut to a width.
+//! How numbers, times, failures and statuses are put into words, and how texts are cut to a width.
 
 use super::hints::Hints;
 use crate::core::message::{Cost, Failure, FailureKind};
@@ -47,7 +47,7 @@ pub fn readable(message: &str) -> String {
 pub fn advice(failure: &Failure, hints: &Hints) -> String {
     let restart = hints.restart();
     match failure.kind {
-        FailureKind::AuthRequired => ":Acp login logs in; then the prompt is sent again by itself".into(),
+        FailureKind::AuthRequired => ":Acp login logs in; then the prompt is sent again automatically".into(),
         FailureKind::Disconnected => format!("{restart} starts the agent again"),
         FailureKind::Busy => "Wait a little, then send the prompt again".into(),
         FailureKind::Timeout => format!("Send the prompt again, or {restart} starts the agent again"),

@@ -1,5 +1,5 @@
 //! `:Acp agents` and the keys of its page: starting an agent, looking at it, fetching the registry,
-//! taking an approval back. What all of that does is `agents::launch`' part.
+//! taking an approval back. How an agent is started is in `launch`.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ impl Agents {
         let page = self.page.as_ref();
         match page.and_then(|page| page.page.rows.get(row).cloned().flatten()) {
             Some(name) => Ok(name),
-            None => fail("the cursor is on no agent"),
+            None => fail("the cursor is not on an agent"),
         }
     }
 
@@ -106,7 +106,7 @@ impl Agents {
                 open_site(cx, url);
                 Ok(())
             }
-            None => fail(format!("no website of {name} is known")),
+            None => fail(format!("{name} has no known website")),
         }
     }
 

@@ -1,6 +1,6 @@
-//! Starting agents: at once where the program is installed, else after the disk was asked what the user
-//! has approved and downloaded, after the user has approved, after a download. Also fetches the registry.
-//! The page that shows all of it is `agents_list`, what its keys do is `actions`.
+//! How an agent is started: known at once where the program is installed, else after the disk was asked what
+//! the user has approved and downloaded, after the user has approved, after a download. Also fetches the
+//! registry. The page that shows all of it is in `list`, what its keys do in `actions`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
 //! The page of agents as a buffer: made once, shown in as many windows as the user likes, drawn anew when
-//! something about an agent or a window's width changes. What its lines say is `agents_page`'s part.
+//! something about an agent or a window's width changes. What its lines say is in `page`.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The page of agents as lines: those that are ready first, then those to approve, then those that
 //! something is missing for, each with its details if they are wanted. Plain data in, lines and marks
-//! out; the buffer is `agents::launch`' part, what its keys do `agents::actions`'.
+//! out; the buffer is in `list`, what its keys do in `actions`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

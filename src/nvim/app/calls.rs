@@ -1,4 +1,4 @@
-//! What a tool call shows beyond the chat: by `diffs` its changes. Its places are left to `locations`.
+//! What a tool call shows beyond the chat, feature by feature: its files, its changes, its locations.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,21 @@ use crate::nvim::app::App;
 use crate::nvim::follow;
 
 impl App {
-    /// What a tool call shows beyond the chat: its place and its diffs.
-    pub fn tool_changed(
+    /// An agent told of a tool call.
+    pub(super) fn call_changed(
         &mut self,
         key: SessionKey,
         entry: EntryId,
         moved: bool,
         content: bool,
     ) -> Result<()> {
+        if moved || content {
+            self.watch_files_of(key, entry)?;
+        }
+        self.tool_changed(key, entry, moved, content)
+    }
+
+    fn tool_changed(&mut self, key: SessionKey, entry: EntryId, moved: bool, content: bool) -> Result<()> {
         let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let (over, done) = (call.status.is_over(), call.status == Status::Done);
@@ -41,7 +48,8 @@ impl App {
             if let Some(buf) = self.cx.buf_of(&path)
                 && let Some(path) = self.cx.buffers.name_of(buf).map(Path::to_owned)
             {
-                self.files.look(&self.cx.buffers, key, &path, done);
+                let now = self.cx.buffers.stamp_of(&path);
+                self.files.views.look(key, &path, now, done);
             }
         }
         for path in touched {

@@ -1,20 +1,32 @@
-//! The router's part for chats: making one for a session, and showing it.
+//! The router's part for chats: what others need of them, and what they need to know of others.
 
 use std::time::Duration;
 
 use mlua::Result;
 
 use crate::core::ids::{EntryId, SessionKey, TerminalId};
+use crate::core::session::Session;
+use crate::core::session::entry::Entry;
 use crate::nvim::app::App;
-use crate::nvim::chat::Chat;
-use crate::nvim::context::ChatBuffers;
-use crate::nvim::editor::first_line;
-use crate::nvim::{keys, later};
+use crate::nvim::arguments::{Args, fail};
+use crate::nvim::chat::Chats;
+use crate::nvim::chat::links::{Place, visit_place};
+use crate::nvim::editor::Win;
+use crate::nvim::keys;
+use crate::nvim::terminals::Key;
 
-/// When what nobody waits for is done: the chat is on the screen then, and agents that are quick are ready.
-const UNHURRIED: Duration = Duration::from_millis(50);
+/// Calls a method of the chats, with the last lines of all terminals.
+macro_rules! with_tails {
+    ($app:ident.$method:ident($($argument:expr),*)) => {{
+        let terminals = &$app.terminals;
+        let tails = |key: SessionKey, terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
+        $app.chats.$method($($argument,)* &tails)
+    }};
+}
 
 impl App {
+    // Making and showing.
+
     /// A session was made: it gets a chat, which is shown.
     pub fn session_began(&mut self, key: SessionKey) -> Result<()> {
         self.make_chat(key)?;
@@ -24,73 +36,188 @@ impl App {
     }
 
     fn make_chat(&mut self, key: SessionKey) -> Result<()> {
-        let title = self.cx.sessions.get(&key).map(|session| session.agent_name.clone()).unwrap_or_default();
-        let chat = Chat::new(&self.cx.editor, key, &title)?;
-        if self.highlight.attach(chat.transcript) {
-            later(&self.cx.editor.lua, UNHURRIED, |app| {
-                app.highlight.load();
-                Ok(())
-            })?;
-        }
-        let (transcript, prompt) = (chat.transcript, chat.prompt);
-        self.cx.chats.insert(key, ChatBuffers { transcript, prompt });
-        self.chats.insert(key, chat);
-        self.redraw_all(key);
-        keys::bind(&self.cx.editor, &self.cx.config.keys, transcript, prompt)?;
+        let bufs = self.chats.make(&mut self.cx, key)?;
+        let all = 0..self.cx.sessions.get(&key).map_or(0, |session| session.entries().len());
+        let entries = all.map(EntryId).collect();
+        with_tails!(self.touch(&self.cx, key, entries));
+        keys::bind(&self.cx.editor, &self.cx.config.keys, bufs.transcript, bufs.prompt)?;
         self.attach_prompt(key)?;
-        for buf in [prompt, transcript] {
-            later(&self.cx.editor.lua, Duration::ZERO, move |app| {
-                app.cx.attempt("a FileType autocommand failed", move |editor| {
-                    Chat::announce(editor, buf).map_err(|error| first_line(&error))
-                });
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    fn redraw_all(&mut self, key: SessionKey) {
-        if let (Some(session), Some(chat)) = (self.cx.sessions.get(&key), self.chats.get_mut(&key)) {
-            let terminals = &self.terminals;
-            let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
-            chat.touch(session, (0..session.entries().len()).map(EntryId).collect(), &tail);
-        }
-        self.bars.remove(&key);
+        Chats::announce_types(&self.cx, bufs)
     }
 
     /// Shows a session's chat; buffers that the user wiped are made anew from the session.
     pub fn show(&mut self, key: SessionKey) -> Result<()> {
-        if self.chats.get(&key).is_some_and(|chat| !chat.is_valid(&self.cx.editor)) {
-            self.cx.chats.remove(&key);
-            if let Some(chat) = self.chats.remove(&key) {
-                chat.close(&self.cx.editor);
-            }
+        if self.chats.drop_wiped(&mut self.cx, key) {
             self.make_chat(key)?;
         }
-        self.cx.current = Some(key);
-        // What stands in the buffer is up to date before it is seen.
-        self.draw(Duration::from_millis(20))?;
-        if let Some(chat) = self.chats.get(&key) {
-            let chats: Vec<&Chat> = self.chats.values().collect();
-            self.windows.show(&self.cx.editor, chat, &chats, &self.cx.config.window)?;
-        }
-        self.bars.remove(&key);
+        with_tails!(self.show(&mut self.cx, key))?;
         self.update_bar(key)?;
         self.cx.editor.command("redraw")
     }
 
+    pub fn toggle_chat(&mut self) -> Result<()> {
+        let Some(key) = self.cx.session_here() else { return self.chat(Args::default(), false) };
+        if self.chats.hide(&self.cx, key)? { Ok(()) } else { self.show(key) }
+    }
+
     /// Takes a chat's windows and buffers away.
     pub(super) fn close_chat(&mut self, key: SessionKey) -> Result<()> {
-        self.cx.chats.remove(&key);
-        let Some(chat) = self.chats.remove(&key) else { return Ok(()) };
-        if self.cx.editor.current_buf()? == chat.prompt {
-            self.cx.editor.command("stopinsert")?;
+        if let Some(lines) = self.chats.close(&mut self.cx, key)? {
+            self.discard(lines);
         }
-        self.windows.hide(&self.cx.editor, &chat)?;
-        self.windows.forget(key);
-        chat.close(&self.cx.editor);
-        [chat.prompt, chat.transcript].iter().for_each(|buf| self.cx.buffers.texts.forget(*buf));
-        self.discard(chat.into_lines());
         Ok(())
     }
+
+    // Drawing.
+
+    pub fn settle(&mut self, key: SessionKey) -> Result<()> {
+        with_tails!(self.settle(&self.cx, key))
+    }
+
+    /// Draws now when a frame is due, else sees to it that it comes.
+    pub fn frame_due(&mut self) -> Result<()> {
+        self.frame_due_after(Duration::ZERO)
+    }
+
+    /// The same when the editor has been held for a while already.
+    pub fn frame_due_after(&mut self, held: Duration) -> Result<()> {
+        self.refresh_status();
+        with_tails!(self.frame_due(&self.cx, held))
+    }
+
+    pub fn draw_now(&mut self) -> Result<()> {
+        with_tails!(self.draw_now(&self.cx))
+    }
+
+    pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
+        let location = self.location_elsewhere(key);
+        self.chats.update_bar(&self.cx, key, location.as_deref())?;
+        self.keep_time()
+    }
+
+    pub fn keep_time(&mut self) -> Result<()> {
+        let is_terminal_watched = self.terminals.is_watched(&self.cx.editor);
+        self.chats.keep_time(&self.cx, is_terminal_watched)
+    }
+
+    /// The time of running turns moves on.
+    pub fn ticked(&mut self) -> Result<()> {
+        let now = self.cx.now();
+        let keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
+        keys.into_iter().try_for_each(|key| {
+            if let Some(session) = self.cx.sessions.get_mut(&key) {
+                session.ticked(now);
+            }
+            self.after_change(key)?;
+            self.update_bar(key)
+        })?;
+        self.terminals.update_bars(&self.cx)?;
+        self.keep_time()?;
+        self.frame_due()
+    }
+
+    // Windows.
+
+    pub fn window_closing(&mut self, win: Win) -> Result<()> {
+        self.check_split(Some(win))?;
+        self.chats.window_closing(&mut self.cx, win)
+    }
+
+    pub fn quitting(&mut self) -> Result<()> {
+        self.chats.quitting(&mut self.cx)?;
+        self.route()
+    }
+
+    // In the transcript.
+
+    pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
+        self.chats.entry_under_cursor(&self.cx, key)
+    }
+
+    pub fn step(&mut self, key: SessionKey, forward: bool, meant: fn(&Entry) -> bool) -> Result<()> {
+        self.chats.step(&self.cx, key, forward, meant)
+    }
+
+    pub fn toggle_fold(&mut self, key: SessionKey) -> Result<()> {
+        self.chats.toggle_fold(&mut self.cx, key)?;
+        self.route()
+    }
+
+    pub fn click(&mut self, key: SessionKey) -> Result<()> {
+        with_tails!(self.click(&mut self.cx, key))?;
+        self.route()
+    }
+
+    pub fn go_to(&mut self, key: SessionKey) -> Result<()> {
+        with_tails!(self.go_to(&mut self.cx, key))?;
+        self.route()
+    }
+
+    /// The user wants to see a terminal that a call is about.
+    pub fn go_to_terminal(&mut self, key: &Key) -> Result<()> {
+        if self.terminals.get(key).is_none() {
+            return fail("the agent has shown nothing of this command yet");
+        }
+        self.enter_terminal(key)
+    }
+
+    pub fn visit_place(&mut self, place: Place) -> Result<()> {
+        visit_place(&mut self.cx, place)?;
+        self.route()
+    }
+
+    pub fn show_details(&mut self, key: SessionKey) -> Result<()> {
+        with_tails!(self.show_details(&mut self.cx, key))
+    }
+
+    pub fn yank_code(&mut self, key: SessionKey) -> Result<()> {
+        self.chats.yank_code(&mut self.cx, key)
+    }
+
+    pub fn show_outline(&mut self, key: SessionKey) -> Result<()> {
+        self.chats.show_outline(&self.cx, key)
+    }
+
+    pub fn toggle_plan(&mut self, key: SessionKey) -> Result<()> {
+        self.chats.toggle_plan(&self.cx, key)
+    }
+
+    pub fn export(&mut self, args: Args) -> Result<()> {
+        with_tails!(self.export(&mut self.cx, args))
+    }
+
+    // When a session has changed.
+
+    /// Notes what changed, so that the next frame draws it.
+    pub fn after_change(&mut self, key: SessionKey) -> Result<()> {
+        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
+        let outdated = session.take_outdated();
+        let (entries, status) = session.take_touched();
+        if !outdated.is_empty() {
+            self.discard(outdated);
+        }
+        self.sessions.tell_changes(&mut self.cx, key, &entries, status);
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
+        if !entries.is_empty() {
+            // A call that is over takes its virtual text along, however it ended.
+            let over: Vec<EntryId> =
+                entries.iter().copied().filter(|entry| is_call_over(session, *entry)).collect();
+            for entry in over {
+                self.reviews.clear_proposal(&self.cx, (key, entry))?;
+            }
+            self.settle_split(key)?;
+            with_tails!(self.touch(&self.cx, key, entries));
+        }
+        if status {
+            self.show_queue(key)?;
+            self.update_bar(key)?;
+            self.chats.update_plan(&self.cx, key)?;
+            self.asking.retry = true;
+        }
+        Ok(())
+    }
+}
+
+fn is_call_over(session: &Session, entry: EntryId) -> bool {
+    session.entry(entry).and_then(Entry::tool).is_some_and(|call| call.status.is_over())
 }

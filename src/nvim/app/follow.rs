@@ -54,11 +54,6 @@ impl App {
         self.route()
     }
 
-    pub fn user_acted(&mut self) -> Result<()> {
-        self.follow.user_acted(&mut self.cx)?;
-        self.route()
-    }
-
     pub fn buffer_visited(&mut self, buf: Buf) -> Result<()> {
         Follow::buffer_visited(&self.cx, buf)
     }

@@ -19,23 +19,4 @@ impl App {
         let work = Work::Look { path: path.to_owned(), roots: Vec::new(), diffs: Vec::new(), near: None };
         self.send(Command::Compute { job, work })
     }
-
-    /// As [`Self::look_first`] for what the user wants to see: not once they have gone elsewhere, and not
-    /// where there is no file.
-    pub fn visit_file(
-        &mut self,
-        path: &Path,
-        then: impl FnOnce(&mut App) -> Result<()> + 'static,
-    ) -> Result<()> {
-        let (win, named) = (self.cx.editor.current_win()?, path.to_owned());
-        self.look_first(path, move |app, look| match look {
-            look if look.finds_file() && app.cx.editor.current_win()? == win => then(app),
-            look if look.finds_file() => Ok(()),
-            Look::Silent => {
-                let text = format!("couldn't open {}: its disk does not answer", named.display());
-                Err(mlua::Error::runtime(text))
-            }
-            _ => Err(mlua::Error::runtime(format!("{} is no file that can be opened", named.display()))),
-        })
-    }
 }

@@ -129,11 +129,10 @@ impl App {
         self.prompts.forget_notes(key);
         self.reviews.forget(key);
         self.forget_checkpoints(key)?;
-        self.files.forget(key);
+        self.files.views.forget(key);
         if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);
         }
-        self.bars.remove(&key);
         self.sessions.forget(key);
         self.files.watching.ended(key);
         Ok(())

@@ -10,8 +10,7 @@ impl App {
         self.looks_changed();
         self.terminals.resized(&mut self.cx)?;
         self.serve_commands()?;
-        self.windows.resized(&self.cx.editor, &self.cx.config.window)?;
-        self.fit_chats();
+        self.chats.resized(&self.cx)?;
         self.draw_agents()?;
         // The bars are made to fit.
         self.ticked()
@@ -23,8 +22,8 @@ impl App {
         let shown = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
         if let Some(key) = shown.map(|(key, _)| *key) {
             self.cx.current = Some(key);
-            self.bars.remove(&key);
-            self.update_bar(key)?;
+            self.chats.redraw_bar(&mut self.cx, key);
+            self.route()?;
         }
         self.resized()
     }

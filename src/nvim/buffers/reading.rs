@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use mlua::Result;
 
-use crate::core::text::Text;
 use crate::nvim::buffers::texts::{Snapshot, Texts};
 use crate::nvim::editor::{Buf, Editor};
 
@@ -123,23 +122,5 @@ impl Reading {
         (self.tick, self.row, self.text) = (tick, 0, String::with_capacity(bytes));
         (self.column, self.cut) = (0, Vec::new());
         self.begun += 1;
-    }
-}
-
-/// What an agent gets of a text: 'fileformat' decides about its line ends.
-pub fn as_file(text: &Text, fileformat: &str) -> Text {
-    match fileformat {
-        "dos" => text.replace('\n', "\r\n").into(),
-        "mac" => text.replace('\n', "\r").into(),
-        _ => text.clone(),
-    }
-}
-
-/// The other way round.
-pub fn as_lines(text: &Text, fileformat: &str) -> Text {
-    match fileformat {
-        "dos" => text.replace("\r\n", "\n").into(),
-        "mac" => text.replace('\r', "\n").into(),
-        _ => text.clone(),
     }
 }

@@ -12,22 +12,19 @@ use std::time::Instant;
 
 use mlua::{Result, Table, Value};
 
-use crate::core::ids::{EntryId, TerminalId};
+use crate::core::ids::EntryId;
 use crate::core::message::Picture;
 use crate::core::session::Session;
 use crate::core::session::entry::{Body, Entry};
 use crate::core::text::visible::{Visible, is_plain};
-use crate::core::transcript::Hints;
 use crate::core::transcript::bounds::broken_lines;
-use crate::core::transcript::groups::{Groups, Place, role};
-use crate::core::transcript::{
-    Drawing, Standing, Style, Tail, Tally, Target, UNPRINTABLE, draw, draw_standing,
-};
-use crate::nvim::chat::Chat;
-use crate::nvim::chat::drawing::append_batch::Arrivals;
+use crate::core::transcript::groups::{Place, role};
+use crate::core::transcript::{Drawing, Standing, Style, Tally, Target, UNPRINTABLE, draw, draw_standing};
+use crate::nvim::chat::canvas::{Canvas, Chat, Fold, Region, Tails};
+use crate::nvim::chat::drawing::append_batch::{Arrivals, push, push_right};
 use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::chat::images;
-use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::editor::{Editor, Win};
 
 /// At most this much of an entry's new text is appended in one edit, so that a burst is drawn in
 /// pieces that fit into a frame.
@@ -38,93 +35,6 @@ const ABOVE_MARKDOWN: i64 = 5000;
 
 /// Entries; a window shows fewer.
 const FAR_BEHIND: usize = 100;
-
-/// What stands in the buffer, entry by entry.
-pub struct Canvas {
-    marks: i64,
-    regions: i64,
-    drawn: Vec<Region>,
-    /// The entries that have rows, in order.
-    shown: Vec<usize>,
-    groups: Groups,
-    /// The run whose line was drawn last, and what its calls did.
-    counted: Option<(Range<usize>, Tally)>,
-    /// Touched entries that no frame had time for yet.
-    waiting: BTreeSet<EntryId>,
-    /// The width that was drawn for, and the keys that answer.
-    width: Option<usize>,
-    hints: Rc<Hints>,
-    icons: bool,
-}
-
-/// What stands in the buffer for one entry.
-struct Region {
-    /// The extmark at its first row; none for an entry without rows.
-    start: Option<i64>,
-    /// Empty for an entry that streams: its text is only ever appended to.
-    lines: Vec<String>,
-    /// How much of a stream's text is in the buffer.
-    streamed: usize,
-    /// How long the line is that it ends with.
-    column: usize,
-    /// Its Markdown grows, and is being coloured as it does.
-    colouring: bool,
-    /// It has images, which may be drawn in place.
-    pictures: bool,
-}
-
-/// What the user may open or fold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fold {
-    Entry(EntryId),
-    Run(Range<usize>),
-}
-
-/// What there is to know of a session's terminals.
-pub type Tails<'a> = &'a dyn Fn(&TerminalId) -> Option<Tail>;
-
-impl Canvas {
-    pub fn new(editor: &Editor) -> Result<Self> {
-        Ok(Self {
-            marks: editor.namespace("acp.marks")?,
-            regions: editor.namespace("acp.regions")?,
-            drawn: Vec::new(),
-            shown: Vec::new(),
-            groups: Groups::default(),
-            counted: None,
-            waiting: BTreeSet::new(),
-            width: None,
-            hints: Rc::default(),
-            icons: true,
-        })
-    }
-
-    /// What stands in the margin before what the plugin says.
-    fn bar(&self) -> &'static str {
-        if self.icons { "\u{258e}" } else { "|" }
-    }
-
-    /// Has what is yanked be what was said, also where the buffer shows it in another way.
-    pub fn yank_meant(&self, editor: &Editor, transcript: Buf) -> Result<()> {
-        editor.helper("yank_meant", (transcript, self.marks, UNPRINTABLE))
-    }
-
-    pub fn into_lines(self) -> impl Send + use<> {
-        (self.drawn, self.shown, self.waiting)
-    }
-
-    /// Counts the calls of the run that an entry leads. A run grows at its end, call by call, and its line
-    /// is drawn in each frame in which it does: what was counted already is not counted again.
-    fn count(&mut self, session: &Session, id: EntryId) {
-        let leads = self.groups.place(id.0) == Place::Leads;
-        let Some(run) = self.groups.run(id.0).filter(|_| leads) else { return };
-        let known = self.counted.take();
-        let known = known.filter(|(counted, _)| counted.start == run.start && counted.end <= run.end);
-        let (counted, mut tally) = known.unwrap_or((run.start..run.start, Tally::default()));
-        tally.extend(&session.entries()[counted.end..run.end]);
-        self.counted = Some((run, tally));
-    }
-}
 
 impl Chat {
     pub fn has_waiting(&self) -> bool {
@@ -155,8 +65,7 @@ impl Chat {
     }
 
     /// The window may have another width: what is cut to it is cut anew.
-    pub fn fit(&mut self, editor: &Editor, session: &Session) {
-        let win = self.window(editor);
+    pub fn fit(&mut self, editor: &Editor, win: Option<Win>, session: &Session) {
         let width = win.and_then(|win| editor.win_size(win).ok()).map(|(columns, _)| usize::from(columns));
         if width.is_none() || self.canvas.width.is_none() || width == self.canvas.width {
             return;
@@ -714,12 +623,6 @@ impl Chat {
     }
 }
 
-impl Region {
-    fn empty() -> Self {
-        Self { start: None, lines: Vec::new(), streamed: 0, column: 0, colouring: false, pictures: false }
-    }
-}
-
 /// What of a stream's text is drawn. Line breaks at the end wait for what follows them: agents often end a
 /// message with some, and what comes next is set off by a blank line anyway.
 fn ready(text: &str) -> &str {
@@ -743,24 +646,4 @@ fn as_seen<'t>(lines: &[&'t str], before: &str) -> (Vec<Cow<'t, str>>, Vec<Look>
     };
     let seen = lines.iter().enumerate().map(&mut see).collect();
     (seen, marks)
-}
-
-/// Adds a text at the right edge of a row to marks that are to be painted.
-fn push_right(editor: &Editor, list: &Table, row: usize, text: &str) -> Result<()> {
-    let chunk = editor.lua.create_sequence_from([
-        editor.lua.create_string(format!("{text} "))?,
-        editor.lua.create_string("AcpMeta")?,
-    ])?;
-    let options = editor.table([
-        ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
-        ("virt_text_pos", editor.string("right_align")?),
-        ("hl_mode", editor.string("combine")?),
-    ])?;
-    push(list, row, 0, options)
-}
-
-fn push(list: &Table, row: usize, column: usize, options: Table) -> Result<()> {
-    list.raw_push(row)?;
-    list.raw_push(column)?;
-    list.raw_push(options)
 }

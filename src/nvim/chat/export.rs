@@ -4,29 +4,30 @@ use mlua::{Result, Value};
 
 use crate::core::ids::TerminalId;
 use crate::core::transcript::export::markdown;
-use crate::nvim::actions::{Args, NO_SESSION, fail};
-use crate::nvim::app::App;
-use crate::nvim::editor::Level;
+use crate::nvim::arguments::{Args, NO_SESSION, fail};
+use crate::nvim::chat::{AllTails, Chats};
+use crate::nvim::context::Context;
+use crate::nvim::editor::{Level, first_line};
 
-impl App {
+impl Chats {
     /// Writes down the session at hand, or the entries of a range in its transcript.
-    pub fn export(&mut self, args: Args) -> Result<()> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
-        let (Some(session), Some(chat)) = (self.cx.sessions.get(&key), self.chats.get(&key)) else {
+    pub fn export(&self, cx: &mut Context, args: Args, tails: AllTails) -> Result<()> {
+        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
+        let (Some(session), Some(chat)) = (cx.sessions.get(&key), self.open.get(&key)) else {
             return fail(NO_SESSION);
         };
         let entries = match args.range.filter(|range| range.buf == chat.transcript) {
             Some(range) => {
-                let first = chat.entry_at(&self.cx.editor, range.first.saturating_sub(1))?;
-                let last = chat.entry_at(&self.cx.editor, range.last.saturating_sub(1))?;
+                let first = chat.entry_at(&cx.editor, range.first.saturating_sub(1))?;
+                let last = chat.entry_at(&cx.editor, range.last.saturating_sub(1))?;
                 first.map_or(0, |entry| entry.0)..last.map_or(0, |entry| entry.0 + 1)
             }
             None => 0..session.entries().len(),
         };
-        let tail = |terminal: &TerminalId| self.terminals.tail(&(key, terminal.clone()));
+        let tail = |terminal: &TerminalId| tails(key, terminal);
         let text = markdown(session, entries, &tail);
         let lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
-        let editor = self.cx.editor.clone();
+        let editor = cx.editor.clone();
         let Some(path) = args.first() else {
             editor.command("tabnew")?;
             let buf = editor.current_buf()?;
@@ -37,7 +38,7 @@ impl App {
         if !args.bang && !editor.func::<String>("getftype", path.as_str())?.is_empty()
             || editor.func::<i64>("isdirectory", path.as_str())? == 1
         {
-            return fail(format!("couldn't export: {path} is there already; :Acp! export replaces a file"));
+            return fail(format!("couldn't export: {path} already exists; :Acp! export overwrites it"));
         }
         let buf = editor.create_buf(false, true)?;
         editor.set_lines(buf, 0..1, &lines)?;
@@ -47,9 +48,9 @@ impl App {
         let force = editor.table([("force", Value::Boolean(true))])?;
         editor.api::<()>("nvim_buf_delete", (buf, force))?;
         if let Err(error) = written {
-            return fail(format!("couldn't export: {}", crate::nvim::editor::first_line(&error)));
+            return fail(format!("couldn't export: {}", first_line(&error)));
         }
-        self.cx.advise(format!("exported to {path}"), Level::Info);
+        cx.advise(format!("exported to {path}"), Level::Info);
         Ok(())
     }
 }

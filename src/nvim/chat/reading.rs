@@ -8,100 +8,100 @@ use crate::core::text::visible::{visible, visible_line};
 use crate::core::transcript::details::details;
 use crate::core::transcript::reading::{code_block_at, headings};
 use crate::core::transcript::{Drawing, UNPRINTABLE, cut_end};
-use crate::nvim::actions::fail;
-use crate::nvim::app::App;
+use crate::nvim::arguments::fail;
+use crate::nvim::chat::{AllTails, Chats};
+use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::editor::float::float;
 
-impl App {
-    pub fn show_details(&mut self, key: SessionKey) -> Result<()> {
-        let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
-        let entry = self.cx.sessions.get(&key).and_then(|session| session.entry(entry));
-        let tail = |terminal: &TerminalId| self.terminals.tail(&(key, terminal.clone()));
+impl Chats {
+    pub fn show_details(&self, cx: &mut Context, key: SessionKey, tails: AllTails) -> Result<()> {
+        let Some(entry) = self.entry_under_cursor(cx, key)? else { return Ok(()) };
+        let entry = cx.sessions.get(&key).and_then(|session| session.entry(entry));
+        let tail = |terminal: &TerminalId| tails(key, terminal);
         let Some(Drawing { lines, marks, .. }) = entry.and_then(|entry| details(entry, &tail)) else {
-            return match self.why_plain(key)? {
+            return match self.why_plain(cx, key)? {
                 Some(reason) => {
-                    self.cx.advise(format!("these lines have no colours: {reason}"), Level::Info);
+                    cx.advise(format!("these lines have no colours: {reason}"), Level::Info);
                     Ok(())
                 }
-                None => fail("the transcript shows all there is to know of this entry"),
+                None => fail("the transcript already shows everything about this entry"),
             };
         };
-        let win = float(&self.cx.editor, &lines)?;
-        let buf = self.cx.editor.win_buf(win)?;
-        self.cx.editor.set_buf_option(buf, "filetype", "acp-details")?;
-        self.cx.editor.set_win_option(win, "wrap", true)?;
-        self.cx.editor.set_win_option(win, "linebreak", true)?;
+        let win = float(&cx.editor, &lines)?;
+        let buf = cx.editor.win_buf(win)?;
+        cx.editor.set_buf_option(buf, "filetype", "acp-details")?;
+        cx.editor.set_win_option(win, "wrap", true)?;
+        cx.editor.set_win_option(win, "linebreak", true)?;
         self.highlight.attach(buf);
         self.highlight.open(buf, 0, 0);
         self.highlight.close(buf, 0, lines.len());
-        let list = self.cx.editor.lua.create_table()?;
+        let list = cx.editor.lua.create_table()?;
         for mark in marks {
             list.raw_push(mark.row)?;
             list.raw_push(mark.start)?;
-            list.raw_push(self.cx.editor.table([
+            list.raw_push(cx.editor.table([
                 ("end_col", Value::Integer(mark.end as i64)),
-                ("hl_group", self.cx.editor.string(mark.group)?),
+                ("hl_group", cx.editor.string(mark.group)?),
             ])?)?;
         }
-        let marks = self.cx.editor.namespace("acp.marks")?;
-        self.cx.editor.paint(buf, marks, list)?;
-        self.cx.editor.helper("yank_meant", (buf, marks, UNPRINTABLE))
+        let marks = cx.editor.namespace("acp.marks")?;
+        cx.editor.paint(buf, marks, list)?;
+        cx.editor.helper("yank_meant", (buf, marks, UNPRINTABLE))
     }
 
     /// Why the code under the cursor was not given to a parser.
-    fn why_plain(&self, key: SessionKey) -> Result<Option<String>> {
-        let Some(chat) = self.chats.get(&key) else { return Ok(None) };
-        let Some(win) = chat.window(&self.cx.editor) else { return Ok(None) };
-        let (line, _) = self.cx.editor.cursor(win)?;
+    fn why_plain(&self, cx: &Context, key: SessionKey) -> Result<Option<String>> {
+        let Some(chat) = self.open.get(&key) else { return Ok(None) };
+        let Some(win) = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor)) else { return Ok(None) };
+        let (line, _) = cx.editor.cursor(win)?;
         Ok(self.highlight.why_plain(chat.transcript, line - 1))
     }
 
     /// Into the register that was named before the key, as any yank.
-    pub fn yank_code(&mut self, key: SessionKey) -> Result<()> {
-        let Some(entry) = self.entry_under_cursor(key)? else { return Ok(()) };
-        let Some(chat) = self.chats.get(&key) else { return Ok(()) };
-        let Some(win) = chat.window(&self.cx.editor) else { return Ok(()) };
-        let (line, _) = self.cx.editor.cursor(win)?;
-        let (start, end) = (chat.start_row(&self.cx.editor, entry)?, chat.end_row(&self.cx.editor, entry)?);
-        let lines = self.cx.editor.lines(chat.transcript, start as i64, end as i64)?;
+    pub fn yank_code(&self, cx: &mut Context, key: SessionKey) -> Result<()> {
+        let Some(entry) = self.entry_under_cursor(cx, key)? else { return Ok(()) };
+        let Some(chat) = self.open.get(&key) else { return Ok(()) };
+        let Some(win) = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor)) else { return Ok(()) };
+        let (line, _) = cx.editor.cursor(win)?;
+        let (start, end) = (chat.start_row(&cx.editor, entry)?, chat.end_row(&cx.editor, entry)?);
+        let lines = cx.editor.lines(chat.transcript, start as i64, end as i64)?;
         let Some(block) = code_block_at(&lines, line - 1 - start).filter(|block| !block.is_empty()) else {
             return fail("there is no block of code under the cursor");
         };
-        let register: String = self.cx.editor.module("v")?.get("register")?;
+        let register: String = cx.editor.module("v")?.get("register")?;
         let register = if register == "\"" { String::new() } else { register };
         let (first, last) = (start + block.start + 1, start + block.end);
-        self.cx.editor.command(&format!("silent {first},{last}yank {register}"))?;
+        cx.editor.command(&format!("silent {first},{last}yank {register}"))?;
         let count = block.len();
         let text = if count == 1 { "1 line yanked".to_owned() } else { format!("{count} lines yanked") };
-        self.cx.advise(text, Level::Info);
+        cx.advise(text, Level::Info);
         Ok(())
     }
 
     /// What was asked, and the headings of what was answered, in the window's location list.
-    pub fn show_outline(&mut self, key: SessionKey) -> Result<()> {
-        let (Some(chat), Some(session)) = (self.chats.get(&key), self.cx.sessions.get(&key)) else {
+    pub fn show_outline(&self, cx: &Context, key: SessionKey) -> Result<()> {
+        let (Some(chat), Some(session)) = (self.open.get(&key), cx.sessions.get(&key)) else {
             return Ok(());
         };
-        let Some(win) = chat.window(&self.cx.editor) else { return Ok(()) };
-        let items = self.cx.editor.lua.create_table()?;
+        let Some(win) = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor)) else { return Ok(()) };
+        let items = cx.editor.lua.create_table()?;
         let add = |row: usize, text: String| -> Result<()> {
-            items.raw_push(self.cx.editor.table([
+            items.raw_push(cx.editor.table([
                 ("bufnr", Value::Integer(chat.transcript.0)),
                 ("lnum", Value::Integer(row as i64 + 1)),
-                ("text", self.cx.editor.string(&*visible(&text))?),
+                ("text", cx.editor.string(&*visible(&text))?),
             ])?)
         };
         for id in chat.shown().iter().copied().map(EntryId) {
             match session.entry(id).map(|entry| &entry.body) {
                 Some(Body::User { text, .. }) => {
                     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-                    add(chat.head_row(&self.cx.editor, id)?, cut_end(first.trim(), 100))?;
+                    add(chat.head_row(&cx.editor, id)?, cut_end(first.trim(), 100))?;
                 }
                 Some(Body::Message { .. }) => {
-                    let (start, end) =
-                        (chat.start_row(&self.cx.editor, id)?, chat.end_row(&self.cx.editor, id)?);
-                    let lines = self.cx.editor.lines(chat.transcript, start as i64, end as i64)?;
+                    let (start, end) = (chat.start_row(&cx.editor, id)?, chat.end_row(&cx.editor, id)?);
+                    let lines = cx.editor.lines(chat.transcript, start as i64, end as i64)?;
                     for (row, level, words) in headings(&lines) {
                         add(start + row, format!("{}{words}", "  ".repeat(level)))?;
                     }
@@ -110,16 +110,15 @@ impl App {
             }
         }
         if items.raw_len() == 0 {
-            return fail("nothing was asked in here yet");
+            return fail("nothing has been asked here yet");
         }
         let title = session.title.clone().unwrap_or_else(|| session.name());
-        let what = self.cx.editor.table([
-            ("items", Value::Table(items)),
-            ("title", self.cx.editor.string(visible_line(&title))?),
-        ])?;
-        let none = self.cx.editor.lua.create_table()?;
-        self.cx.editor.func::<Value>("setloclist", (win.0, none, " ", what))?;
-        self.cx.editor.set_current_win(win)?;
-        self.cx.editor.command("lopen")
+        let what = cx
+            .editor
+            .table([("items", Value::Table(items)), ("title", cx.editor.string(visible_line(&title))?)])?;
+        let none = cx.editor.lua.create_table()?;
+        cx.editor.func::<Value>("setloclist", (win.0, none, " ", what))?;
+        cx.editor.set_current_win(win)?;
+        cx.editor.command("lopen")
     }
 }

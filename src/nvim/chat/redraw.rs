@@ -1,4 +1,4 @@
-//! When chats and bars are drawn: one frame at a time, each within its budget.
+//! When chats and their bars are drawn: one frame at a time, each within its budget.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -9,9 +9,11 @@ use mlua::{Function, Result, Table};
 use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
-use crate::nvim::app::App;
-use crate::nvim::chat::Chat;
-use crate::nvim::chat::{winbar, windows};
+use crate::nvim::chat::canvas::Chat;
+use crate::nvim::chat::windows::set_bar;
+use crate::nvim::chat::{AllTails, Chats, winbar};
+use crate::nvim::context::Context;
+use crate::nvim::events::EditorEvent;
 
 /// One frame draws for at most this long, then the editor has its turn for as long again.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -24,76 +26,37 @@ const LEAST: Duration = Duration::from_millis(2);
 /// How often the time of a running turn moves on.
 const TICK: Duration = Duration::from_millis(250);
 
-impl App {
+impl Chats {
     /// Notes what changed, so that the next frame draws it.
-    pub fn after_change(&mut self, key: SessionKey) -> Result<()> {
-        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
-        let outdated = session.take_outdated();
-        let (entries, status) = session.take_touched();
-        if !outdated.is_empty() {
-            self.discard(outdated);
+    pub fn touch(&mut self, cx: &Context, key: SessionKey, entries: BTreeSet<EntryId>, tails: AllTails) {
+        if let (Some(session), Some(chat)) = (cx.sessions.get(&key), self.open.get_mut(&key)) {
+            chat.touch(session, entries, &|terminal: &TerminalId| tails(key, terminal));
         }
-        self.sessions.tell_changes(&mut self.cx, key, &entries, status);
-        let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
-        if !entries.is_empty() {
-            // A call that is over takes its virtual text along, however it ended.
-            let over: BTreeSet<EntryId> = entries
-                .iter()
-                .copied()
-                .filter(|entry| {
-                    session
-                        .entry(*entry)
-                        .and_then(|entry| entry.tool())
-                        .is_some_and(|call| call.status.is_over())
-                })
-                .collect();
-            for entry in over {
-                self.reviews.clear_proposal(&self.cx, (key, entry))?;
-            }
-            self.settle_split(key)?;
-            let Some(session) = self.cx.sessions.get_mut(&key) else { return Ok(()) };
-            if let Some(chat) = self.chats.get_mut(&key) {
-                let terminals = &self.terminals;
-                let tail = |terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
-                chat.touch(session, entries, &tail);
-            }
-        }
-        if status {
-            self.show_queue(key)?;
-            self.update_bar(key)?;
-            self.update_plan(key)?;
-            self.asking.retry = true;
-        }
-        Ok(())
     }
 
-    pub fn settle(&mut self, key: SessionKey) -> Result<()> {
-        self.draw(LEAST)?;
-        match self.chats.get_mut(&key) {
-            Some(chat) if !chat.has_waiting() => chat.settle(&self.cx.editor, &self.highlight),
+    /// Nothing more comes for a while: what streamed gets its last look.
+    pub fn settle(&mut self, cx: &Context, key: SessionKey, tails: AllTails) -> Result<()> {
+        self.draw(cx, LEAST, tails)?;
+        match self.open.get_mut(&key) {
+            Some(chat) if !chat.has_waiting() => chat.settle(&cx.editor, &self.highlight),
             _ => Ok(()),
         }
     }
 
-    /// Draws now when a frame is due, else sees to it that it comes.
-    pub fn frame_due(&mut self) -> Result<()> {
-        self.frame_due_after(Duration::ZERO)
-    }
-
-    /// The same when the editor has been held for a while already.
-    pub fn frame_due_after(&mut self, held: Duration) -> Result<()> {
-        self.refresh_status();
-        if !self.chats.values().any(Chat::has_waiting) {
+    /// Draws now when a frame is due, else sees to it that it comes. The editor has been held for a while
+    /// already.
+    pub fn frame_due(&mut self, cx: &Context, held: Duration, tails: AllTails) -> Result<()> {
+        if !self.open.values().any(Chat::has_waiting) {
             return Ok(());
         }
         if !self.frames.is_due() {
             return self.frames.wait();
         }
-        self.draw(SLICE.saturating_sub(held).clamp(LEAST, BUDGET))?;
-        self.cx.editor.flush();
+        self.draw(cx, SLICE.saturating_sub(held).clamp(LEAST, BUDGET), tails)?;
+        cx.editor.flush();
         let waits = |chat: &&Chat| chat.has_waiting();
-        let Some(chat) = self.chats.values().find(waits) else { return Ok(()) };
-        if chat.is_far_behind() || self.cx.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
+        let Some(chat) = self.open.values().find(waits) else { return Ok(()) };
+        if chat.is_far_behind() || cx.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
             // Nobody reads along: what is left is drawn as soon as keys and the screen had their turn.
             self.frames.drawn_in_part(Duration::ZERO)?;
             self.mailbox.rouse();
@@ -104,124 +67,106 @@ impl App {
     }
 
     /// Has what is known on the screen before something that holds the editor, such as a picker.
-    pub fn draw_now(&mut self) -> Result<()> {
+    pub fn draw_now(&mut self, cx: &Context, tails: AllTails) -> Result<()> {
         // What is asked about has to be there, on a busy machine as well.
-        self.draw(8 * BUDGET)?;
-        self.cx.editor.command("redraw")
+        self.draw(cx, 8 * BUDGET, tails)?;
+        cx.editor.command("redraw")
     }
 
-    /// How the user wants things drawn.
-    pub fn style(&self) -> Style {
-        let ahead = || -> Result<i64> {
-            let os: Table = self.cx.editor.lua.globals().get("os")?;
-            let zone: String = os.get::<Function>("date")?.call("%z")?;
-            let number: i64 = zone.parse().unwrap_or_default();
-            Ok(number / 100 * 60 + number % 100)
-        };
-        let clock = self.cx.config.timestamps.then(|| ahead().unwrap_or_default());
-        Style { icons: self.cx.config.icons, width: 80, clock, hints: self.hints() }
-    }
-
-    /// The keys that lines name, as they are bound.
-    pub fn hints(&self) -> Rc<Hints> {
-        let key = |names: &[&str]| {
-            let bound = names.iter().find_map(|name| self.cx.config.keys.get(name).last());
-            bound.cloned().unwrap_or_default()
-        };
-        Rc::new(Hints {
-            send: key(&["send_insert", "send"]),
-            cancel: key(&["cancel"]),
-            help: key(&["help"]),
-            restart: key(&["restart"]),
-            toggle: self.cx.config.keys.get("toggle").first().cloned().unwrap_or_default(),
-            details: key(&["details"]),
-            go_to: key(&["go_to"]),
-            answers: self.cx.config.keys.get("answer").to_vec(),
-        })
-    }
-
-    /// Windows may have other sizes now.
-    pub fn fit_chats(&mut self) {
-        for (key, chat) in &mut self.chats {
-            if let Some(session) = self.cx.sessions.get(key) {
-                chat.fit(&self.cx.editor, session);
-            }
-        }
-    }
-
-    pub fn draw(&mut self, budget: Duration) -> Result<()> {
+    pub fn draw(&mut self, cx: &Context, budget: Duration, tails: AllTails) -> Result<()> {
         let until = Instant::now() + budget;
-        let editor = self.cx.editor.clone();
-        let style = self.style();
-        for (key, chat) in &mut self.chats {
+        let style = style(cx);
+        for (key, chat) in &mut self.open {
             if !chat.has_waiting() {
                 continue;
             }
-            let Some(session) = self.cx.sessions.get(key) else { continue };
-            let terminals = &self.terminals;
-            let tail = |terminal: &TerminalId| terminals.tail(&(*key, terminal.clone()));
-            chat.draw(&editor, &self.highlight, session, &style, &tail, until)?;
+            let Some(session) = cx.sessions.get(key) else { continue };
+            let tail = |terminal: &TerminalId| tails(*key, terminal);
+            chat.draw(&cx.editor, &self.highlight, session, &style, &tail, until)?;
         }
         self.frames.drawn()?;
         // The frame that was waited for is not only for drawing: what came in meanwhile is taken then.
         if self.mailbox.is_empty() { Ok(()) } else { self.frames.wait() }
     }
 
-    pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
-        let now = self.cx.now();
-        let (Some(session), Some(chat)) = (self.cx.sessions.get(&key), self.chats.get(&key)) else {
-            return Ok(());
-        };
-        let wins = self.cx.editor.wins_of(chat.transcript);
-        let width = wins
-            .iter()
-            .filter_map(|win| self.cx.editor.win_size(*win).ok())
-            .map(|(columns, _)| columns)
-            .min();
-        let place = self.location_elsewhere(key);
-        let bar = winbar::transcript(session, now, width.map_or(80, usize::from), place.as_deref());
-        let hints = winbar::prompt(session, &self.cx.config.keys);
-        let both = format!("{bar}\n{hints}");
-        if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
-            for win in wins {
-                windows::set_bar(&self.cx.editor, win, &bar)?;
-            }
-            for win in self.cx.editor.wins_of(chat.prompt) {
-                windows::set_bar(&self.cx.editor, win, &hints)?;
-            }
-            self.bars.insert(key, both);
-        }
-        self.keep_time()
-    }
-
-    /// Has the clock run while there is time that moves on.
-    pub fn keep_time(&mut self) -> Result<()> {
-        let works = self.cx.sessions.values().any(Session::is_under_way);
-        let busy = works || self.terminals.is_watched(&self.cx.editor);
-        if busy != self.ticking {
-            self.ticking = busy;
-            if busy {
-                self.tick.every(TICK)?;
-            } else {
-                self.tick.stop()?;
+    /// Windows may have other sizes now.
+    pub fn resized(&mut self, cx: &Context) -> Result<()> {
+        self.windows.resized(&cx.editor, &cx.config.window)?;
+        for (key, chat) in &mut self.open {
+            if let (Some(session), Some(bufs)) = (cx.sessions.get(key), cx.chats.get(key)) {
+                chat.fit(&cx.editor, bufs.window(&cx.editor), session);
             }
         }
         Ok(())
     }
 
-    /// The time of running turns moves on.
-    pub fn ticked(&mut self) -> Result<()> {
-        let now = self.cx.now();
-        let keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
-        keys.into_iter().try_for_each(|key| {
-            if let Some(session) = self.cx.sessions.get_mut(&key) {
-                session.ticked(now);
+    /// `location` is where the agent is, if that is to be told.
+    pub fn update_bar(&mut self, cx: &Context, key: SessionKey, location: Option<&str>) -> Result<()> {
+        let now = cx.now();
+        let (Some(session), Some(chat)) = (cx.sessions.get(&key), cx.chats.get(&key)) else {
+            return Ok(());
+        };
+        let wins = cx.editor.wins_of(chat.transcript);
+        let width =
+            wins.iter().filter_map(|win| cx.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
+        let bar = winbar::transcript(session, now, width.map_or(80, usize::from), location);
+        let hints = winbar::prompt(session, &cx.config.keys);
+        let both = format!("{bar}\n{hints}");
+        if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
+            for win in wins {
+                set_bar(&cx.editor, win, &bar)?;
             }
-            self.after_change(key)?;
-            self.update_bar(key)
-        })?;
-        self.terminals.update_bars(&self.cx)?;
-        self.keep_time()?;
-        self.frame_due()
+            for win in cx.editor.wins_of(chat.prompt) {
+                set_bar(&cx.editor, win, &hints)?;
+            }
+            self.bars.insert(key, both);
+        }
+        Ok(())
     }
+
+    /// The windows of a chat are new ones, without bars.
+    pub fn redraw_bar(&mut self, cx: &mut Context, key: SessionKey) {
+        self.bars.remove(&key);
+        cx.raise(EditorEvent::BarOutdated(key));
+    }
+
+    /// Has the clock run while there is time that moves on, in the bars of chats or of terminals.
+    pub fn keep_time(&mut self, cx: &Context, is_terminal_watched: bool) -> Result<()> {
+        let is_busy = cx.sessions.values().any(Session::is_under_way) || is_terminal_watched;
+        if is_busy == self.is_ticking {
+            return Ok(());
+        }
+        self.is_ticking = is_busy;
+        if is_busy { self.tick.every(TICK) } else { self.tick.stop() }
+    }
+}
+
+/// How the user wants things drawn.
+pub fn style(cx: &Context) -> Style {
+    let ahead = || -> Result<i64> {
+        let os: Table = cx.editor.lua.globals().get("os")?;
+        let zone: String = os.get::<Function>("date")?.call("%z")?;
+        let number: i64 = zone.parse().unwrap_or_default();
+        Ok(number / 100 * 60 + number % 100)
+    };
+    let clock = cx.config.timestamps.then(|| ahead().unwrap_or_default());
+    Style { icons: cx.config.icons, width: 80, clock, hints: hints(cx) }
+}
+
+/// The keys that lines name, as they are bound.
+fn hints(cx: &Context) -> Rc<Hints> {
+    let key = |names: &[&str]| {
+        let bound = names.iter().find_map(|name| cx.config.keys.get(name).last());
+        bound.cloned().unwrap_or_default()
+    };
+    Rc::new(Hints {
+        send: key(&["send_insert", "send"]),
+        cancel: key(&["cancel"]),
+        help: key(&["help"]),
+        restart: key(&["restart"]),
+        toggle: cx.config.keys.get("toggle").first().cloned().unwrap_or_default(),
+        details: key(&["details"]),
+        go_to: key(&["go_to"]),
+        answers: cx.config.keys.get("answer").to_vec(),
+    })
 }

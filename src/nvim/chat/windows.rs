@@ -11,8 +11,9 @@ use mlua::{Result, Table, Value};
 
 use crate::config::{Layout, WindowOptions};
 use crate::core::ids::SessionKey;
-use crate::nvim::chat::Chat;
-pub use crate::nvim::chat::windows::layout::{Side, split};
+use crate::core::window_sizes::{part, prompt_height, share};
+use crate::nvim::chat::windows::layout::Side;
+use crate::nvim::context::ChatBuffers;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// The two windows of a chat in one tab page.
@@ -63,7 +64,7 @@ impl Pair {
     /// Gives the two together this many lines. Where Neovim takes them from, and whom it gives them to,
     /// depends on the window that is changed.
     fn set_height(&self, editor: &Editor, side: Side, whole: u16) -> Result<()> {
-        let prompt = crate::nvim::chat::windows::layout::prompt_height(self.prompt_height, whole);
+        let prompt = prompt_height(self.prompt_height, whole);
         if side == Side::Above {
             let rest = whole.saturating_sub(prompt).max(1);
             editor.api::<()>("nvim_win_set_height", (self.transcript, rest))?;
@@ -99,8 +100,8 @@ impl Windows {
     pub fn show(
         &mut self,
         editor: &Editor,
-        chat: &Chat,
-        chats: &[&Chat],
+        chat: &ChatBuffers,
+        chats: &[&ChatBuffers],
         options: &WindowOptions,
     ) -> Result<()> {
         let prompt = self.place(editor, chat, chats, options)?;
@@ -113,8 +114,8 @@ impl Windows {
     pub fn place(
         &mut self,
         editor: &Editor,
-        chat: &Chat,
-        chats: &[&Chat],
+        chat: &ChatBuffers,
+        chats: &[&ChatBuffers],
         options: &WindowOptions,
     ) -> Result<Win> {
         let before: Vec<(Win, Buf)> =
@@ -138,8 +139,8 @@ impl Windows {
     fn place_in_layout(
         &mut self,
         editor: &Editor,
-        chat: &Chat,
-        chats: &[&Chat],
+        chat: &ChatBuffers,
+        chats: &[&ChatBuffers],
         options: &WindowOptions,
     ) -> Result<Win> {
         self.prune(editor);
@@ -174,23 +175,25 @@ impl Windows {
             }
             (None, Some(prompt)) if !editor.is_floating(prompt) => {
                 let (_, height) = editor.win_size(prompt)?;
-                let kept = crate::nvim::chat::windows::layout::prompt_height(options.prompt_height, height);
-                split(editor, chat.transcript, Side::Above, height.saturating_sub(kept + 1), Some(prompt))?
+                let kept = prompt_height(options.prompt_height, height);
+                layout::split(
+                    editor,
+                    chat.transcript,
+                    Side::Above,
+                    height.saturating_sub(kept + 1),
+                    Some(prompt),
+                )?
             }
-            (None, _) => {
-                crate::nvim::chat::windows::layout::open_transcript(editor, chat.transcript, options)?
-            }
+            (None, _) => layout::open_transcript(editor, chat.transcript, options)?,
         };
         let prompt = match prompt {
             Some(win) => {
                 self.put(editor, win, chat.prompt)?;
                 win
             }
-            None => {
-                crate::nvim::chat::windows::layout::open_prompt(editor, chat.prompt, transcript, options)?
-            }
+            None => layout::open_prompt(editor, chat.prompt, transcript, options)?,
         };
-        crate::nvim::chat::windows::layout::dress(editor, transcript, prompt, layout)?;
+        layout::dress(editor, transcript, prompt, layout)?;
         self.pairs.retain(|pair| !pair.has(transcript) && !pair.has(prompt));
         let mut next = pair.unwrap_or(Pair {
             transcript,
@@ -217,7 +220,7 @@ impl Windows {
     }
 
     /// Goes on typing where the cursor is: behind the last character when it is on it.
-    fn type_on(&self, editor: &Editor, chat: &Chat, prompt: Win) -> Result<()> {
+    fn type_on(&self, editor: &Editor, chat: &ChatBuffers, prompt: Win) -> Result<()> {
         let (line, column) = editor.cursor(prompt)?;
         let length = editor.line_len(chat.prompt, line - 1)?;
         let text = editor.lines(chat.prompt, line as i64 - 1, line as i64)?;
@@ -228,7 +231,7 @@ impl Windows {
 
     /// Takes a chat's windows in the current tab page away. The last window of all shows another buffer
     /// instead.
-    pub fn hide(&mut self, editor: &Editor, chat: &Chat) -> Result<()> {
+    pub fn hide(&mut self, editor: &Editor, chat: &ChatBuffers) -> Result<()> {
         self.remember(editor, chat);
         let here = editor.tab_wins()?;
         let pair = self.pairs.iter().find(|pair| here.contains(&pair.transcript)).copied();
@@ -262,7 +265,7 @@ impl Windows {
     }
 
     /// Whether a chat stands in the current tab page, in part at least.
-    pub fn is_shown(&self, editor: &Editor, chat: &Chat) -> bool {
+    pub fn is_shown(&self, editor: &Editor, chat: &ChatBuffers) -> bool {
         chat.window(editor).is_some() || chat.prompt_window(editor).is_some()
     }
 
@@ -273,7 +276,7 @@ impl Windows {
     // What the user does to windows.
 
     /// A window is about to be closed: what the user saw in it is kept. Gives the other one of its pair.
-    pub fn closing(&mut self, editor: &Editor, win: Win, chats: &[&Chat]) -> Option<Win> {
+    pub fn closing(&mut self, editor: &Editor, win: Win, chats: &[&ChatBuffers]) -> Option<Win> {
         let pair = self.pairs.iter().find(|pair| pair.has(win)).copied();
         let buf = editor.win_buf(win).ok()?;
         if let Some(chat) = chats.iter().find(|chat| chat.transcript == buf || chat.prompt == buf) {
@@ -314,7 +317,7 @@ impl Windows {
     }
 
     /// Neovim leaves, or the tab page goes: these windows are not in the way.
-    pub fn make_way(&mut self, editor: &Editor, wins: &[Win], chats: &[&Chat]) -> Result<()> {
+    pub fn make_way(&mut self, editor: &Editor, wins: &[Win], chats: &[&ChatBuffers]) -> Result<()> {
         for chat in chats {
             self.remember(editor, chat);
         }
@@ -339,14 +342,14 @@ impl Windows {
         }
         for pair in &self.pairs {
             if pair.layout == Layout::Float {
-                let (transcript, prompt) = crate::nvim::chat::windows::layout::floats(editor, options)?;
+                let (transcript, prompt) = layout::floats(editor, options)?;
                 editor.api::<()>("nvim_win_set_config", (pair.transcript, transcript))?;
                 editor.api::<()>("nvim_win_set_config", (pair.prompt, prompt))?;
                 continue;
             }
             let share = pair.share.unwrap_or_default();
             let (columns, lines) = size;
-            match crate::nvim::chat::windows::layout::edge(pair.layout) {
+            match layout::edge(pair.layout) {
                 Some(Side::Right | Side::Left) if share > 0.0 => {
                     editor.api::<()>("nvim_win_set_width", (pair.transcript, part(columns, share)))?;
                 }
@@ -358,7 +361,7 @@ impl Windows {
             }
             let (_, above) = editor.win_size(pair.transcript)?;
             let (_, below) = editor.win_size(pair.prompt)?;
-            let prompt = crate::nvim::chat::windows::layout::prompt_height(pair.prompt_height, above + below);
+            let prompt = prompt_height(pair.prompt_height, above + below);
             if prompt != below {
                 editor.api::<()>("nvim_win_set_height", (pair.prompt, prompt))?;
             }
@@ -377,15 +380,12 @@ impl Windows {
             else {
                 continue;
             };
-            let share = match crate::nvim::chat::windows::layout::edge(pair.layout) {
-                Some(Side::Right | Side::Left) => f32::from(width) / f32::from(size.0.max(1)),
-                Some(Side::Below | Side::Above) => f32::from(height + below) / f32::from(size.1.max(1)),
-                None => 0.0,
+            let kept = match layout::edge(pair.layout) {
+                Some(Side::Right | Side::Left) => share(width, size.0),
+                Some(Side::Below | Side::Above) => share(height + below, size.1),
+                None => Some(0.0),
             };
-            // A chat that has all of the screen, for want of anything else, keeps what it had.
-            if share < 0.97 {
-                pair.share = Some(share);
-            }
+            pair.share = kept.or(pair.share);
             if height > below {
                 pair.prompt_height = below;
             }
@@ -399,13 +399,13 @@ impl Windows {
     // Where the user was.
 
     /// Keeps the place in a chat that stands in the current tab page.
-    fn remember(&mut self, editor: &Editor, chat: &Chat) {
+    fn remember(&mut self, editor: &Editor, chat: &ChatBuffers) {
         for win in [chat.window(editor), chat.prompt_window(editor)].into_iter().flatten() {
             self.remember_win(editor, chat, win);
         }
     }
 
-    fn remember_win(&mut self, editor: &Editor, chat: &Chat, win: Win) {
+    fn remember_win(&mut self, editor: &Editor, chat: &ChatBuffers, win: Win) {
         let view = self.views.entry(chat.session).or_default();
         let (Ok(buf), Ok((line, column))) = (editor.win_buf(win), editor.cursor(win)) else { return };
         if buf == chat.prompt {
@@ -420,7 +420,7 @@ impl Windows {
         };
     }
 
-    fn restore_transcript(&self, editor: &Editor, chat: &Chat, win: Win) -> Result<()> {
+    fn restore_transcript(&self, editor: &Editor, chat: &ChatBuffers, win: Win) -> Result<()> {
         let last = editor.line_count(chat.transcript)?;
         match self.views.get(&chat.session).and_then(|view| view.transcript) {
             Some((top, line, column)) if line <= last => {
@@ -431,7 +431,7 @@ impl Windows {
         }
     }
 
-    fn restore_prompt(&self, editor: &Editor, chat: &Chat, win: Win) -> Result<()> {
+    fn restore_prompt(&self, editor: &Editor, chat: &ChatBuffers, win: Win) -> Result<()> {
         let last = editor.line_count(chat.prompt)?;
         let view = self.views.get(&chat.session).and_then(|view| view.prompt);
         let (line, column, behind) = view.unwrap_or((last, 0, true));
@@ -439,11 +439,6 @@ impl Windows {
         let length = editor.line_len(chat.prompt, line - 1)?;
         editor.set_cursor(win, line, if behind { length } else { column.min(length) })
     }
-}
-
-fn part(of: u16, share: f32) -> u16 {
-    // A share is below one, so this fits.
-    (f32::from(of) * share).round() as u16
 }
 
 fn top_of(editor: &Editor, win: Win) -> Result<usize> {

@@ -78,7 +78,7 @@ impl Checkpoints {
             }
         }
         cx.offer(
-            "Put files back to how they were before",
+            "Restore files to their state before",
             "acp_checkpoint",
             items,
             move |this: &mut Self, cx, index| {

@@ -16,7 +16,7 @@ use crate::nvim::editor::{Buf, Level};
 impl Checkpoints {
     /// Shows who wrote a row of a buffer, counted from 0.
     pub fn blame(&mut self, cx: &mut Context, buf: Buf, path: PathBuf, row: usize) -> Result<()> {
-        let Some(text) = cx.editor.text(buf)? else { return fail("this buffer is no text") };
+        let Some(text) = cx.editor.text(buf)? else { return fail("this buffer is not text") };
         self.ask_store(
             cx,
             move |job| Wish::Blame { job, path, text, row },

@@ -105,7 +105,7 @@ impl Checkpoints {
             About::Nothing => {
                 let all = cx.config.keys.line(&[("review_undo_all", "puts back all")]);
                 let all = if all.is_empty() { all } else { format!("; {all}") };
-                fail(format!("the cursor is on no change and no file{all}"))
+                fail(format!("the cursor is not on a change or a file{all}"))
             }
             About::File(path) => self.restore_previewed(cx, Some((path, None))),
             About::Hunk { path, hunk, .. } => self.restore_previewed(cx, Some((path, Some(hunk)))),

@@ -3,6 +3,7 @@
 
 use mlua::Result;
 
+use crate::core::ids::SessionKey;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// A prompt of more bytes is read, filled and emptied in slices.
@@ -10,6 +11,7 @@ pub const LONG_PROMPT: usize = 128 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChatBuffers {
+    pub session: SessionKey,
     pub transcript: Buf,
     pub prompt: Buf,
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use mlua::Result;
 
 use crate::config::Save;
+use crate::core::changes::file_job::{Landing, Start};
+use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::body;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
@@ -13,33 +15,34 @@ use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind};
 use crate::core::session::tool_call::ToolCall;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
+use crate::core::text::file_format::{as_lines, is_dos};
 use crate::nvim::buffers::as_held;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::reading::{Reading, as_lines};
+use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::saving::{save, stamp_of};
 use crate::nvim::buffers::texts::{Snapshot, Texts};
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::events::{Change, EditorEvent};
 use crate::nvim::files::Files;
-use crate::nvim::files::engine::{Known, is_dos};
-use crate::nvim::files::job::{FileJob, Landing, Task};
+use crate::nvim::files::engine::Known;
+use crate::nvim::files::job::Job;
 
 /// How many entries back a tool call is looked for.
 const RECENT: usize = 64;
 
 impl Files {
-    pub fn landed(&mut self, cx: &mut Context, job: Box<FileJob>, landing: Landing) -> Result<()> {
+    pub fn landed(&mut self, cx: &mut Context, job: &Job, landing: Landing) -> Result<()> {
         let tick = cx.editor.changedtick(job.buf)?;
         self.set_end_of_file(cx, job.buf, &landing.text)?;
         self.keep_landed(cx, job.buf, tick, &landing.text)?;
-        match &job.task {
-            Task::Write { .. } => self.landed_write(cx, &job, landing)?,
-            Task::Take { .. } => self.landed_take(cx, &job, landing)?,
+        match job.task() {
+            Task::Write { .. } => self.landed_write(cx, job, landing)?,
+            Task::Take { .. } => self.landed_take(cx, job, landing)?,
             Task::Read { .. } | Task::Remember => {}
         }
-        cx.raise(EditorEvent::FileTaskEnded(job.path));
+        cx.raise(EditorEvent::FileTaskEnded(job.path.clone()));
         Ok(())
     }
 
@@ -70,14 +73,14 @@ impl Files {
         Ok(())
     }
 
-    fn landed_write(&mut self, cx: &mut Context, job: &FileJob, landing: Landing) -> Result<()> {
-        let Task::Write { session, ask, content, .. } = &job.task else { return Ok(()) };
+    fn landed_write(&mut self, cx: &mut Context, job: &Job, landing: Landing) -> Result<()> {
+        let Task::Write { session, ask, content, .. } = job.task() else { return Ok(()) };
         let (key, ask) = (*session, *ask);
         let format: String = cx.editor.buf_option(job.buf, "fileformat")?;
         let kind: String = cx.editor.buf_option(job.buf, "buftype")?;
-        let mut after = landing.text;
+        let Landing { text: mut after, is_theirs, ranges, start, disk } = landing;
         let mut failed = None;
-        let saves = job.was_clean || cx.config.files.save == Save::Always;
+        let saves = start.was_clean || cx.config.files.save == Save::Always;
         if saves {
             let formats = cx.config.files.format_on_save || !kind.is_empty();
             let tick = cx.editor.changedtick(job.buf)?;
@@ -96,8 +99,8 @@ impl Files {
         }
         // The agent does not know what the user added, so it has seen what it wrote, and no more. What a
         // formatter made of it is what it will find.
-        let seen = if landing.is_theirs { after.clone() } else { as_lines(content, &format) };
-        self.see(&cx.buffers, key, &job.path, seen);
+        let seen = if is_theirs { after.clone() } else { as_lines(content, &format) };
+        self.see(cx, job, seen);
         let answer = match &failed {
             None => Answer::Done,
             Some(why) => Answer::Refused(format!(
@@ -115,7 +118,7 @@ impl Files {
                 format!("{name} had unsaved edits: the agent's change is in the buffer, not saved yet");
             cx.note(Some(key), Severity::Info, text);
         }
-        let lines = landing.ranges.first().and_then(|(first, end)| {
+        let lines = ranges.first().and_then(|(first, end)| {
             Lines::span(u32::try_from(first + 1).ok(), u32::try_from(end.saturating_sub(*first).max(1)).ok())
         });
         cx.raise(EditorEvent::FileVisited {
@@ -125,26 +128,26 @@ impl Files {
             verb: Verb::Editing,
         });
         let call = call_about(cx, key, &job.path);
-        let before = held_before(&cx.editor, job);
+        let before = held_before(&cx.editor, job.buf, &start, &disk);
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session: key,
             call,
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: Some(job.before.body()),
+            before: Some(start.text.body()),
             after: Some(after.body()),
             held: (before, as_held(&cx.editor, job.buf, &after)),
-            ranges: landing.ranges,
-            lines: Some((job.lines_before, cx.editor.line_count(job.buf)?)),
+            ranges,
+            lines: Some((start.lines, cx.editor.line_count(job.buf)?)),
             saved: saves && failed.is_none(),
         })));
         cx.raise(EditorEvent::SessionChanged(key));
         Ok(())
     }
 
-    fn landed_take(&mut self, cx: &mut Context, job: &FileJob, landing: Landing) -> Result<()> {
-        let Task::Take { session, call } = &job.task else { return Ok(()) };
-        let OnDisk::Text { text, bomb, stamp } = &job.disk else { return Ok(()) };
+    fn landed_take(&mut self, cx: &mut Context, job: &Job, landing: Landing) -> Result<()> {
+        let Task::Take { session, call } = job.task() else { return Ok(()) };
+        let OnDisk::Text { text, bomb, stamp } = &landing.disk else { return Ok(()) };
         let is_clean = landing.is_theirs;
         if cx.editor.buf_option::<bool>(job.buf, "bomb")? != *bomb {
             cx.editor.set_buf_option(job.buf, "bomb", *bomb)?;
@@ -171,9 +174,9 @@ impl Files {
             && self.is_own_write(cx, key, *call, &job.path)
         {
             // The agent has written this itself.
-            self.see(&cx.buffers, key, &job.path, as_lines(text, on_disk));
+            self.see(cx, job, as_lines(text, on_disk));
         }
-        if landing.text == job.before {
+        if landing.text == landing.start.text {
             return Ok(());
         }
         if !is_clean {
@@ -188,11 +191,14 @@ impl Files {
             call,
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: Some(job.before.body()),
+            before: Some(landing.start.text.body()),
             after: Some(landing.text.body()),
-            held: (held_before(&cx.editor, job), as_held(&cx.editor, job.buf, &landing.text)),
+            held: (
+                held_before(&cx.editor, job.buf, &landing.start, &landing.disk),
+                as_held(&cx.editor, job.buf, &landing.text),
+            ),
             ranges: landing.ranges,
-            lines: Some((job.lines_before, cx.editor.line_count(job.buf)?)),
+            lines: Some((landing.start.lines, cx.editor.line_count(job.buf)?)),
             saved: is_clean,
         })));
         cx.raise(EditorEvent::SessionChanged(key));
@@ -236,10 +242,10 @@ impl Files {
 }
 
 /// What the file held before a task, as far as the buffer knows.
-fn held_before(editor: &Editor, job: &FileJob) -> Held {
-    match (&job.disk, job.before.is_empty()) {
+fn held_before(editor: &Editor, buf: Buf, start: &Start, disk: &OnDisk) -> Held {
+    match (disk, start.text.is_empty()) {
         (OnDisk::Gone, true) => Held::Absent,
-        _ => as_held(editor, job.buf, &job.before),
+        _ => as_held(editor, buf, &start.text),
     }
 }
 

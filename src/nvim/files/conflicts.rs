@@ -6,6 +6,8 @@ use mlua::{Result, Value};
 
 use crate::config::OnConflict;
 use crate::core::changes::conflict::{Conflict, Decision, Question, places};
+use crate::core::changes::file_job::Input;
+use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::{Clash, Pick};
 use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::Severity;
@@ -16,7 +18,7 @@ use crate::nvim::editor::code_window::code_window;
 use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::files::Files;
-use crate::nvim::files::job::{FileJob, Task, Waiting};
+use crate::nvim::files::job::{Job, Waiting};
 
 /// Lines of the other side that are shown; the file itself has them all once they are taken.
 const SHOWN: usize = 60;
@@ -25,21 +27,20 @@ const REFUSED: &str = "the user has changed the same lines since you read the fi
                        write it";
 
 impl Files {
-    pub fn clashed(&mut self, cx: &mut Context, mut job: Box<FileJob>, clashes: Vec<Clash>) -> Result<()> {
+    pub fn clashed(&mut self, cx: &mut Context, job: Box<Job>, clashes: Vec<Clash>) -> Result<()> {
         let session = job.session().or(cx.current).filter(|key| cx.sessions.contains_key(key));
         match (cx.config.files.conflict, session) {
             (OnConflict::Markers, _) => {
-                job.rest = Some(Pick::Markers);
                 let name = cx.short_name(job.session(), &job.path);
                 let text = format!(
                     "{name} has conflict markers ({}): you and the agent changed the same lines",
                     places(clashes.len())
                 );
                 cx.note(job.session(), Severity::Warning, text);
-                self.read_on(cx, job)
+                self.step(cx, job, Input::Marked)
             }
             (OnConflict::Ask, Some(session)) => {
-                let is_write = matches!(job.task, Task::Write { .. });
+                let is_write = matches!(job.task(), Task::Write { .. });
                 let them = cx.sessions.get(&session).filter(|_| is_write).map(|session| session.name());
                 let conflict = Conflict::new(clashes, them, is_write);
                 self.conflict_count += 1;
@@ -63,8 +64,8 @@ impl Files {
     }
 
     /// The file stays as the user has it.
-    fn leave(&mut self, cx: &mut Context, job: Box<FileJob>) -> Result<()> {
-        match job.task {
+    fn leave(&mut self, cx: &mut Context, job: Box<Job>) -> Result<()> {
+        match job.task() {
             Task::Take { .. } => {
                 let name = cx.short_name(job.session(), &job.path);
                 let text = format!(
@@ -73,7 +74,7 @@ impl Files {
                 );
                 cx.note(job.session(), Severity::Warning, text);
             }
-            _ => self.refuse_task(cx, &job.path, &job.task, REFUSED)?,
+            _ => self.refuse_task(cx, &job.path, job.task(), REFUSED),
         }
         self.end_task(cx, &job)
     }
@@ -105,7 +106,7 @@ impl Files {
     }
 
     /// Takes a conflict off the screen.
-    fn close_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<Option<Box<FileJob>>> {
+    fn close_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<Option<Box<Job>>> {
         let Some(at) = self.conflicts.iter().position(|waiting| waiting.ask == ask) else { return Ok(None) };
         let Waiting { job, .. } = self.conflicts.remove(at);
         cx.conflicts.remove(ask);
@@ -121,9 +122,8 @@ impl Files {
         ask: AskId,
         (picks, rest): (Vec<Pick>, Option<Pick>),
     ) -> Result<()> {
-        let Some(mut job) = self.close_conflict(cx, ask)? else { return Ok(()) };
-        (job.picks, job.rest) = (picks, rest);
-        self.stage(cx, job, Self::examine)
+        let Some(job) = self.close_conflict(cx, ask)? else { return Ok(()) };
+        self.step(cx, job, Input::Picked { picks, rest })
     }
 
     fn drop_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::nvim::buffers::open;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::files::Files;
-use crate::nvim::files::job::FileJob;
+use crate::nvim::files::job::Job;
 
 #[derive(Clone, Copy)]
 enum Choice {
@@ -23,8 +23,8 @@ enum Choice {
 
 impl Files {
     /// The buffer keeps its text, which is now the only one.
-    pub fn file_gone(&mut self, cx: &mut Context, job: Box<FileJob>) -> Result<()> {
-        let Some(held) = cx.buffers.held(&job.path) else { return self.end_task(cx, &job) };
+    pub fn file_gone(&mut self, cx: &mut Context, job: &Job) -> Result<()> {
+        let Some(held) = cx.buffers.held(&job.path) else { return Ok(()) };
         // A file that was never there is not missed.
         let was_there = held.stamp.take().is_some() || held.saved.is_some();
         held.saved = None;
@@ -33,7 +33,7 @@ impl Files {
         let is_new =
             !was_there && cx.editor.line_count(job.buf)? == 1 && cx.editor.line_len(job.buf, 0)? == 0;
         if is_new || is_known {
-            return self.end_task(cx, &job);
+            return Ok(());
         }
         if let Some(held) = cx.buffers.held(&job.path) {
             held.gone = Some(gone.clone());
@@ -56,7 +56,7 @@ impl Files {
         };
         mark_gone(&cx.editor, job.buf, &mark)?;
         cx.note(job.session(), Severity::Warning, text);
-        self.end_task(cx, &job)
+        Ok(())
     }
 
     /// The file is there again.

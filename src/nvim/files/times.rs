@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::core::changes::file_task::Task;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::Files;
 use crate::nvim::files::engine::Known;
-use crate::nvim::files::job::Task;
 
 impl Files {
     /// Whether a file was touched by a session, or lies in one's folders.

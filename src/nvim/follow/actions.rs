@@ -41,7 +41,7 @@ impl Follow {
             }
             Some("pin") => {
                 if !self.pin(&cx.editor)? {
-                    return fail("this window shows no file; pin one that does");
+                    return fail("this window does not show a file; pin one that does");
                 }
                 self.follow_on(cx, true)?;
                 "this window follows the agent, and no other"
@@ -56,7 +56,7 @@ impl Follow {
         };
         cx.advise(text, Level::Info);
         let keys: Vec<SessionKey> = cx.sessions.keys().copied().collect();
-        keys.into_iter().for_each(|key| cx.raise(EditorEvent::LocationShown(key)));
+        keys.into_iter().for_each(|key| cx.raise(EditorEvent::BarOutdated(key)));
         Ok(())
     }
 
@@ -107,7 +107,7 @@ impl Follow {
                 "the agent has been nowhere in this turn; `:Acp locations session` lists the others",
             );
         } else if visits.is_empty() {
-            return fail("the agent has been nowhere yet; what it reads and edits is listed here");
+            return fail("the agent has not visited any file yet; what it reads and edits is listed here");
         }
         match list {
             List::Picker => pick_location(cx, key, visits),

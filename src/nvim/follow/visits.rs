@@ -12,6 +12,7 @@ use crate::core::message::{Outcome, Severity, Work};
 use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::open;
 use crate::nvim::context::{self, Context};
+use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor, Level, Win, first_line};
 use crate::nvim::events::EditorEvent;
@@ -95,15 +96,20 @@ impl Follow {
         if !self.is_followed(cx, key) {
             return Ok(());
         }
-        self.watch_user(cx);
+        self.watch_user(cx)?;
         self.expect_user(&cx.editor, cx.now())
     }
 
     /// Has the user's steps told from now on.
-    fn watch_user(&mut self, cx: &mut Context) {
-        if !std::mem::replace(&mut self.watching, true) {
-            cx.raise(EditorEvent::FollowBegan);
+    fn watch_user(&mut self, cx: &Context) -> Result<()> {
+        if std::mem::replace(&mut self.watching, true) {
+            return Ok(());
         }
+        let events = ["CursorMoved", "CursorMovedI", "ModeChanged", "WinEnter", "CmdwinLeave"];
+        Group::new(&cx.editor, "acp.follow")?.create(&events, Vec::new(), |_, _| {
+            context::run(|this: &mut Self, cx| this.user_acted(cx));
+            Ok(())
+        })
     }
 
     /// The turn is over, or its agent is gone.
@@ -135,7 +141,7 @@ impl Follow {
         let editor = cx.editor.clone();
         let mut next = self.fade(&editor, now)?;
         if self.pace.is_waiting() {
-            self.watch_user(cx);
+            self.watch_user(cx)?;
             let wait = match self.pause(&editor, now, cx.config.follow.resume_after)? {
                 // The user's next step tells.
                 Some(Pause::Held) => None,
@@ -153,7 +159,7 @@ impl Follow {
     }
 
     /// The user did something that may have to do with the window that follows.
-    pub fn user_acted(&mut self, cx: &mut Context) -> Result<()> {
+    fn user_acted(&mut self, cx: &mut Context) -> Result<()> {
         self.acted(&cx.editor, cx.now())?;
         if self.pace.is_waiting() { self.follow_due(cx) } else { Ok(()) }
     }
@@ -193,7 +199,7 @@ impl Follow {
                 if is_outside {
                     self.tell_outside(cx, &visit);
                 }
-                cx.raise(EditorEvent::LocationShown(visit.session));
+                cx.raise(EditorEvent::BarOutdated(visit.session));
                 return Ok(());
             }
         };
@@ -270,7 +276,7 @@ impl Follow {
                 cx.raise(EditorEvent::SessionChanged(key));
             }
         }
-        cx.raise(EditorEvent::LocationShown(key));
+        cx.raise(EditorEvent::BarOutdated(key));
         self.follow_due(cx)?;
         // While a command line is open nothing else would draw it.
         cx.editor.flush();

@@ -18,29 +18,29 @@ const CHAPTERS: &[Chapter] = &[
         title: "Ask",
         words: &[
             ("@", "Add a file, @selection, @diagnostics and others; the list opens as you type."),
-            ("/", "One of the agent's own commands, at the beginning of the prompt."),
+            ("/", "One of the agent's slash commands, at the beginning of the prompt."),
         ],
     },
     Chapter {
         section: Section::AskAgain,
         title: "Ask again",
-        words: &[("", "While the agent works, what you send waits in line, and stands under the prompt.")],
+        words: &[("", "Prompts that you send while the agent works are queued and shown below the prompt.")],
     },
-    Chapter { section: Section::Queue, title: "In the list of what waits", words: &[] },
+    Chapter { section: Section::Queue, title: "In the queue", words: &[] },
     Chapter { section: Section::Read, title: "Read", words: &[] },
     Chapter {
         section: Section::Answer,
         title: "Answer",
-        words: &[("", "<CR> on a question opens it again; so does :Acp answer, from wherever you are.")],
+        words: &[("", "<CR> on a question opens it again; so does :Acp answer, from anywhere.")],
     },
-    Chapter { section: Section::Follow, title: "Go along with the agent", words: &[] },
+    Chapter { section: Section::Follow, title: "Follow the agent", words: &[] },
     Chapter { section: Section::Chat, title: "The chat", words: &[] },
     Chapter { section: Section::Agents, title: "In the list of agents (:Acp agents)", words: &[] },
     Chapter { section: Section::File, title: "In a file that the agent changed", words: &[] },
     Chapter {
         section: Section::Review,
         title: "In the review (:Acp review)",
-        words: &[(":w", "Write what you made of the lines with + into the files; :e! drops it.")],
+        words: &[(":w", "Write your edits of the lines with + to the files; :e! discards them.")],
     },
 ];
 

@@ -117,7 +117,7 @@ impl Prompts {
         let Some(session) = cx.sessions.get(&key) else { return fail(NO_SESSION) };
         let texts: Vec<Text> = session.queue().iter().map(|queued| queued.text()).collect();
         if texts.is_empty() {
-            return fail("no prompt waits");
+            return fail("no prompt is queued");
         }
         let items = texts.iter().map(|text| cut_middle(&one_line(text), 120)).collect();
         cx.offer("Waiting prompts", "acp_queue", items, move |this: &mut Self, cx, index| {

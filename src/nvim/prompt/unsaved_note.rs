@@ -141,7 +141,7 @@ fn send_with_note(cx: &mut Context, held: Held, text: String) {
         few if few.len() <= 4 => few.join(", "),
         many => format!("{} and {} more", many[..3].join(", "), many.len() - 3),
     };
-    cx.note(Some(session), Severity::Info, format!("{name} is told of unsaved edits in {files}"));
+    cx.note(Some(session), Severity::Info, format!("{name} is told about unsaved edits in {files}"));
     cx.raise(EditorEvent::PromptCompleted { session, content });
 }
 

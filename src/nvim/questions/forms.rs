@@ -117,7 +117,9 @@ impl Questions {
         let oldest = |session: &Session| Some((session.key, session.elicitation()?.ask));
         match sessions.find_map(oldest) {
             Some((key, ask)) => conclude(cx, key, |session| answer(session, ask)),
-            None => fail("no form or page waits for you; :Acp allow and :Acp reject answer other questions"),
+            None => {
+                fail("no form or page is waiting for you; :Acp allow and :Acp reject answer other questions")
+            }
         }
     }
 

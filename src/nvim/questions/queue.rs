@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
-use mlua::Result;
+use mlua::{Result, Value};
 
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::session::question_queue::{Activity, OpenQuestions, Position, Readiness, Step, Waiting};
 use crate::core::session::{Session, Wanted};
 use crate::core::transcript::cut_end;
 use crate::nvim::context::{self, ChatBuffers, Context, Then};
+use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Editor, Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::keys::last_input::quiet_for;
@@ -57,7 +58,7 @@ impl Questions {
             Step::Tell(key, ask) => {
                 self.tell_busy(cx, key, ask);
                 // Never over somebody who types; but once they stop.
-                cx.raise(EditorEvent::QuestionHeldBack);
+                cx.editor.complain(on_mode_change(&cx.editor));
                 return waiting_sign(cx, key, ask);
             }
         };
@@ -229,6 +230,18 @@ fn waiting_sign(cx: &Context, key: SessionKey, ask: AskId) -> Option<String> {
     })?;
     let room = usize::from(cx.editor.size().0).saturating_sub(how.len() + 8).max(20);
     Some(format!("{} \u{b7} {how}", cut_end(&prompt, room)))
+}
+
+/// Tries to ask again once the user may have stopped typing.
+fn on_mode_change(editor: &Editor) -> Result<()> {
+    let once = vec![("once", Value::Boolean(true))];
+    Group::new(editor, "acp.ask")?.create(&["ModeChanged", "WinEnter", "CmdwinLeave"], once, |lua, _| {
+        // The mode is still changing: look again when it has settled.
+        context::later(lua, Duration::from_millis(1), |this: &mut Questions, _| {
+            this.retry = true;
+            Ok(())
+        })
+    })
 }
 
 /// Whether the user is in a chat.

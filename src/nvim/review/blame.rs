@@ -28,7 +28,7 @@ impl Reviews {
         }
         match Buffers::path_of(&cx.editor, buf) {
             Some(path) => self.blame_recorded(cx, buf, path, row),
-            None => fail("this buffer is no file; agents' lines are known of files"),
+            None => fail("this buffer is not a file; only lines of files can be blamed"),
         }
     }
 

@@ -184,7 +184,7 @@ impl Reviews {
         match self.panel_about(cx)? {
             About::Hunk { path, hunk, .. } => self.decide_scope(cx, verdict, Scope::Hunk(path, hunk)),
             About::File(path) => self.decide_scope(cx, verdict, Scope::File(path)),
-            About::Nothing => fail("the cursor is on no hunk and no file"),
+            About::Nothing => fail("the cursor is not on a hunk or a file"),
         }
     }
 
@@ -212,7 +212,7 @@ impl Reviews {
     fn panel_comment(&mut self, cx: &mut Context) -> Result<()> {
         self.refuse_edited(cx)?;
         let About::Hunk { path, hunk, .. } = self.panel_about(cx)? else {
-            return fail("the cursor is on no hunk; a comment is about one");
+            return fail("the cursor is not on a hunk; a comment is about one");
         };
         let is_here = move |comment: &Comment| comment.path == path && comment.hunk == hunk;
         let before =

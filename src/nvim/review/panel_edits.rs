@@ -132,7 +132,7 @@ impl Reviews {
                 return Err(format!(":{} holds line breaks; change it in the file", hunk.row + 1));
             }
             let place = hunks.iter().position(|other| other == hunk);
-            place.ok_or_else(|| format!(":{} has changed since; :edit! shows it anew", hunk.row + 1))
+            place.ok_or_else(|| format!(":{} has changed since; :edit! reloads it", hunk.row + 1))
         };
         edits.iter().map(|(hunk, _)| find(hunk)).collect()
     }

@@ -174,7 +174,7 @@ impl Sessions {
             return Ok(());
         }
         if !self.processes.info(agent).is_some_and(|info| info.can.load || info.can.resume) {
-            return fail(format!("{name} lists its sessions, but cannot take one up again"));
+            return fail(format!("{name} lists its sessions, but cannot resume one"));
         }
         cx.offer("Take up", "acp_session", items, move |sessions: &mut Self, cx, index| {
             sessions.resume_listed(cx, agent, stored[index].clone());

@@ -131,7 +131,7 @@ impl Terminals {
     pub fn end_left(cx: &mut Context, key: SessionKey) -> Result<()> {
         let commands = cx.sessions.get_mut(&key).map(Session::end_left).unwrap_or_default();
         if commands.is_empty() {
-            return fail("nothing goes on after a turn that was stopped");
+            return fail("no command is still running after a stopped turn");
         }
         cx.raise(EditorEvent::SessionChanged(key));
         cx.send(Command::EndLeft { session: key, commands });

@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::fs::{PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Resource, getrlimit};
 
 use crate::core::message::Stamp;
 
@@ -47,20 +49,12 @@ pub fn links(metadata: &Metadata) -> u64 {
 
 /// Locks a file until it is closed, or says that another has done so.
 pub fn try_lock(file: &File) -> io::Result<()> {
-    flock(file, libc::LOCK_EX | libc::LOCK_NB)
+    Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?)
 }
 
 /// Waits until the file can be locked.
 pub fn wait_lock(file: &File) -> io::Result<()> {
-    flock(file, libc::LOCK_EX)
-}
-
-fn flock(file: &File, how: libc::c_int) -> io::Result<()> {
-    // SAFETY: the descriptor is open as long as `file` is.
-    match unsafe { libc::flock(file.as_raw_fd(), how) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(flock(file, FlockOperation::LockExclusive)?)
 }
 
 pub fn stamp(metadata: &Metadata) -> Stamp {
@@ -127,11 +121,8 @@ pub fn replace(new: &Path, old: &Path) -> io::Result<()> {
 
 /// Whether a file of so many bytes fits into a folder; else why not. Nobody sees that it was tried.
 pub fn check_room(folder: &Path, bytes: u64) -> Result<(), &'static str> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the struct is ours to be written to.
-    let limited = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
     // To write over this limit is not only an error: it ends the process.
-    if limited && limit.rlim_cur != libc::RLIM_INFINITY && bytes > limit.rlim_cur {
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| bytes > limit) {
         return Err("it would be larger than the system allows");
     }
     match reserve(folder, bytes) {
@@ -166,15 +157,13 @@ fn reserve(_: &Path, _: u64) -> io::Result<()> {
 /// Has the disk keep room for so many bytes of the file, whose size stays.
 #[cfg(target_os = "linux")]
 pub fn make_room(file: &File, bytes: u64) -> io::Result<()> {
-    let Ok(bytes) = libc::off_t::try_from(bytes) else { return Err(io::ErrorKind::FileTooLarge.into()) };
+    if i64::try_from(bytes).is_err() {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: the descriptor is open as long as `file` is.
-    match unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, bytes) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes)?)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -184,15 +173,9 @@ pub fn make_room(_: &File, _: u64) -> io::Result<()> {
 
 /// How much this user may still write there.
 fn available(folder: &Path) -> Option<u64> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
-    // SAFETY: all of it are numbers, for which zero is a value.
-    let mut facts: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the string ends with a NUL, and the struct is ours to be written to.
-    let known = unsafe { libc::statvfs(path.as_ptr(), &mut facts) } == 0;
+    let facts = rustix::fs::statvfs(folder).ok()?;
     // Some file systems do not know their size.
-    let (blocks, all, size) = (facts.f_bavail as u64, facts.f_blocks as u64, facts.f_frsize as u64);
-    (known && all > 0).then(|| blocks.saturating_mul(size))
+    (facts.f_blocks > 0).then(|| facts.f_bavail.saturating_mul(facts.f_frsize))
 }
 
 /// Closes a file; some disks tell only now that they have no room for it.
@@ -213,17 +196,14 @@ pub fn close(file: File) -> io::Result<()> {
 /// would not have.
 #[cfg(target_os = "linux")]
 fn has_attributes(path: &Path) -> bool {
-    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return true };
     let mut names = [0_u8; 1024];
-    // SAFETY: the string ends with a NUL, and the pointer and the length are those of the array.
-    let length = unsafe { libc::listxattr(path.as_ptr(), names.as_mut_ptr().cast(), names.len()) };
-    match usize::try_from(length) {
+    match rustix::fs::listxattr(path, &mut names) {
         // Those of security modules are given by the system to each new file.
         Ok(length) => {
             names[..length].split(|&b| b == 0).any(|name| !name.is_empty() && !name.starts_with(b"security."))
         }
         // Too many for the array; or a file system that has none.
-        Err(_) => io::Error::last_os_error().raw_os_error() == Some(libc::ERANGE),
+        Err(error) => error == rustix::io::Errno::RANGE,
     }
 }
 

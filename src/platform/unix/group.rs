@@ -1,10 +1,13 @@
 //! All that a program has started, as a process group, of which it is the leader.
 
 use std::io;
-#[cfg(target_os = "linux")]
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
+
+#[cfg(target_os = "linux")]
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{self, Pid};
 
 use super::exit;
 use crate::core::message::Exit;
@@ -41,19 +44,16 @@ impl Group {
     }
 
     pub fn signal(&self, signal: Signal) {
-        send(
-            self.0,
-            match signal {
-                Signal::Terminate => libc::SIGTERM,
-                Signal::Kill => libc::SIGKILL,
-            },
-        );
+        if let Some(group) = Pid::from_raw(self.0) {
+            // That nobody is left to take it is fine.
+            let _ = process::kill_process_group(group, signal_of(signal));
+        }
     }
 
     /// Whether anything of the group still runs. In a container whose first process does not care for
     /// orphans, the dead stay in the table of processes, and signals reach them like the living.
     pub fn lives(&self) -> bool {
-        if !send(self.0, 0) {
+        if Pid::from_raw(self.0).is_none_or(|group| process::test_kill_process_group(group).is_err()) {
             return false;
         }
         let Ok(processes) = std::fs::read_dir("/proc") else { return true };
@@ -71,41 +71,34 @@ impl Group {
     }
 }
 
-/// Sends a signal to a process group, or with 0 none. Says whether there is such a group.
-fn send(group: i32, signal: libc::c_int) -> bool {
-    // SAFETY: `kill` takes plain numbers and touches no memory of ours.
-    unsafe { libc::kill(-group, signal) == 0 }
+fn signal_of(signal: Signal) -> process::Signal {
+    match signal {
+        Signal::Terminate => process::Signal::TERM,
+        Signal::Kill => process::Signal::KILL,
+    }
 }
 
 /// Whether there is a process of this number; nothing is sent to it.
 pub fn process_lives(process: u32) -> bool {
-    let Ok(process) = i32::try_from(process) else { return false };
-    // SAFETY: no memory is involved; 0 is no signal but the question.
-    let answer = unsafe { libc::kill(process, 0) };
-    answer == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+    let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) else { return false };
+    matches!(process::test_kill_process(process), Ok(()) | Err(Errno::PERM))
 }
 
 /// The group that a process is in.
 pub fn group_of(process: i32) -> Option<i32> {
-    // SAFETY: takes and returns numbers.
-    let group = unsafe { libc::getpgid(process) };
-    (group != -1).then_some(group)
+    process::getpgid(Pid::from_raw(process)).ok().map(Pid::as_raw_pid)
 }
 
 /// The time since the system was started, in the ticks in which /proc tells the starts of processes.
 pub fn ticks() -> u64 {
     #[cfg(target_os = "linux")]
     {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the struct is ours to be written to.
-        let (told, each) = unsafe {
-            (libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time), libc::sysconf(libc::_SC_CLK_TCK))
-        };
-        if told == 0 && each > 0 {
-            let nanoseconds = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
-            return u64::try_from(nanoseconds * i128::from(each) / 1_000_000_000).unwrap_or_default();
-        }
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let nanoseconds = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+        let each = i128::from(rustix::param::clock_ticks_per_second());
+        u64::try_from(nanoseconds * each / 1_000_000_000).unwrap_or_default()
     }
+    #[cfg(not(target_os = "linux"))]
     0
 }
 
@@ -114,18 +107,13 @@ pub fn ticks() -> u64 {
 pub fn wait_for_any(processes: &[i32], are_meant: impl FnOnce() -> bool) {
     #[cfg(target_os = "linux")]
     {
-        let hold = |process: &i32| {
-            // SAFETY: takes numbers, and a descriptor that it gives is new.
-            let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, *process, 0) };
-            // SAFETY: the same.
-            i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
-        };
+        let hold =
+            |process: &i32| process::pidfd_open(Pid::from_raw(*process)?, process::PidfdFlags::empty()).ok();
         let Some(held) = processes.iter().map(hold).collect::<Option<Vec<_>>>() else { return };
-        let wait = |fd: &OwnedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let mut waits: Vec<_> = held.iter().map(wait).collect();
+        let mut waits: Vec<_> = held.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         if are_meant() {
-            // SAFETY: the pointer and the length are those of the list.
-            unsafe { libc::poll(waits.as_mut_ptr(), waits.len() as _, -1) };
+            // A failure is as good as an end: the caller looks again.
+            let _ = poll(&mut waits, None);
         }
     }
     #[cfg(not(target_os = "linux"))]
@@ -135,26 +123,10 @@ pub fn wait_for_any(processes: &[i32], are_meant: impl FnOnce() -> bool) {
 /// Signals a single process that is no child of ours, if `is_meant` says so; never a stranger that got
 /// its number meanwhile, where the system can hold on to a process.
 pub fn signal_if(process: i32, signal: Signal, is_meant: impl FnOnce() -> bool) -> bool {
-    let signal = match signal {
-        Signal::Terminate => libc::SIGTERM,
-        Signal::Kill => libc::SIGKILL,
-    };
+    let Some(process) = Pid::from_raw(process) else { return false };
     #[cfg(target_os = "linux")]
-    {
-        // SAFETY: takes numbers, and a descriptor that it gives is new.
-        let held = unsafe {
-            let fd = libc::syscall(libc::SYS_pidfd_open, process, 0);
-            i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| OwnedFd::from_raw_fd(fd))
-        };
-        if let Some(held) = held {
-            // SAFETY: the descriptor is open, and no further facts are passed.
-            return is_meant()
-                && unsafe {
-                    let none = std::ptr::null::<libc::siginfo_t>();
-                    libc::syscall(libc::SYS_pidfd_send_signal, held.as_raw_fd(), signal, none, 0)
-                } == 0;
-        }
+    if let Ok(held) = process::pidfd_open(process, process::PidfdFlags::empty()) {
+        return is_meant() && process::pidfd_send_signal(held, signal_of(signal)).is_ok();
     }
-    // SAFETY: takes numbers only.
-    is_meant() && unsafe { libc::kill(process, signal) } == 0
+    is_meant() && process::kill_process(process, signal_of(signal)).is_ok()
 }

@@ -3,7 +3,6 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,9 +30,7 @@ pub fn names_folder(name: &str) -> bool {
 
 /// The file that is run if this is named, when this user may run it.
 pub fn executable(path: &Path) -> Option<PathBuf> {
-    let name = std::ffi::CString::new(path.as_os_str().as_bytes()).ok()?;
-    // SAFETY: the string ends with a NUL and lives through the call.
-    let may = path.is_file() && unsafe { libc::access(name.as_ptr(), libc::X_OK) } == 0;
+    let may = path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
     may.then(|| path.to_owned())
 }
 

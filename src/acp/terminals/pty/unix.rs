@@ -1,15 +1,14 @@
 //! Pseudo-terminals of Unix: opening one, starting a program on it as the leader of a session of its own,
-//! and the few questions that only the system can answer. All `unsafe` code of the terminals is in
-//! this file and its twin.
+//! and the few questions that only the system can answer. The only
+//! `unsafe` code is what runs between fork and exec.
 //!
 //! A crate that spawns as well would close the pipe through which the standard library reports why
 //! a program could not be executed, name signals by translated texts, and type an end-of-file into
 //! the program when its writer is dropped.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Result, Write as _};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::{Read as _, Result, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
@@ -19,6 +18,13 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::task::Wake;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions};
+use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
+use rustix::termios::{InputModes, OptionalActions, Winsize};
 
 use super::ready::Ready;
 use crate::core::message::Exit;
@@ -39,18 +45,12 @@ pub struct Pty {
 /// Opens a pseudo-terminal. Neither side is inherited by other programs that are started at the
 /// same moment: one that held ours would keep the terminal alive, one that held theirs its end.
 pub fn open(rows: u16, columns: u16, _bell: &Arc<Notifier>) -> Result<Pty> {
-    // SAFETY: takes and returns numbers; the descriptor is new, so nothing else owns it.
-    let ours = unsafe {
-        let fd = check(libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC))?;
-        OwnedFd::from_raw_fd(fd)
-    };
-    // SAFETY: the descriptor is open; these only take it.
-    unsafe {
-        check(libc::grantpt(ours.as_raw_fd()))?;
-        check(libc::unlockpt(ours.as_raw_fd()))?;
-        let flags = check(libc::fcntl(ours.as_raw_fd(), libc::F_GETFL))?;
-        check(libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK))?;
-    }
+    // Not every system's list of flags has this one.
+    let close_on_exec = OpenptFlags::from_bits_retain(libc::O_CLOEXEC.cast_unsigned());
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | close_on_exec)?;
+    grantpt(&ours)?;
+    unlockpt(&ours)?;
+    fcntl_setfl(&ours, fcntl_getfl(&ours)? | OFlags::NONBLOCK)?;
     let ours = File::from(ours);
     let theirs =
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(their_name(&ours)?)?;
@@ -66,8 +66,8 @@ pub fn spawn(theirs: File, mut command: Command) -> Result<(Program, Group)> {
     // SAFETY: between fork and exec only calls are made that are safe in a signal handler.
     unsafe {
         command.pre_exec(|| {
-            check(libc::setsid())?;
-            check(libc::ioctl(0, libc::TIOCSCTTY as _, 0))?;
+            rustix::process::setsid()?;
+            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
             // A signal that Neovim ignores would be ignored by the program, too.
             for signal in 1..32 {
                 libc::signal(signal, libc::SIG_DFL);
@@ -82,22 +82,24 @@ pub fn spawn(theirs: File, mut command: Command) -> Result<(Program, Group)> {
 
 /// The program is told with SIGWINCH.
 pub fn resize(ours: &File, rows: u16, columns: u16) -> Result<()> {
-    let size = libc::winsize { ws_row: rows.max(1), ws_col: columns.max(1), ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the descriptor is open, and the struct is what this request reads.
-    check(unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSWINSZ, &size) }).map(drop)
+    let size = Winsize { ws_row: rows.max(1), ws_col: columns.max(1), ws_xpixel: 0, ws_ypixel: 0 };
+    Ok(rustix::termios::tcsetwinsize(ours, size)?)
 }
 
 /// Tells all processes of a group to end. The caller knows that the group's number is not someone
 /// else's by now.
 pub fn signal(group: &Group, signal: Signal, _ours: Option<&Ours>) {
-    let signals: &[libc::c_int] = match signal {
+    use rustix::process::Signal as S;
+    let signals: &[S] = match signal {
         // One that is stopped hears nothing before it goes on.
-        Signal::Terminate => &[libc::SIGTERM, libc::SIGCONT],
-        Signal::Kill => &[libc::SIGKILL],
+        Signal::Terminate => &[S::TERM, S::CONT],
+        Signal::Kill => &[S::KILL],
     };
-    for &signal in signals {
-        // SAFETY: takes numbers only. That nobody is left to take the signal is fine.
-        unsafe { libc::kill(-group.id(), signal) };
+    for signal in signals {
+        if let Some(group) = Pid::from_raw(group.id()) {
+            // That nobody is left to take the signal is fine.
+            let _ = rustix::process::kill_process_group(group, *signal);
+        }
     }
 }
 
@@ -106,42 +108,28 @@ pub fn all_gone(_ours: &Arc<Ours>) {}
 
 /// Whether any process of the group is left.
 pub fn is_left(group: &Group) -> bool {
-    // SAFETY: takes numbers only.
-    check(unsafe { libc::kill(-group.id(), 0) })
-        .map_or_else(|error| error.raw_os_error() != Some(libc::ESRCH), |_| true)
+    let Some(group) = Pid::from_raw(group.id()) else { return false };
+    rustix::process::test_kill_process_group(group) != Err(Errno::SRCH)
 }
 
 /// The group that reads what is typed: a shell's job, where the shell gives jobs groups.
 pub fn foreground_group(ours: &Ours) -> Option<Group> {
-    // SAFETY: the descriptor is open.
-    check(unsafe { libc::tcgetpgrp(ours.as_raw_fd()) })
-        .ok()
-        .filter(|group| *group > 1)
-        .map(|group| Group::of(group.cast_unsigned()))
+    let group = rustix::termios::tcgetpgrp(ours).ok()?.as_raw_pid();
+    (group > 1).then(|| Group::of(group.cast_unsigned()))
 }
 
 /// Whether a group is a job of the shell that leads the other group: their session has its number.
 pub fn is_job_of(job: &Group, group: &Group) -> bool {
-    // SAFETY: takes and returns numbers.
-    job != group && check(unsafe { libc::getsid(job.id()) }).ok() == Some(group.id())
+    let session = Pid::from_raw(job.id()).and_then(|job| rustix::process::getsid(Some(job)).ok());
+    job != group && session.is_some_and(|session| session.as_raw_pid() == group.id())
 }
 
 /// Waits until a child has ended, and leaves it in the table of processes, so that its number
 /// stays its own.
 pub fn wait_for_end(group: &Group) {
-    let child = group.id();
-    let mut ended = std::mem::MaybeUninit::<libc::siginfo_t>::uninit();
-    loop {
-        // SAFETY: the struct is ours to be written to, and not read.
-        let waited = unsafe {
-            libc::waitid(libc::P_PID, child as _, ended.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT)
-        };
-        if check(waited).is_ok_and(|_| true)
-            || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted
-        {
-            return;
-        }
-    }
+    let Some(child) = Pid::from_raw(group.id()) else { return };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while rustix::process::waitid(WaitId::Pid(child), options).is_err_and(|error| error == Errno::INTR) {}
 }
 
 /// How a program that has ended did so.
@@ -183,69 +171,31 @@ impl Listener {
 
 /// Waits until the notifier has rung or `ours` can be read (and written, if `write`), at most for `time`.
 pub fn poll(notifier: &Listener, ours: Option<&Ours>, write: bool, time: Option<Duration>) -> Ready {
-    let mut fds = [
-        libc::pollfd { fd: notifier.0.as_raw_fd(), events: libc::POLLIN, revents: 0 },
-        libc::pollfd {
-            // A negative descriptor is left out.
-            fd: ours.map_or(-1, AsRawFd::as_raw_fd),
-            events: if write { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN },
-            revents: 0,
-        },
-    ];
-    // Rounded up, or the rest of a millisecond would be spent polling.
-    let time = time.map_or(-1, |time| i32::try_from(time.as_micros().div_ceil(1000)).unwrap_or(i32::MAX));
-    // SAFETY: the pointer and the length are those of the array. A failure (a signal) leaves no
-    // descriptor ready, and the caller comes again.
-    unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as _, time) };
-    let ended = libc::POLLHUP | libc::POLLERR | libc::POLLNVAL;
+    let mut wanted = PollFlags::IN;
+    wanted.set(PollFlags::OUT, write);
+    let mut fds = vec![PollFd::new(&notifier.0, PollFlags::IN)];
+    fds.extend(ours.map(|ours| PollFd::new(ours, wanted)));
+    // One that is too long for the system may as well have no end.
+    let time = time.and_then(|time| Timespec::try_from(time).ok());
+    // A failure (a signal) leaves no descriptor ready, and the caller comes again.
+    let _ = rustix::event::poll(&mut fds, time.as_ref());
+    let said = fds.get(1).map_or(PollFlags::empty(), PollFd::revents);
+    let ended = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
     Ready {
-        woken: fds[0].revents != 0,
-        readable: fds[1].revents & (libc::POLLIN | ended) != 0,
-        writable: fds[1].revents & libc::POLLOUT != 0,
+        woken: !fds[0].revents().is_empty(),
+        readable: said.intersects(PollFlags::IN | ended),
+        writable: said.contains(PollFlags::OUT),
     }
 }
 
 /// Lets the line editor of the system take back a whole character and not one byte of it.
 fn erase_whole_characters(theirs: &File) -> Result<()> {
-    let mut modes = std::mem::MaybeUninit::<libc::termios>::uninit();
-    // SAFETY: the first call fills the struct or fails, and the second reads it.
-    unsafe {
-        check(libc::tcgetattr(theirs.as_raw_fd(), modes.as_mut_ptr()))?;
-        let mut modes = modes.assume_init();
-        modes.c_iflag |= libc::IUTF8;
-        check(libc::tcsetattr(theirs.as_raw_fd(), libc::TCSANOW, &modes)).map(drop)
-    }
+    let mut modes = rustix::termios::tcgetattr(theirs)?;
+    modes.input_modes |= InputModes::IUTF8;
+    Ok(rustix::termios::tcsetattr(theirs, OptionalActions::Now, &modes)?)
 }
 
-#[cfg(target_os = "linux")]
 fn their_name(ours: &File) -> Result<PathBuf> {
-    let mut name = [0; 128];
-    // SAFETY: the pointer and the length are those of the array.
-    let error = unsafe { libc::ptsname_r(ours.as_raw_fd(), name.as_mut_ptr(), name.len()) };
-    if error != 0 {
-        return Err(io::Error::from_raw_os_error(error));
-    }
-    // SAFETY: the call above has written a string that ends with a NUL.
-    Ok(path(unsafe { CStr::from_ptr(name.as_ptr()) }))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn their_name(ours: &File) -> Result<PathBuf> {
-    use std::sync::{Mutex, PoisonError};
-    /// The system's answer lies in a place that all threads share.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the answer is read before the lock is given up.
-    unsafe {
-        let name = libc::ptsname(ours.as_raw_fd());
-        if name.is_null() { Err(io::Error::last_os_error()) } else { Ok(path(CStr::from_ptr(name))) }
-    }
-}
-
-fn path(name: &CStr) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(name.to_bytes()))
-}
-
-fn check(returned: libc::c_int) -> Result<libc::c_int> {
-    if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
+    let name = rustix::pty::ptsname(ours, Vec::new())?;
+    Ok(PathBuf::from(OsStr::from_bytes(name.as_bytes())))
 }

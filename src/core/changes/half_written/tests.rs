@@ -1,5 +1,5 @@
-//! The state machine against simulated writers: each has a habit, waits of its own before every step, and a
-//! system that tells of its steps, or tells less, or nothing.
+//! The state machine against simulated writers: each has its own habits and its own waits before every
+//! step, on a system that reports all of its steps, some of them, or none.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! A form being filled in: which values there are, which field comes next, and what still keeps the
-//! form from being sent. A value that does not fit never gets in.
+//! A form being filled in: its values so far, which field comes next, and what still prevents it from
+//! being sent. An invalid value is never stored.
 
 use serde_json::{Map, Value};
 

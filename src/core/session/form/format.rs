@@ -1,5 +1,5 @@
-//! The formats that a form's text may have. Only what is certainly wrong is refused; formats that are
-//! not known are shown and left to the agent.
+//! The formats that a form's text may have. Only values that are certainly wrong are refused; unknown
+//! formats are shown and left to the agent.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {

@@ -1,5 +1,6 @@
-//! Whether a text fits a JSON schema's `pattern`. Such patterns are JavaScript's; those that mean the
-//! same in the engine at hand are decided, and all others are left undecided rather than guessed.
+//! Whether a text matches a JSON schema's `pattern`. Such patterns are JavaScript regular expressions.
+//! Those that mean the same in our regex engine are checked; all others are left undecided rather than
+//! guessed.
 
 use regex_lite::RegexBuilder;
 

@@ -1,4 +1,5 @@
-//! References in prompts: what is one, what is not, and that what is written is read back.
+//! References in prompts: what counts as one, what does not, and that a written reference is parsed back
+//! the same.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,6 @@
-//! An agent's Markdown as a part of another text, which it can neither end nor take over: a heading that looks like
-//! one of the conversation's own loses its meaning, and what is opened is closed. All other text stays as it is.
+//! An agent's Markdown as a part of another text, which it can neither end nor take over: a heading that
+//! looks like one of the conversation's own is escaped, and open constructs are closed. All other text
+//! stays as it is.
 
 use crate::core::text::visible::visible;
 

@@ -2,10 +2,9 @@
 //! marks of their own each would cross between Rust and Neovim some eight times, which costs more than
 //! all else. Which entries those are, and what becomes of them later, is left to `drawing`.
 
-use mlua::Result;
+use mlua::{Result, Table, Value};
 
 use crate::core::transcript::Drawing;
-use crate::nvim::chat::drawing::push_right;
 use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::editor::{Buf, Editor};
 
@@ -117,4 +116,24 @@ impl Arrivals {
         }
         Ok(self.entries.into_iter().zip(ids).collect())
     }
+}
+
+/// Adds a text at the right edge of a row to marks that are to be painted.
+pub fn push_right(editor: &Editor, list: &Table, row: usize, text: &str) -> Result<()> {
+    let chunk = editor.lua.create_sequence_from([
+        editor.lua.create_string(format!("{text} "))?,
+        editor.lua.create_string("AcpMeta")?,
+    ])?;
+    let options = editor.table([
+        ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
+        ("virt_text_pos", editor.string("right_align")?),
+        ("hl_mode", editor.string("combine")?),
+    ])?;
+    push(list, row, 0, options)
+}
+
+pub fn push(list: &Table, row: usize, column: usize, options: Table) -> Result<()> {
+    list.raw_push(row)?;
+    list.raw_push(column)?;
+    list.raw_push(options)
 }

@@ -1,16 +1,14 @@
-//! Opening the windows of a chat: where they stand and how large they are in each layout, and what
-//! they look like. Which windows there are already is left to `windows`.
+//! Opening the windows of a chat: where they stand in each layout, and what they look like. How large they
+//! are is left to `core::window_sizes`. Which windows there are already is left to `windows`.
 
 use mlua::{Result, Table, Value};
 
 use crate::config::{Layout, Size, WindowOptions};
+use crate::core::window_sizes::{self, Floats, Rows, Wanted, prompt_height};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// What a chat at an edge has of the editor, unless the user says otherwise.
 const HALF: Size = Size::Percent(50);
-
-/// As many columns as are read with ease, and code fits into.
-const WIDE: u16 = 100;
 
 /// Where a window is split off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,36 +101,28 @@ pub fn open_prompt(editor: &Editor, buf: Buf, transcript: Win, options: &WindowO
     split(editor, buf, Side::Below, prompt_height(options.prompt_height, height), Some(transcript))
 }
 
-/// Most of what both have is the transcript's.
-pub fn prompt_height(wanted: u16, whole: u16) -> u16 {
-    wanted.min(whole * 2 / 5).max(1)
-}
-
 /// Where the two floating windows are.
 pub fn floats(editor: &Editor, options: &WindowOptions) -> Result<(Table, Table)> {
     let (columns, lines) = editor.size();
-    // The command line and the two borders of each are not for text.
+    // The command line is not for text.
     let lines = lines.saturating_sub(1);
-    let width = options.width.map_or(WIDE.min(columns), |width| width.of(columns));
-    let width = width.min(columns.saturating_sub(2)).max(1);
-    let high = || Size::Percent(80).of(lines).max(24);
-    let whole = options.height.map_or_else(high, |height| height.of(lines)).clamp(6.min(lines), lines);
-    let text = whole.saturating_sub(4).max(2);
-    let prompt = prompt_height(options.prompt_height, text);
-    let transcript = text.saturating_sub(prompt).max(1);
-    let row = lines.saturating_sub(whole) / 2;
-    let column = columns.saturating_sub(width + 2) / 2;
-    let config = |row: u16, height: u16| {
+    let wanted = Wanted {
+        width: options.width.map(|width| width.of(columns)),
+        height: options.height.map(|height| height.of(lines)),
+        prompt: options.prompt_height,
+    };
+    let Floats { width, column, transcript, prompt } = window_sizes::floats(columns, lines, wanted);
+    let config = |rows: Rows| {
         editor.table([
             ("relative", editor.string("editor")?),
             ("width", Value::Integer(width.into())),
-            ("height", Value::Integer(height.into())),
-            ("row", Value::Integer(row.into())),
+            ("height", Value::Integer(rows.count.into())),
+            ("row", Value::Integer(rows.first.into())),
             ("col", Value::Integer(column.into())),
             ("border", editor.string("rounded")?),
         ])
     };
-    Ok((config(row, transcript)?, config(row + transcript + 2, prompt)?))
+    Ok((config(transcript)?, config(prompt)?))
 }
 
 /// Window options, set each time since a window may have shown something else before. They belong to

@@ -1,4 +1,5 @@
-//! Chats: beginning one, choosing its agent, showing and hiding it.
+//! Beginning a chat: its agent is chosen and started, its session opened, its chat shown. Each of that is a
+//! feature's own.
 
 use mlua::Result;
 
@@ -6,8 +7,8 @@ use crate::config::Choice;
 use crate::config::catalog::DEMO;
 use crate::core::ids::SessionKey;
 use crate::core::store::registry::Change;
-use crate::nvim::actions::{Args, fail};
 use crate::nvim::app::App;
+use crate::nvim::arguments::{Args, fail};
 
 /// The last line of the picker.
 const MORE: &str = "Other agents … — list all known agents (:Acp agents)";
@@ -81,20 +82,5 @@ impl App {
                 None => app.open_agents(&Args::default()),
             })
         })
-    }
-
-    pub fn toggle_chat(&mut self) -> Result<()> {
-        let Some(key) = self.cx.session_here() else { return self.chat(Args::default(), false) };
-        let shown = self.chats.get(&key).is_some_and(|chat| self.windows.is_shown(&self.cx.editor, chat));
-        if !shown {
-            return self.show(key);
-        }
-        match self.chats.get(&key) {
-            Some(chat) => {
-                self.windows.hide(&self.cx.editor, chat)?;
-                self.leave_insert_mode()
-            }
-            None => Ok(()),
-        }
     }
 }

@@ -1,0 +1,44 @@
+//! The one place that each request of an agent passes for a permission, a file or a command: it looks up what
+//! the user has configured and answered, and gives the decision of `core::policy`. Looking up may read the
+//! disk: ask about files where waiting is allowed.
+
+use super::files::file_access::FileAccess;
+use super::settings::Settings;
+use crate::core::ids::SessionKey;
+use crate::core::policy::{Action, Decision};
+
+pub struct Policy {
+    can_read: bool,
+    can_write: bool,
+    can_run: bool,
+    /// What counts for files outside of the sessions' folders.
+    pub file_access: FileAccess,
+}
+
+impl Policy {
+    pub fn new(settings: &Settings) -> Self {
+        let Settings { can_read, can_write, can_run, .. } = *settings;
+        Self { can_read, can_write, can_run, file_access: FileAccess::default() }
+    }
+
+    /// Whether this client serves a method at all. What it does not, agents were told when they started.
+    pub fn serves(&self, method: &str) -> bool {
+        match method {
+            "fs/read_text_file" => self.can_read,
+            "fs/write_text_file" => self.can_write,
+            _ if method.starts_with("terminal/") => self.can_run,
+            _ => true,
+        }
+    }
+
+    /// Whether an agent may do this in a session; and what the user should know of how that was found out.
+    pub fn decide(&self, session: SessionKey, action: &Action) -> (Decision, Option<String>) {
+        let mut trouble = None;
+        let decision = action.decide(|access, path| {
+            let decision;
+            (decision, trouble) = self.file_access.decide(session, access, path);
+            decision
+        });
+        (decision, trouble)
+    }
+}

@@ -1,0 +1,220 @@
+//! What sessions do about what the background tells of them. What others do about it comes by events.
+
+use serde_json::json;
+
+use crate::core::ids::{AgentId, AskId, SessionKey};
+use crate::core::message::{
+    AgentInfo, Chosen, Content, Ending, Failure, FailureKind, LeftCommand, Opened, PermissionOption,
+    Severity, Steering, ToolCallPatch, TurnEnd, Update,
+};
+use crate::core::session::LoggedIn;
+use crate::core::transcript::readable;
+use crate::nvim::context::Context;
+use crate::nvim::editor::Level;
+use crate::nvim::events::EditorEvent;
+use crate::nvim::sessions::Sessions;
+
+impl Sessions {
+    // The agent.
+
+    pub fn agent_started(&mut self, agent: AgentId, pid: u32) {
+        self.processes.started(agent, pid);
+    }
+
+    pub fn agent_connected(&mut self, cx: &mut Context, agent: AgentId, info: &AgentInfo) {
+        self.processes.connected(agent, info.clone());
+        for key in cx.sessions_of(agent) {
+            if let Some(session) = cx.sessions.get_mut(&key) {
+                session.connected(info.clone());
+            }
+            cx.raise(EditorEvent::SessionChanged(key));
+        }
+    }
+
+    pub fn logged_in(cx: &mut Context, agent: AgentId) {
+        let now = cx.now();
+        for key in cx.sessions_of(agent) {
+            match cx.sessions.get_mut(&key).map(|session| session.logged_in(now)) {
+                Some(LoggedIn::Open) => Self::open_again(cx, key),
+                Some(LoggedIn::Send(commands)) => commands.into_iter().for_each(|command| cx.send(command)),
+                Some(LoggedIn::Nothing) | None => {}
+            }
+            cx.raise(EditorEvent::SessionChanged(key));
+        }
+    }
+
+    pub fn agent_exited(&mut self, cx: &mut Context, agent: AgentId, why: &Ending) {
+        let now = cx.now();
+        self.processes.exited(agent);
+        for key in cx.sessions_of(agent) {
+            self.tell_turn_lost(cx, key, "the agent has ended");
+            if let Some(session) = cx.sessions.get_mut(&key) {
+                session.exited(why.clone(), now);
+                let name = session.name();
+                if !why.expected {
+                    cx.emit("AcpFailed", key, json!({ "stderr": why.stderr }));
+                    cx.announce(key, &format!("{name} has ended"), Level::Error);
+                }
+            }
+            cx.raise(EditorEvent::AgentExited(key));
+        }
+    }
+
+    /// A line in the chat of a session, or of all that an agent has.
+    pub fn note(cx: &mut Context, of: (AgentId, Option<SessionKey>), severity: Severity, text: String) {
+        let (agent, session) = of;
+        for key in session.map_or_else(|| cx.sessions_of(agent), |key| vec![key]) {
+            cx.note(Some(key), severity, text.clone());
+        }
+    }
+
+    // A session.
+
+    pub fn opened(&mut self, cx: &mut Context, key: SessionKey, opened: Opened) {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let commands = session.opened(opened, now);
+        self.opened_again(cx, key);
+        commands.into_iter().for_each(|command| cx.send(command));
+        cx.raise(EditorEvent::SessionOpened(key));
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    pub fn open_failed(&mut self, cx: &mut Context, key: SessionKey, failure: Failure) {
+        cx.emit("AcpFailed", key, json!({ "message": failure.message }));
+        let (kind, why) = (failure.kind, failure.message.clone());
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.open_failed(failure);
+        }
+        if matches!(kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {
+            self.not_opened_again(cx, key, &why);
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    pub fn updated(&mut self, cx: &mut Context, key: SessionKey, update: Update) {
+        let now = cx.now();
+        let call = match &update {
+            Update::ToolCall(patch) => {
+                Some((patch.id.clone(), patch.locations.is_some(), patch.content.is_some()))
+            }
+            _ => None,
+        };
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let titled = matches!(update, Update::Info { title: Some(_), .. });
+        session.apply(update, now);
+        let call = call.and_then(|(id, moved, content)| Some((session.call_entry(&id)?, moved, content)));
+        if titled {
+            self.keep_title(cx, key);
+        }
+        if let Some((entry, moved, content)) = call {
+            cx.raise(EditorEvent::CallChanged { session: key, entry, moved, content });
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    pub fn chosen(cx: &mut Context, key: SessionKey, chosen: Chosen) {
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.chosen(chosen);
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    // Its questions.
+
+    pub fn permission_asked(
+        cx: &mut Context,
+        key: SessionKey,
+        ask: AskId,
+        call: ToolCallPatch,
+        options: Vec<PermissionOption>,
+    ) {
+        let (now, id) = (cx.now(), call.id.clone());
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let commands = session.asked(ask, call, options, now);
+        let waits = commands.is_empty();
+        let entry = session.call_entry(&id);
+        let call = entry.and_then(|entry| session.entry(entry)?.tool());
+        let title = call.map(|call| call.headline()).unwrap_or_default();
+        commands.into_iter().for_each(|command| cx.send(command));
+        if let Some(entry) = entry {
+            cx.raise(EditorEvent::CallChanged { session: key, entry, moved: true, content: true });
+        }
+        if waits {
+            cx.raise(EditorEvent::PermissionAsked { session: key, title });
+        }
+    }
+
+    pub fn withdrawn(cx: &mut Context, key: SessionKey, ask: AskId) {
+        let now = cx.now();
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.withdrawn(ask, now);
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    // Its turns.
+
+    pub fn steered(cx: &mut Context, key: SessionKey, content: Vec<Content>, outcome: Steering) {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let taken = !matches!(outcome, Steering::NotTaken(_));
+        let commands = session.steered(content, outcome, now);
+        if taken || !commands.is_empty() {
+            cx.emit("AcpPromptSent", key, if taken { json!({ "steered": true }) } else { json!({}) });
+        }
+        commands.into_iter().for_each(|command| cx.send(command));
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    pub fn turn_ended(&mut self, cx: &mut Context, key: SessionKey, end: TurnEnd) {
+        let now = cx.now();
+        let (reason, failed) = match &end {
+            TurnEnd::Stopped { reason, .. } => (reason.word().to_owned(), None),
+            TurnEnd::Failed(failure) => ("failed".to_owned(), Some(failure.message.clone())),
+        };
+        let is_heard = cx.has_listeners("AcpTurnEnded");
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        // An answer may be as long as the agent likes.
+        let text = if is_heard { session.answer_text() } else { String::new() };
+        let commands = session.turn_ended(end, now);
+        let name = session.name();
+        // Before what waited in line is sent, which begins the next one.
+        let turn = self.turn_of(key);
+        let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
+        cx.emit("AcpTurnEnded", key, data);
+        commands.into_iter().for_each(|command| cx.send(command));
+        cx.raise(EditorEvent::TurnEnded(key));
+        // What the turn has changed is on the screen by then.
+        cx.after_events(move |_: &mut Self, cx| {
+            match failed {
+                Some(why) => cx.announce(key, &format!("{name}: {}", readable(&why)), Level::Error),
+                None => cx.announce(key, &format!("{name} is done"), Level::Info),
+            }
+            Ok(())
+        });
+    }
+
+    // What goes on although a turn was stopped.
+
+    pub fn left_running(cx: &mut Context, key: SessionKey, commands: Vec<LeftCommand>) {
+        let now = cx.now();
+        let how = match cx.config.keys.get("end_left").first() {
+            Some(lhs) => format!("{lhs} in the transcript ends it, :Acp terminal kill anywhere"),
+            None => ":Acp terminal kill ends it".to_owned(),
+        };
+        let session = cx.sessions.get_mut(&key);
+        if let Some(text) = session.and_then(|session| session.left_running(commands, &how, now)) {
+            cx.advise(text, Level::Info);
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    pub fn left_survived(cx: &mut Context, key: SessionKey, commands: &[LeftCommand]) {
+        let session = cx.sessions.get_mut(&key);
+        if let Some(text) = session.and_then(|session| session.could_not_end(commands)) {
+            cx.advise(text, Level::Error);
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+}
