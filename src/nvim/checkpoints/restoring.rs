@@ -40,6 +40,8 @@ struct Ready {
 /// What became of the files of one restore.
 struct Outcome {
     of: Restore,
+    /// What the files are restored to before.
+    label: String,
     turn: TurnKey,
     done: usize,
     left: usize,
@@ -172,19 +174,19 @@ impl Checkpoints {
         let Attempt { restore: mut of, ready, failed, .. } = attempt;
         let head = of.recorded_head();
         let label = std::mem::replace(&mut of.head, head).prompt;
-        let outcome = Outcome { of, turn, done: 0, left: ready.len(), failed };
+        let outcome = Outcome { of, label, turn, done: 0, left: ready.len(), failed };
         let outcome = Rc::new(RefCell::new(outcome));
         for file in ready {
             let done = match file.buf {
-                Some((buf, _)) => self.put_in_buffer(cx, &outcome, &label, &file, buf)?,
+                Some((buf, _)) => self.put_in_buffer(cx, &outcome, &file, buf)?,
                 None => None,
             };
             match done {
-                Some(done) => self.put_one(cx, &outcome, &label, &file.path, done)?,
+                Some(done) => self.put_one(cx, &outcome, &file.path, done)?,
                 None => {
                     let (head, path) = (outcome.borrow().of.head.clone(), file.path.clone());
                     let (seen, target, at) = (file.disk.clone(), file.target.clone(), cx.now().0);
-                    let (outcome, label) = (outcome.clone(), label.clone());
+                    let outcome = outcome.clone();
                     self.ask_store(
                         cx,
                         |job| Wish::Put { job, turn, head, at, path, seen, target },
@@ -194,7 +196,7 @@ impl Checkpoints {
                                 let (path, held) = (file.path.clone(), file.target.clone());
                                 cx.raise(EditorEvent::FileRestored { path, held });
                             }
-                            this.put_one(cx, &outcome, &label, &file.path, done)
+                            this.put_one(cx, &outcome, &file.path, done)
                         },
                     );
                 }
@@ -208,7 +210,6 @@ impl Checkpoints {
         &mut self,
         cx: &mut Context,
         outcome: &RefCell<Outcome>,
-        label: &str,
         file: &Ready,
         buf: Buf,
     ) -> Result<Option<std::result::Result<(), String>>> {
@@ -230,7 +231,7 @@ impl Checkpoints {
                 after: file.target.clone(),
             },
         );
-        note_restored(cx, outcome, label, &file.path);
+        note_restored(cx, outcome, &file.path);
         // A step of its own for `u`.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let was_modified: bool = editor.buf_option(buf, "modified")?;
@@ -255,7 +256,6 @@ impl Checkpoints {
         &mut self,
         cx: &mut Context,
         outcome: &Rc<RefCell<Outcome>>,
-        label: &str,
         path: &Path,
         done: std::result::Result<(), String>,
     ) -> Result<()> {
@@ -269,7 +269,7 @@ impl Checkpoints {
         if state.left > 0 {
             return Ok(());
         }
-        let (done, failed) = (state.done, state.failed.join("; "));
+        let (done, failed, label) = (state.done, state.failed.join("; "), state.label.clone());
         drop(state);
         let turn = outcome.borrow().turn;
         self.tell_store(cx, Wish::Finish { turn });
@@ -322,14 +322,14 @@ fn is_unchanged(cx: &Context, path: &Path, buf: Option<(Buf, u64)>) -> Result<bo
 }
 
 /// The agent is to know that the file is another one now.
-fn note_restored(cx: &mut Context, outcome: &RefCell<Outcome>, label: &str, path: &Path) {
+fn note_restored(cx: &mut Context, outcome: &RefCell<Outcome>, path: &Path) {
     let outcome = outcome.borrow();
     let name = name_below(&outcome.of, path);
     let head = &outcome.of.head;
     let of =
         |session: &&Session| session.acp_id.as_ref() == Some(&head.acp_id) && session.name() == head.agent;
     if let Some(session) = cx.sessions.values().find(of).map(|session| session.key) {
-        let text = format!("- {name}: all of it, back to before \"{label}\"");
+        let text = format!("- {name}: all of it, back to before \"{}\"", outcome.label);
         cx.raise(EditorEvent::ChangeUndone { session, text });
     }
 }

@@ -97,19 +97,18 @@ impl Reviews {
             _ => {
                 return self.when_reports_are_known(cx, move |this: &mut Self, cx| {
                     let paths = this.files.keys().cloned().collect();
-                    this.decide_next(cx, verdict, scope, paths, Vec::new())
+                    this.decide_next(cx, (verdict, scope), paths, Vec::new())
                 });
             }
         };
-        self.decide_next(cx, verdict, scope, paths, Vec::new())
+        self.decide_next(cx, (verdict, scope), paths, Vec::new())
     }
 
     /// Looks at one file after the other, then does what was found.
     fn decide_next(
         &mut self,
         cx: &mut Context,
-        verdict: Verdict,
-        scope: Scope,
+        (verdict, scope): (Verdict, Scope),
         mut paths: Vec<PathBuf>,
         mut found: Vec<Found>,
     ) -> Result<()> {
@@ -122,7 +121,7 @@ impl Reviews {
                     found.push(Found { path, hunks, mixed });
                 }
             }
-            this.decide_next(cx, verdict, scope, paths, found)
+            this.decide_next(cx, (verdict, scope), paths, found)
         })
     }
 
