@@ -12,6 +12,7 @@ pub mod content;
 pub mod files;
 pub mod image;
 pub mod launch;
+mod nullable;
 pub mod prompts;
 pub mod question;
 #[cfg(test)]
@@ -23,7 +24,7 @@ pub mod work;
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::ids::{AgentId, AskId, JobId, SessionKey, TerminalId};
@@ -457,9 +458,4 @@ impl Event {
                 | Self::FileServed { .. }
         )
     }
-}
-
-/// A field that may be null, which is something else than absent.
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(field).map(Some)
 }

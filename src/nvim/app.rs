@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::nvim::agents::Agents;
 use crate::nvim::context::Context;
@@ -40,6 +40,7 @@ use crate::core::ids::JobId;
 use crate::core::locations::Look;
 use crate::core::message::Command;
 use crate::mailbox::Mailbox;
+use crate::nvim::background::{Background, Start};
 use crate::nvim::chat::Chats;
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::links::Place;
@@ -53,7 +54,6 @@ use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{Background, Start, later};
 
 pub struct App {
     pub cx: Context,
@@ -272,22 +272,6 @@ impl App {
         if let Some(background) = &self.background {
             background.discard(Box::new(what));
         }
-    }
-
-    /// Lua's garbage of a chat that is gone, some at a time: Lua itself collects only when more is made.
-    pub fn collect_garbage(&mut self, done: u32) -> Result<()> {
-        const STEPS: u32 = 1000;
-        let until = Instant::now() + Duration::from_millis(2);
-        while Instant::now() < until {
-            // True at the end of a cycle.
-            if self.cx.editor.lua.gc_step()? {
-                return Ok(());
-            }
-        }
-        if done < STEPS {
-            later(&self.cx.editor.lua, Duration::from_millis(10), move |app| app.collect_garbage(done + 1))?;
-        }
-        Ok(())
     }
 
     pub fn send_all(&mut self, commands: Vec<Command>) -> Result<()> {

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod app;
 pub mod arguments;
 pub mod autocommands;
+pub mod background;
 pub mod buffers;
 pub mod chat;
 pub mod checkpoints;
@@ -17,6 +18,7 @@ pub mod events;
 pub mod extensions;
 pub mod files;
 pub mod follow;
+pub mod garbage;
 pub mod guard;
 pub mod keys;
 pub mod listeners;
@@ -36,10 +38,9 @@ use std::time::{Duration, Instant};
 
 use mlua::{Lua, Result, Table};
 
-use crate::config::Config;
-use crate::core::message::Command;
 use crate::mailbox::Mailbox;
 use crate::nvim::app::App;
+pub use crate::nvim::background::{Background, Start};
 use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::editor::Editor;
 use crate::nvim::editor::timer::Timer;
@@ -52,20 +53,6 @@ pub use crate::nvim::waker::init;
 
 /// One run of the drain takes events for this long, then the editor has its turn.
 const BUDGET: Duration = Duration::from_millis(4);
-
-/// The other side, as this one sees it.
-pub trait Background {
-    /// Never blocks.
-    fn send(&self, command: Command);
-    /// Frees what is not needed any more, and may take long to free.
-    fn discard(&self, what: Box<dyn Send>);
-    /// Ends every process, or leaves that to whoever outlives Neovim. Waits for at most `limit`.
-    fn leave(&self, limit: Duration);
-}
-
-/// Starts the background; the last two arguments are where to write the messages down, and the program
-/// that comes with the library.
-pub type Start = fn(Arc<Mailbox>, &Config, Option<PathBuf>, Option<PathBuf>) -> Box<dyn Background>;
 
 static MAILBOX: OnceLock<Arc<Mailbox>> = OnceLock::new();
 

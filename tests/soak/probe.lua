@@ -248,7 +248,11 @@ function M.left()
   for _, buf in ipairs(api.nvim_list_bufs()) do
     -- "hidden" is Neovim's own count of windows, which is not what the windows say if it has lost count.
     local info = vim.fn.getbufinfo(buf)[1]
-    local facts = ("loaded %d, hidden %d, in %d windows"):format(info.loaded, info.hidden, #vim.fn.win_findbuf(buf))
+    local facts = ("loaded %d, hidden %d, in %d windows"):format(
+      info.loaded,
+      info.hidden,
+      #vim.fn.win_findbuf(buf)
+    )
     names[#names + 1] = ("%d:%s (%s)"):format(buf, api.nvim_buf_get_name(buf):sub(-40), facts)
   end
   return {

@@ -66,7 +66,8 @@ end
 ---@return vim.treesitter.LanguageTree
 function M.parser(source, lang, opts)
   local is_text = type(source) == "string"
-  local bytes = is_text and #source or vim.api.nvim_buf_get_offset(source, vim.api.nvim_buf_line_count(source))
+  local bytes = is_text and #source
+    or vim.api.nvim_buf_get_offset(source, vim.api.nvim_buf_line_count(source))
   parsed, uncollected = parsed + bytes, uncollected + bytes + PARSER
   if parsed > MOST_PARSED then
     M.forget()

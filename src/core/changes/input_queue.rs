@@ -38,7 +38,7 @@ impl<T> InputQueue<T> {
     }
 
     /// The next input; `None` also while what comes next is being read.
-    pub fn next(&mut self) -> Option<T> {
+    pub fn take_next(&mut self) -> Option<T> {
         match self.0.pop_front()? {
             Slot::Input(input) => Some(input),
             reading @ Slot::Reading(_) => {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn drained(queue: &mut InputQueue<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| queue.next()).collect()
+        std::iter::from_fn(|| queue.take_next()).collect()
     }
 
     fn is_typed(input: &&str) -> bool {

@@ -21,9 +21,9 @@ pub struct ToolCallPatch {
     pub status: Option<WireStatus>,
     pub content: Option<Vec<ToolContent>>,
     pub locations: Option<Vec<Location>>,
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::nullable::present")]
     pub raw_input: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::nullable::present")]
     pub raw_output: Option<Value>,
 }
 

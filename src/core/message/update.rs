@@ -33,9 +33,17 @@ pub enum Update {
     Options(Vec<ConfigOption>),
     /// `None` leaves a field as it was, `Some(None)` clears it.
     Info {
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "super::nullable::present"
+        )]
         title: Option<Option<String>>,
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "super::nullable::present"
+        )]
         updated_at: Option<Option<String>>,
     },
     Usage {
@@ -52,9 +60,17 @@ pub enum Update {
         id: String,
         status: Option<String>,
         /// `None` leaves, `Some(None)` clears.
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "super::nullable::present"
+        )]
         summary: Option<Option<String>>,
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "super::nullable::present"
+        )]
         error: Option<Option<String>>,
     },
     CompactionSummary {

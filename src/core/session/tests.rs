@@ -611,11 +611,11 @@ fn left(process: i32, line: &str) -> LeftCommand {
 
 /// The last notice.
 fn notice(session: &Session) -> &str {
-    let notices = session.entries().iter().filter_map(|entry| match &entry.body {
+    let mut notices = session.entries().iter().rev().filter_map(|entry| match &entry.body {
         Body::Notice { text, .. } => Some(text.as_str()),
         _ => None,
     });
-    notices.last().expect("a notice")
+    notices.next().expect("a notice")
 }
 
 #[test]

@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn colours_links_and_cursor_movement_pass() {
-        let text = "a\x1b[1;31mred\x1b[0m\x1b[2J\x1b]8;;http://x\x1b\\link\x1b]8;;\x07\x1b]11;?\x07\x1bMend\x1b[m";
+        let text =
+            "a\x1b[1;31mred\x1b[0m\x1b[2J\x1b]8;;http://x\x1b\\link\x1b]8;;\x07\x1b]11;?\x07\x1bMend\x1b[m";
         assert_eq!(passed(text), text);
     }
 

@@ -6,7 +6,6 @@ use crate::core::message::{AuthKind, FailureKind};
 use crate::core::session::entry::Greeting;
 use crate::core::text::one_line;
 
-#[expect(clippy::too_many_lines, reason = "a flat match")]
 pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
     let (restart, cancel) = (hints.restart(), hints.cancel());
     match greeting {

@@ -14,6 +14,7 @@ use crate::core::session::entry::{Body, Greeting};
 use crate::core::store::record::Kept;
 use crate::nvim::app::App;
 use crate::nvim::arguments::Args;
+use crate::nvim::garbage::collect_garbage;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::sessions::lifecycle::Stop;
 use crate::nvim::sessions::status;
@@ -111,7 +112,7 @@ impl App {
         self.sessions.close(&mut self.cx, key);
         self.route()?;
         self.forget_session(key)?;
-        self.collect_garbage(0)?;
+        collect_garbage(&self.cx.editor)?;
         if self.cx.current == Some(key) {
             self.cx.current = self.cx.sessions.keys().next_back().copied();
         }

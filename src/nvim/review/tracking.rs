@@ -508,7 +508,7 @@ impl Reviews {
     fn take_waiting(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
         while let Some(reviewed) = self.files.get_mut(path)
             && let Some(file) = &mut reviewed.file
-            && let Some(input) = reviewed.waiting.next()
+            && let Some(input) = reviewed.waiting.take_next()
         {
             let is_large = |text: &Text| text.len() >= LARGE_BYTES;
             match input {

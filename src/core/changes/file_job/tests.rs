@@ -274,7 +274,8 @@ fn line_ends_are_those_of_the_buffer() {
 
 #[test]
 fn a_buffer_that_may_not_be_written_says_why() {
-    let cases: [(fn(&mut BufferFacts), &str); 3] = [
+    type Change = fn(&mut BufferFacts);
+    let cases: [(Change, &str); 3] = [
         (|buffer| buffer.modifiable = false, "its buffer is not 'modifiable' in Neovim"),
         (|buffer| buffer.readonly = true, "its buffer is 'readonly' in Neovim; the user can :set noreadonly"),
         (
