@@ -5,6 +5,8 @@
 mod arguments;
 #[path = "tidy/circles.rs"]
 mod circles;
+#[path = "tidy/features.rs"]
+mod features;
 #[path = "tidy/interface.rs"]
 mod interface;
 #[path = "tidy/shrinking.rs"]

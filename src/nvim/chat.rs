@@ -5,7 +5,6 @@
 pub mod canvas;
 pub mod drawing;
 pub mod export;
-pub mod frame_clock;
 pub mod highlight;
 pub mod images;
 pub mod links;
@@ -26,11 +25,11 @@ use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::transcript::Tail;
 use crate::mailbox::Mailbox;
 use crate::nvim::chat::canvas::Chat;
-use crate::nvim::chat::frame_clock::Frames;
 use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::chat::windows::Windows;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::frame_clock::Frames;
 
 /// What there is to know of all terminals.
 pub type AllTails<'a> = &'a dyn Fn(SessionKey, &TerminalId) -> Option<Tail>;

@@ -18,7 +18,7 @@ pub mod ringer;
 pub mod ringer;
 
 use crate::mailbox::Wake;
-use crate::nvim::chat::frame_clock::Frames;
+use crate::nvim::frame_clock::Frames;
 pub use ringer::init;
 
 thread_local! {

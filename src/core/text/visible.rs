@@ -251,7 +251,7 @@ mod tests {
             prop_assert_eq!(visible(&text), seen.as_str());
             prop_assert_eq!(is_plain(&text), looks.is_empty());
             // What was never in context is never left.
-            let never = |char: char| matches!(char, '\u{ad}' | '\u{200b}' | '\u{200e}'..='\u{202e}' | '\u{feff}' | '\u{3164}')
+            let never = |char: char| matches!(char, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{feff}' | '\u{3164}')
                 || char.is_control() && char != '\t' && char != '\n';
             prop_assert!(!seen.chars().any(never), "{:?}", seen);
             // Seen once more it looks the same.
