@@ -121,98 +121,110 @@ impl App {
     }
 
     /// Serves what features have left: commands for the background, events for each other, and answers that
-    /// others wait for.
-    #[expect(clippy::too_many_lines, reason = "a flat match")]
+    /// others wait for. What serving an event leads to is served before what waited when it began, where the
+    /// one who serves it asks for that by this very function.
     pub fn route(&mut self) -> Result<()> {
         loop {
             self.serve_commands()?;
-            match self.cx.take_event() {
-                Some(EditorEvent::SessionChanged(key)) => self.after_change(key)?,
-                Some(EditorEvent::SessionBegan(key)) => self.session_began(key)?,
-                Some(EditorEvent::SessionChosen(key)) => self.show(key)?,
-                Some(EditorEvent::StoredSessionChosen(kept)) => self.open_recorded(*kept)?,
-                Some(EditorEvent::LoginEnded(key)) => self.restart(key)?,
-                Some(EditorEvent::PromptSent(key)) => self.cx.emit("AcpPromptSent", key, json!({})),
-                Some(EditorEvent::TurnLeft(key)) => self.turn_left(key)?,
-                Some(EditorEvent::BarOutdated(key)) => self.update_bar(key)?,
-                Some(EditorEvent::BufferLoaded(buf)) => self.buffer_loaded(buf)?,
-                Some(EditorEvent::TurnEnded(key)) => self.turn_ended(key)?,
-                Some(EditorEvent::AgentExited(key)) => self.agent_exited(key)?,
-                Some(EditorEvent::SessionOpened(key)) => self.cx.emit("AcpOpened", key, json!({})),
-                Some(EditorEvent::CallChanged { session, entry, moved, content }) => {
-                    self.call_changed(session, entry, moved, content)?;
-                }
-                Some(EditorEvent::PermissionAsked { session, title }) => {
-                    self.permission_asked(session, &title);
-                }
-                Some(EditorEvent::WindowsResized) => self.resized()?,
-                Some(EditorEvent::LocationChosen { path, line, column }) => {
-                    self.visit_place(Place { path, line, column, text: None })?;
-                }
-                Some(EditorEvent::AgentChosen(name)) => self.begin(&name, |_, _| Ok(()))?,
-                Some(EditorEvent::TerminalEnded) => self.keep_time()?,
-                Some(EditorEvent::PromptTyped { session, text, mode }) => {
-                    self.submit(session, &text, mode)?
-                }
-                Some(EditorEvent::ReferencesFound { session, number, found }) => {
-                    self.referred((session, number), found)?;
-                }
-                Some(EditorEvent::PromptReady { session, content, mode }) => match mode {
-                    SendMode::InLine => self.prompt(session, content)?,
-                    SendMode::Steer => self.steer(session, content)?,
-                    SendMode::Now => self.prompt_now(session, content)?,
-                },
-                Some(EditorEvent::PromptCompleted { session, content }) => {
-                    self.dispatch(Command::Prompt { session, content })?;
-                }
-                Some(EditorEvent::ChatRequested(key)) => self.show(key)?,
-                Some(EditorEvent::ChatNeeded(then)) => {
-                    self.begin_with(None, move |app, key| then(app, key))?;
-                }
-                Some(EditorEvent::FrameDue) => self.frame_due()?,
-                Some(EditorEvent::EntryChosen(key)) => self.go_to(key)?,
-                Some(EditorEvent::QuestionChosen(key, ask)) => self.put_up(key, ask),
-                Some(EditorEvent::TerminalChosen(key, terminal)) => self.go_to_terminal(&(key, terminal))?,
-                Some(EditorEvent::QuestionReached(ask)) => self.put_up_conflict(ask)?,
-                Some(EditorEvent::QuestionAsked(choosing)) => {
-                    self.asking.ask_to_choose(&mut self.cx, *choosing);
-                }
-                Some(EditorEvent::QuestionShown) => {
-                    let done = self.draw_now();
-                    self.cx.editor.complain(done);
-                }
-                Some(EditorEvent::AnsweredInVain(ask)) => {
-                    Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
-                }
-                Some(EditorEvent::QuestionsChanged) => self.asking.retry = true,
-                Some(EditorEvent::FileRestored { path, held }) => self.file_restored(&path, &held)?,
-                Some(EditorEvent::RestoreEnded) => self.reviews.draw_reviews(&mut self.cx)?,
-                Some(EditorEvent::ChangeUndone { session, text }) => self.reviews.undone.add(session, text),
-                Some(EditorEvent::ReviewOutdated(buf)) => self.review_stale(buf)?,
-                Some(EditorEvent::DiffsPlaced) => self.asking.retry = true,
-                Some(EditorEvent::CommentsSent { session, text, count }) => {
-                    self.comments_sent(session, text, count)?;
-                }
-                Some(EditorEvent::LineUnattributed { buf, path, row }) => {
-                    self.checkpoints.blame(&mut self.cx, buf, path, row)?;
-                }
-                Some(EditorEvent::LineChosen { path, row }) => self.go_to_row(&path, row)?,
-                Some(EditorEvent::KeysAsked) => self.show_keys()?,
-                Some(EditorEvent::FileChanged(change)) => self.changed(*change)?,
-                Some(EditorEvent::FileTaskEnded(path)) => self.files.finish_task(&mut self.cx, &path)?,
-                Some(EditorEvent::FileVisited { session, path, lines, verb }) => {
-                    self.file_visited(session, &path, lines, verb)?;
-                }
-                Some(EditorEvent::FileLoaded { buf, path }) => self.review_loaded(buf, &path)?,
-                Some(EditorEvent::BufferUnloaded(buf)) => self.reviews.release(buf),
-                Some(EditorEvent::EditsFailed(buf)) => self.review_stale(buf)?,
-                Some(EditorEvent::QuestionClosed(ask)) => self.asking.put_off(ask),
-                None => match self.cx.take_task() {
-                    Some(task) => task(self)?,
-                    None => return Ok(()),
-                },
+            if let Some(event) = self.cx.take_event() {
+                let waiting = self.cx.set_aside();
+                let served = self.serve_event(event);
+                self.cx.put_back(waiting);
+                served?;
+            } else if let Some(task) = self.cx.take_task() {
+                let waiting = self.cx.set_aside();
+                let done = task(self);
+                self.cx.put_back(waiting);
+                done?;
+            } else {
+                return Ok(());
             }
         }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
+    fn serve_event(&mut self, event: EditorEvent) -> Result<()> {
+        match event {
+            EditorEvent::SessionChanged(key) => self.after_change(key)?,
+            EditorEvent::SessionBegan(key) => self.session_began(key)?,
+            EditorEvent::SessionChosen(key) => self.show(key)?,
+            EditorEvent::StoredSessionChosen(kept) => self.open_recorded(*kept)?,
+            EditorEvent::LoginEnded(key) => self.restart(key)?,
+            EditorEvent::PromptSent(key) => self.cx.emit("AcpPromptSent", key, json!({})),
+            EditorEvent::TurnLeft(key) => self.turn_left(key)?,
+            EditorEvent::BarOutdated(key) => self.update_bar(key)?,
+            EditorEvent::BufferLoaded(buf) => self.buffer_loaded(buf)?,
+            EditorEvent::TurnEnded(key) => self.turn_ended(key)?,
+            EditorEvent::AgentExited(key) => self.agent_exited(key)?,
+            EditorEvent::SessionOpened(key) => self.cx.emit("AcpOpened", key, json!({})),
+            EditorEvent::CallChanged { session, entry, moved, content } => {
+                self.call_changed(session, entry, moved, content)?;
+            }
+            EditorEvent::PermissionAsked { session, title } => {
+                self.permission_asked(session, &title);
+            }
+            EditorEvent::WindowsResized => self.resized()?,
+            EditorEvent::LocationChosen { path, line, column } => {
+                self.visit_place(Place { path, line, column, text: None })?;
+            }
+            EditorEvent::AgentChosen(name) => self.begin(&name, |_, _| Ok(()))?,
+            EditorEvent::TerminalEnded => self.keep_time()?,
+            EditorEvent::PromptTyped { session, text, mode } => self.submit(session, &text, mode)?,
+            EditorEvent::ReferencesFound { session, number, found } => {
+                self.referred((session, number), found)?;
+            }
+            EditorEvent::PromptReady { session, content, mode } => match mode {
+                SendMode::InLine => self.prompt(session, content)?,
+                SendMode::Steer => self.steer(session, content)?,
+                SendMode::Now => self.prompt_now(session, content)?,
+            },
+            EditorEvent::PromptCompleted { session, content } => {
+                self.dispatch(Command::Prompt { session, content })?;
+            }
+            EditorEvent::ChatRequested(key) => self.show(key)?,
+            EditorEvent::ChatNeeded(then) => {
+                self.begin_with(None, move |app, key| then(app, key))?;
+            }
+            EditorEvent::FrameDue => self.frame_due()?,
+            EditorEvent::EntryChosen(key) => self.go_to(key)?,
+            EditorEvent::QuestionChosen(key, ask) => self.put_up(key, ask),
+            EditorEvent::TerminalChosen(key, terminal) => self.go_to_terminal(&(key, terminal))?,
+            EditorEvent::QuestionReached(ask) => self.put_up_conflict(ask)?,
+            EditorEvent::QuestionAsked(choosing) => {
+                self.asking.ask_to_choose(&mut self.cx, *choosing);
+            }
+            EditorEvent::QuestionShown => {
+                let done = self.draw_now();
+                self.cx.editor.complain(done);
+            }
+            EditorEvent::AnsweredInVain(ask) => {
+                Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
+            }
+            EditorEvent::QuestionsChanged => self.asking.retry = true,
+            EditorEvent::FileRestored { path, held } => self.file_restored(&path, &held)?,
+            EditorEvent::RestoreEnded => self.reviews.draw_reviews(&mut self.cx)?,
+            EditorEvent::ChangeUndone { session, text } => self.reviews.undone.add(session, text),
+            EditorEvent::ReviewOutdated(buf) => self.review_stale(buf)?,
+            EditorEvent::DiffsPlaced => self.asking.retry = true,
+            EditorEvent::CommentsSent { session, text, count } => {
+                self.comments_sent(session, text, count)?;
+            }
+            EditorEvent::LineUnattributed { buf, path, row } => {
+                self.checkpoints.blame(&mut self.cx, buf, path, row)?;
+            }
+            EditorEvent::LineChosen { path, row } => self.go_to_row(&path, row)?,
+            EditorEvent::KeysAsked => self.show_keys()?,
+            EditorEvent::FileChanged(change) => self.changed(*change)?,
+            EditorEvent::FileTaskEnded(path) => self.files.finish_task(&mut self.cx, &path)?,
+            EditorEvent::FileVisited { session, path, lines, verb } => {
+                self.file_visited(session, &path, lines, verb)?;
+            }
+            EditorEvent::FileLoaded { buf, path } => self.review_loaded(buf, &path)?,
+            EditorEvent::BufferUnloaded(buf) => self.reviews.release(buf),
+            EditorEvent::EditsFailed(buf) => self.review_stale(buf)?,
+            EditorEvent::QuestionClosed(ask) => self.asking.put_off(ask),
+        }
+        Ok(())
     }
 
     // To the background.

@@ -112,6 +112,12 @@ pub struct Context {
     log_path: PathBuf,
 }
 
+/// What features have left and nobody has served yet.
+pub struct Waiting {
+    events: VecDeque<EditorEvent>,
+    tasks: VecDeque<Task>,
+}
+
 impl Context {
     pub fn new(editor: Rc<Editor>, log_path: PathBuf) -> Self {
         Self {
@@ -154,6 +160,18 @@ impl Context {
 
     pub fn raise(&mut self, event: EditorEvent) {
         self.events.push_back(event);
+    }
+
+    /// Has the events and tasks that wait stay behind while something else is served.
+    pub fn set_aside(&mut self) -> Waiting {
+        Waiting { events: std::mem::take(&mut self.events), tasks: std::mem::take(&mut self.tasks) }
+    }
+
+    /// Puts them before those that have come since.
+    pub fn put_back(&mut self, mut waiting: Waiting) {
+        waiting.events.append(&mut self.events);
+        waiting.tasks.append(&mut self.tasks);
+        (self.events, self.tasks) = (waiting.events, waiting.tasks);
     }
 
     pub fn take_event(&mut self) -> Option<EditorEvent> {
