@@ -1,7 +1,6 @@
-//! The editor's side of the plugin: owns every session as plain data, takes in what the background
-//! says, sends it what the user wants, and has the windows drawn. One instance lives on Neovim's
-//! thread. What may call back into here (autocommands, pickers, users' handlers) is not run while it
-//! is being changed, but kept as an effect and run right after.
+//! The router: gives the background's events to the features, and the features' events to each other, and
+//! their commands to the background. Each feature owns its state; what is here puts them together. What may
+//! call back into here (autocommands, pickers, users' handlers) waits as an effect until this is free.
 
 pub mod agents;
 pub mod begin;
@@ -9,11 +8,9 @@ pub mod calls;
 pub mod changes;
 pub mod chats;
 pub mod checkpoints;
-pub mod computed;
 pub mod events;
 pub mod files;
 pub mod follow;
-pub mod looks;
 pub mod prompt;
 pub mod questions;
 pub mod review;
@@ -22,7 +19,6 @@ pub mod terminals;
 pub mod windows;
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,16 +29,15 @@ use crate::nvim::context::Context;
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::guard::Effect;
 use crate::nvim::guard::Features;
-use mlua::{Function, Result};
+use mlua::Result;
 use serde_json::json;
 
-use crate::core::ids::JobId;
-use crate::core::locations::Look;
 use crate::core::message::Command;
 use crate::mailbox::Mailbox;
 use crate::nvim::background::{Background, Start};
 use crate::nvim::chat::Chats;
 use crate::nvim::chat::links::Place;
+use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::editor::Editor;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::extensions::Extensions;
@@ -70,18 +65,7 @@ pub struct App {
     pub mailbox: Arc<Mailbox>,
     pub files: Files,
     pub reviews: Reviews,
-    pub checkpoints: crate::nvim::checkpoints::Checkpoints,
-    pub jobs: HashMap<JobId, Job>,
-}
-
-pub type AfterLook = Box<dyn FnOnce(&mut App, Look) -> Result<()>>;
-
-/// What a computation in the background is for.
-pub enum Job {
-    /// Who wants to know which sources lie in the plugin's folder.
-    Fingerprint { then: Function },
-    /// What to do once it is known what there is at a path.
-    LookFirst(AfterLook),
+    pub checkpoints: Checkpoints,
 }
 
 impl App {
@@ -112,11 +96,8 @@ impl App {
             background: None,
             mailbox,
             files: Files::default(),
-            checkpoints: crate::nvim::checkpoints::Checkpoints::new(
-                Path::new(&records).join("acp/checkpoints"),
-            ),
+            checkpoints: Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             reviews: Reviews::default(),
-            jobs: HashMap::new(),
         })
     }
 
@@ -142,7 +123,6 @@ impl App {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "a flat match")]
     fn serve_event(&mut self, event: EditorEvent) -> Result<()> {
         match event {
             EditorEvent::SessionChanged(key) => self.after_change(key)?,
@@ -181,7 +161,6 @@ impl App {
             EditorEvent::PromptCompleted { session, content } => {
                 self.dispatch(Command::Prompt { session, content })?;
             }
-            EditorEvent::ChatRequested(key) => self.show(key)?,
             EditorEvent::ChatNeeded(then) => {
                 self.begin_with(None, move |app, key| then(app, key))?;
             }

@@ -151,8 +151,6 @@ pub enum EditorEvent {
         session: SessionKey,
         content: Vec<Content>,
     },
-    /// The user wants to see a chat, and to type into it.
-    ChatRequested(SessionKey),
     /// Something needs a chat, and there is none yet.
     ChatNeeded(Then<SessionKey>),
     /// What has changed is to be drawn as soon as a frame is due.

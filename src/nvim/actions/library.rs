@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use mlua::Result;
 
-use crate::core::message::{Command, Work};
+use crate::core::message::{Outcome, Work};
 use crate::nvim::actions::{Args, fail};
-use crate::nvim::app::{App, Job};
+use crate::nvim::agents::Agents;
+use crate::nvim::app::App;
 
 impl App {
     /// Computes which sources are in the folder named first, for a function of Lua's.
@@ -15,7 +16,13 @@ impl App {
         let (Some(root), Some(then)) = (args.first().map(PathBuf::from), args.then) else {
             return fail("the plugin's folder, or the function that takes the fingerprint, is missing");
         };
-        let job = self.next_job(Job::Fingerprint { then });
-        self.send(Command::Compute { job, work: Work::Fingerprint { root } })
+        // What is told needs the context alone, so any feature will do.
+        self.cx.compute(Work::Fingerprint { root }, move |_: &mut Agents, cx, outcome| {
+            if let Outcome::Fingerprint(found) = outcome {
+                cx.attempt("couldn't compare the library with its sources", move |_| then.call::<()>(found));
+            }
+            Ok(())
+        });
+        Ok(())
     }
 }

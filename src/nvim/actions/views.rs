@@ -4,6 +4,7 @@ use mlua::{Result, Value};
 
 use crate::core::locations::Look;
 use crate::nvim::actions::fail;
+use crate::nvim::agents::Agents;
 use crate::nvim::app::App;
 use crate::nvim::editor::float::float;
 use crate::nvim::follow;
@@ -16,19 +17,21 @@ impl App {
                 "messages are not written down; setup{ log = true } does that from the next agent on",
             );
         };
-        self.look_first(&log.clone(), move |app, look| match look {
+        // What is shown needs the context alone, so any feature will do.
+        self.cx.look_first(&log.clone(), move |_: &mut Agents, cx, look| match look {
             Look::Missing => fail(format!("nothing was written to {} yet", log.display())),
             look if look.finds_file() => {
                 // Another Neovim that shows it is no reason to ask (E325).
-                let buf = follow::load(&app.cx.editor, &log)?;
-                app.cx.editor.command(&format!("botright sbuffer {}", buf.0))?;
-                app.cx.editor.command("setlocal nomodifiable autoread")
+                let buf = follow::load(&cx.editor, &log)?;
+                cx.editor.command(&format!("botright sbuffer {}", buf.0))?;
+                cx.editor.command("setlocal nomodifiable autoread")
             }
             other => {
                 let why = other.refusal().unwrap_or_default();
                 fail(format!("couldn't open {}: {why}", log.display()))
             }
-        })
+        });
+        Ok(())
     }
 
     pub fn show_keys(&mut self) -> Result<()> {

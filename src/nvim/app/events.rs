@@ -97,7 +97,11 @@ impl App {
             | Event::PastPrompts { .. }
             | Event::Adopted { .. }
             | Event::NotKept { .. }) => self.kept(event)?,
-            Event::Computed { job, outcome } => self.computed(job, outcome)?,
+            Event::Computed { job, outcome } => {
+                if let Some(then) = self.cx.take_job(job) {
+                    then(self, outcome)?;
+                }
+            }
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::RecordFailed { text } => {

@@ -101,7 +101,7 @@ impl Prompts {
         }
         let items = prompts.iter().map(|prompt| cut_middle(&one_line(prompt), 120)).collect();
         cx.offer("Prompts", "acp_prompt", items, move |_: &mut Self, cx, index| {
-            cx.raise(EditorEvent::ChatRequested(key));
+            cx.raise(EditorEvent::SessionChosen(key));
             let text = prompts[index].clone();
             let then = context::then(move |this: &mut Self, cx, ()| this.give_back(cx, key, &text));
             // The chat is there first.
@@ -144,7 +144,7 @@ impl Prompts {
             match choice {
                 0 => {
                     this.take_back(cx, key, Some(index))?;
-                    cx.raise(EditorEvent::ChatRequested(key));
+                    cx.raise(EditorEvent::SessionChosen(key));
                 }
                 1 => Self::send_queued(cx, key, index),
                 2 => Self::move_queued(cx, key, index, index.saturating_sub(1)),

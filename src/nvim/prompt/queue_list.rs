@@ -28,7 +28,7 @@ impl Prompts {
             return cx.editor.set_current_win(list.win);
         }
         if cx.chats.get(&key).copied().and_then(|chat| chat.prompt_window(&cx.editor)).is_none() {
-            cx.raise(EditorEvent::ChatRequested(key));
+            cx.raise(EditorEvent::SessionChosen(key));
             let then = context::then(move |this: &mut Self, cx, ()| this.open_queue_of(cx, key));
             cx.resume(then, ());
             return Ok(());
@@ -128,7 +128,7 @@ impl Prompts {
             "queue_edit" => {
                 if self.take_back(cx, key, Some(index))? {
                     self.close_queue(cx, key)?;
-                    cx.raise(EditorEvent::ChatRequested(key));
+                    cx.raise(EditorEvent::SessionChosen(key));
                     return Ok(());
                 }
             }
