@@ -280,6 +280,27 @@ fn two_neovims_that_install_at_once_both_have_the_library() {
 }
 
 #[test]
+fn a_folder_that_another_neovim_has_made_a_moment_before_is_no_failure() {
+    let world = World::new();
+    let clone = world.clone("plugin");
+    let script = format!(
+        "local mkdir, faster = vim.uv.fs_mkdir, 0
+         vim.uv.fs_mkdir = function(path, mode)
+           if vim.startswith(path, '{clone}') then
+             faster = faster + (mkdir(path, mode) and 1 or 0)
+           end
+           return mkdir(path, mode)
+         end
+         dofile('{clone}/build.lua')
+         assert(faster > 0, 'nobody was faster')",
+        clone = clone.display()
+    );
+    world.home.write("install.lua", &script);
+    run(world.headless(&["-l"]).arg(world.home.file("install.lua")));
+    assert_eq!(world.installed("plugin/lib").len(), 2, "{:?}", world.installed("plugin/lib"));
+}
+
+#[test]
 fn a_plugin_that_cannot_be_written_has_its_library_in_the_users_folder() {
     let world = World::new();
     let clone = world.clone("plugin");

@@ -1,6 +1,8 @@
 --- The help's tags, for whoever installed the plugin without a plugin manager that makes them. They lie beside the help;
 --- where that folder can't be written, both lie in a copy in the user's own.
 
+local file = require("acp.install.file")
+
 local M = {}
 
 ---@param path string
@@ -14,7 +16,7 @@ end
 local function copy_help(root, to)
   local copy = to .. "/doc/acp.txt"
   if time(copy) < time(root .. "/doc/acp.txt") then
-    vim.fn.mkdir(to .. "/doc", "p")
+    file.make_folder(to .. "/doc")
     assert(vim.uv.fs_copyfile(root .. "/doc/acp.txt", copy))
     vim.cmd.helptags(vim.fn.fnameescape(to .. "/doc"))
   end

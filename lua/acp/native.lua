@@ -93,7 +93,7 @@ local function loadable(lib)
   if written(copy) then
     return copy
   end
-  vim.fn.mkdir(folder, "p")
+  require("acp.install.file").make_folder(folder)
   for old in vim.fs.dir(folder) do
     if old:find("^acp_nvim%-.*%.dll$") then
       -- One that another Neovim has loaded stays, and goes another time.

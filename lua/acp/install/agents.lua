@@ -3,6 +3,7 @@
 
 local archive = require("acp.install.archive")
 local download = require("acp.install.download")
+local files = require("acp.install.file")
 local task = require("acp.install.task")
 
 local M = {}
@@ -37,7 +38,7 @@ end
 ---@return fun() cancel
 function M.fetch(job, on_progress, on_done)
   return start(function()
-    vim.fn.mkdir(vim.fs.dirname(job.file), "p")
+    files.make_folder(vim.fs.dirname(job.file))
     local _, missing = download.fetch(job.url, job.file)
     if missing then
       task.fail(("couldn't fetch the registry: there is no such file at %s"):format(job.url))
@@ -71,7 +72,7 @@ function M.download(job, on_progress, on_done)
   -- The name tells what kind of archive it is.
   local file = ("%s/%s"):format(unfinished, vim.fs.basename((job.url:gsub("[?#].*", ""))))
   return start(function()
-    vim.fn.mkdir(unfinished, "p")
+    files.make_folder(unfinished)
     local _, missing = download.fetch(job.url, file)
     if missing then
       task.fail(("couldn't download %s: there is no such file"):format(job.url))
@@ -82,7 +83,7 @@ function M.download(job, on_progress, on_done)
     end
     if job.raw then
       local path = ("%s/%s"):format(content, job.raw)
-      vim.fn.mkdir(vim.fs.dirname(path), "p")
+      files.make_folder(vim.fs.dirname(path))
       assert(vim.uv.fs_rename(file, path))
     else
       task.say("unpacking it")
@@ -94,7 +95,7 @@ function M.download(job, on_progress, on_done)
       task.fail(("couldn't use %s: there is no program %s in it"):format(vim.fs.basename(file), job.program))
     end
     assert(vim.uv.fs_chmod(program, bit.bor(bit.band(stat.mode, 511), 73)))
-    vim.fn.mkdir(vim.fs.dirname(final), "p")
+    files.make_folder(vim.fs.dirname(final))
     local ok, why = vim.uv.fs_rename(content, final)
     -- Another Neovim may have been faster: what is there is the same, since its name is made from what it is.
     if not ok and not vim.uv.fs_stat(final) then

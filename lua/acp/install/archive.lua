@@ -1,6 +1,7 @@
 --- Unpacks an archive into a folder, and nowhere else: what it holds is looked at before and afterwards. Where the
 --- archive comes from, and whether it is the right one, is up to the caller.
 
+local files = require("acp.install.file")
 local process = require("acp.install.process")
 local task = require("acp.install.task")
 
@@ -82,7 +83,7 @@ function M.unpack(path, folder)
       task.fail(("couldn't unpack %s: it holds %s, which leads out of the folder"):format(name, member))
     end
   end
-  vim.fn.mkdir(folder, "p")
+  files.make_folder(folder)
   local ok, why = pcall(function()
     local ran = process.run(with.unpack(folder))
     if ran.code ~= 0 then

@@ -76,7 +76,7 @@ end
 ---@param folder string
 ---@return string
 function M.scratch(folder)
-  vim.fn.mkdir(folder, "p")
+  file.make_folder(folder)
   return assert(vim.uv.fs_mkdtemp(("%s/new-%d-XXXXXX"):format(folder, vim.uv.os_getpid())))
 end
 
