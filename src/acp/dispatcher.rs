@@ -266,8 +266,9 @@ impl Dispatcher {
         let Some(agent) = self.names.remove(&id) else { return };
         self.agents.remove(&agent);
         // What is taken up again gets another number, so whoever still names files for these comes too late.
-        for (session, _) in self.sessions.extract_if(|_, of| *of == agent) {
-            self.shared.watch.closed(session);
+        // Whose they were is still known: what is asked of them is refused in the agent's name.
+        for (session, _) in self.sessions.iter().filter(|(_, of)| **of == agent) {
+            self.shared.watch.closed(*session);
         }
         if panicked {
             let message =

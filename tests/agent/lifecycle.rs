@@ -278,6 +278,20 @@ fn a_wish_to_a_session_whose_agent_is_gone_is_answered() {
 }
 
 #[test]
+fn a_wish_to_a_session_whose_agent_is_long_gone_is_answered() {
+    let mut test = Test::new();
+    test.open(&[json!({"exit": 0})]);
+    test.exited();
+    // An agent that came and went meanwhile: of the first one nothing is left.
+    let mut launch = test.launch("another", &[]);
+    (launch.command, launch.args) = ("true".into(), Vec::new());
+    test.send(Command::Connect { agent: AgentId(AGENT.0 + 1), launch });
+    test.exited();
+    test.send(Command::SetMode { session: SESSION, mode: "ask".into() });
+    assert_eq!(test.failed().0, "change the mode");
+}
+
+#[test]
 fn a_wish_to_a_session_that_is_not_open_is_answered() {
     let mut test = Test::new();
     test.connect(&[expect("session/new")]);
