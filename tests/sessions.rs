@@ -449,10 +449,16 @@ fn a_key_goes_through_the_modes_one_by_one() {
     );
     chat.chat();
     chat.nvim.wait_for_screen("Ask first");
-    chat.nvim.input("<S-Tab>");
+    // While typing the key is the user's, or a completion menu's.
+    chat.nvim.command("inoremap <S-Tab> typed");
+    chat.nvim.input("<Esc>i<S-Tab>");
+    chat.nvim.wait_for_screen("typed");
+    assert!(chat.nvim.screen().contains("Ask first"), "{}", chat.nvim.screen());
+    chat.nvim.input("<Esc><S-Tab>");
     chat.nvim.wait_for_screen("Go ahead");
+    chat.nvim.wait_for_screen("works in mode \"Go ahead\" now");
     chat.nvim.input("<S-Tab>");
-    chat.nvim.wait_for_screen("Ask first");
+    chat.nvim.wait_for_screen("works in mode \"Ask first\" now");
 }
 
 #[test]

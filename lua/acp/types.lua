@@ -110,6 +110,7 @@
 ---@field steer? acp.Key
 ---@field cancel? acp.Key
 ---@field next_mode? acp.Key
+---@field next_mode_insert? acp.Key
 ---@field take_back? acp.Key
 ---@field queue? acp.Key
 ---@field older_prompt? acp.Key

@@ -79,7 +79,8 @@ fn all_keys() -> String {
         } else {
             ""
         };
-        let head = format!("{:<15} {pane}{mode}", keys::shown(key.default));
+        let lhs = if key.default.is_empty() { "(no key)".to_owned() } else { keys::shown(key.default) };
+        let head = format!("{lhs:<15} {pane}{mode}");
         format!("{}{}", tagged(&head, &format!("acp-key-{}", key.name)), filled(key.about))
     };
     KEYS.iter().map(one).collect::<Vec<_>>().join("\n")

@@ -136,9 +136,18 @@ pub const KEYS: &[KeySpec] = &[
         name: "next_mode",
         section: Section::Ask,
         panes: &[Pane::Prompt, Pane::Transcript],
-        modes: &["n", "i"],
+        modes: &["n"],
         default: &["<S-Tab>"],
         about: "Switch the agent to its next mode.",
+    },
+    KeySpec {
+        name: "next_mode_insert",
+        section: Section::Ask,
+        panes: &[Pane::Prompt],
+        modes: &["i"],
+        default: &[],
+        about: "The same while typing. Has no key unless you give it one: completion menus use <S-Tab>, and a mode may let \
+                the agent work without asking.",
     },
     KeySpec {
         name: "take_back",

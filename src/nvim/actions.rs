@@ -212,7 +212,7 @@ impl App {
             "go_to" => self.go_to(key),
             "toggle" => self.toggle_fold(key),
             "click" => self.click(key),
-            "next_mode" => self.next_mode(),
+            "next_mode" | "next_mode_insert" => self.next_mode(),
             "older_prompt" => self.browse(key, true),
             "newer_prompt" => self.browse(key, false),
             "take_back" => self.take_back_or_up(key),

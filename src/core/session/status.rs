@@ -2,6 +2,11 @@
 
 use crate::core::message::OptionKind;
 use crate::core::session::{Phase, Session};
+use crate::core::text::{cut, one_line};
+
+/// A longer name of a mode, and what it means, are cut in messages after so many bytes.
+const LONG_NAME: usize = 40;
+const LONG_MEANING: usize = 100;
 
 /// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user wished.
 pub fn state(session: &Session) -> &'static str {
@@ -26,6 +31,31 @@ pub fn mode(session: &Session) -> Option<String> {
     })
 }
 
+/// What to tell the user whose agent is in another mode than before: its name, and what the agent says it means.
+pub fn mode_news(session: &Session, before: Option<&str>) -> Option<String> {
+    let now = mode(session)?;
+    before.filter(|before| *before != now)?;
+    let told = match session.selection("mode").map(|option| &option.kind) {
+        Some(OptionKind::Select { current, groups }) => {
+            groups.iter().flat_map(|group| &group.values).find(|value| value.id == *current)
+        }
+        _ => session
+            .modes
+            .as_ref()
+            .and_then(|modes| modes.available.iter().find(|mode| mode.id == modes.current)),
+    };
+    let means = told.and_then(|value| value.description.as_deref()).map(one_line);
+    let means =
+        means.filter(|means| !means.is_empty()).map(|means| format!(": {}", shortened(&means, LONG_MEANING)));
+    let now = shortened(&one_line(&now), LONG_NAME);
+    Some(format!("{} works in mode {now:?} now{}", session.name(), means.unwrap_or_default()))
+}
+
+fn shortened(text: &str, bytes: usize) -> String {
+    let start = cut(text, bytes);
+    if start.len() < text.len() { format!("{start}…") } else { start.to_owned() }
+}
+
 pub fn model(session: &Session) -> Option<String> {
     choice(session, "model").or_else(|| {
         let models = session.models.as_ref()?;
@@ -45,7 +75,7 @@ fn choice(session: &Session, category: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::core::ids::{AgentId, Moment, SessionKey};
-    use crate::core::message::{Content, Ending, Failure, FailureKind, Opened, Place};
+    use crate::core::message::{Chosen, Content, Ending, Failure, FailureKind, Modes, Named, Opened, Place};
 
     fn starting() -> Session {
         Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0))
@@ -79,6 +109,33 @@ mod tests {
             state(&session)
         };
         assert_eq!((ended(true), ended(false)), ("ended", "failed"));
+    }
+
+    #[test]
+    fn a_mode_that_is_another_one_is_told_with_what_it_means() {
+        let mode = |id: &str, name: &str, description: Option<&str>| Named {
+            id: id.into(),
+            name: name.into(),
+            description: description.map(Into::into),
+        };
+        let mut session = starting();
+        let available = vec![
+            mode("ask", "Ask", None),
+            mode("auto", "Auto", Some("Works without\nasking")),
+            mode("x", &"x".repeat(99), None),
+        ];
+        let modes = Modes { current: "ask".into(), available };
+        session.opened(Opened { modes: Some(modes), ..Opened::default() }, Moment(0));
+        let mut change = |to: &str| {
+            let before = super::mode(&session);
+            session.chosen(Chosen::Mode(to.into()));
+            mode_news(&session, before.as_deref())
+        };
+        assert_eq!(change("ask"), None);
+        let expected = "demo works in mode \"Auto\" now: Works without asking";
+        assert_eq!(change("auto").as_deref(), Some(expected));
+        assert_eq!(change("unheard-of").as_deref(), Some("demo works in mode \"unheard-of\" now"));
+        assert!(change("x").is_some_and(|told| told.len() < 90));
     }
 
     #[test]

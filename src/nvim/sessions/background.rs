@@ -8,6 +8,7 @@ use crate::core::message::{
     Severity, Steering, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::session::LoggedIn;
+use crate::core::session::status::{mode, mode_news};
 use crate::core::transcript::readable;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
@@ -102,10 +103,15 @@ impl Sessions {
         };
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let titled = matches!(update, Update::Info { title: Some(_), .. });
+        let mode = mode(session);
         session.apply(update, now);
+        let mode = mode_news(session, mode.as_deref());
         let call = call.and_then(|(id, moved, content)| Some((session.call_entry(&id)?, moved, content)));
         if titled {
             self.keep_title(cx, key);
+        }
+        if let Some(news) = mode {
+            cx.advise(news, Level::Info);
         }
         if let Some((entry, moved, content)) = call {
             cx.raise(EditorEvent::CallChanged { session: key, entry, moved, content });
@@ -115,7 +121,11 @@ impl Sessions {
 
     pub fn chosen(cx: &mut Context, key: SessionKey, chosen: Chosen) {
         if let Some(session) = cx.sessions.get_mut(&key) {
+            let mode = mode(session);
             session.chosen(chosen);
+            if let Some(news) = mode_news(session, mode.as_deref()) {
+                cx.advise(news, Level::Info);
+            }
         }
         cx.raise(EditorEvent::SessionChanged(key));
     }
