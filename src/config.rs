@@ -30,6 +30,7 @@ pub use self::options::*;
 use self::read::{Field, Report};
 pub use self::words::*;
 use crate::core::message::McpServer;
+use crate::core::session::defaults::Defaults;
 
 /// A window's width or height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +99,17 @@ impl Config {
         }
         config.check(&report);
         report.into_result(config)
+    }
+
+    /// What new sessions with this agent are set to.
+    pub fn defaults(&self, agent: &str) -> Defaults {
+        let Some(options) = self.agents.get(agent) else { return Defaults::default() };
+        Defaults {
+            mode: options.mode.clone(),
+            model: options.model.clone(),
+            effort: options.effort.clone(),
+            options: options.options.clone(),
+        }
     }
 
     /// The servers that a session with this agent in `cwd` gets: those of the agent, or of all, and

@@ -462,6 +462,39 @@ fn a_key_goes_through_the_modes_one_by_one() {
 }
 
 #[test]
+fn a_new_session_begins_as_the_setup_says_and_what_the_agent_lacks_is_said() {
+    let option = |current: &str| {
+        json!([{ "id": "m", "name": "Model", "category": "model", "type": "select", "currentValue": current,
+            "options": [{ "value": "small", "name": "Small" }, { "value": "opus", "name": "Opus 5" }] }])
+    };
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([])),
+            vec![
+                json!({ "expect": "session/new" }),
+                json!({ "reply": "session/new", "result": { "sessionId": "s1", "configOptions": option("small") } }),
+                json!({ "expect": "session/set_config_option", "params": { "configId": "m", "value": "opus" } }),
+                json!({ "reply": "session/set_config_option", "result": { "configOptions": option("opus") } }),
+                prompt(),
+                says("Understood."),
+                ends("end_turn"),
+            ],
+        ]),
+    );
+    chat.configure("agents = { fake = { model = 'opus 5', mode = 'plan' } }");
+    chat.chat();
+    chat.send("hello");
+    chat.wait_for("Understood.");
+    chat.nvim.wait_for_screen("Opus 5");
+    let transcript = chat.transcript();
+    assert!(
+        transcript.contains("offers no mode: agents.fake.mode in your setup is left out"),
+        "{transcript}"
+    );
+}
+
+#[test]
 fn a_slash_command_is_completed_with_what_it_does() {
     let commands = json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": {
         "sessionUpdate": "available_commands_update", "availableCommands": [

@@ -38,6 +38,10 @@
 ---@field mcp_servers? acp.McpServer[]
 ---@field enabled? boolean
 ---@field follow? boolean
+---@field mode? string
+---@field model? string
+---@field effort? string
+---@field options? table<string, string|number|boolean>
 ---@field cmd? string[]
 
 ---@class acp.RegistryOptions

@@ -81,6 +81,10 @@ pub(super) const STRINGS: Kind<Option<Vec<String>>> =
 pub(super) const PAIRS: Kind<Vec<(String, String)>> =
     kind("table of strings", "table<string, string|number>", |field| field.pairs(), empty);
 
+/// Options of agents, with values that are text, numbers or switches.
+pub(super) const VALUES: Kind<Vec<(String, String)>> =
+    kind("table of values", "table<string, string|number|boolean>", |field| field.values(), empty);
+
 pub(super) const PROGRAM: Kind<Option<String>> =
     kind("string", "string", |field| field.program().map(Some), nil);
 

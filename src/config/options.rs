@@ -186,6 +186,16 @@ options! {
             "Whether the agent is offered. `false` hides one of |acp-agents|.";
         follow: Option<bool> = None, CHOICE,
             "Whether this agent is followed, in place of |acp-config-follow|.";
+        mode: Option<String> = None, STRING,
+            "The mode that new sessions begin in, by its id or its name; see |:Acp-mode|. What the agent doesn't have \
+             is said in the chat. Sessions that are resumed stay as they were.";
+        model: Option<String> = None, STRING,
+            "The same for the model; see |:Acp-model|.";
+        effort: Option<String> = None, STRING,
+            "The same for how much the model thinks, where the agent offers a choice.";
+        options: Vec<(String, String)> = Vec::new(), VALUES,
+            "The same for other options, by id, name or category; as in \
+             `options = { thought_level = \"high\" }`; see |:Acp-config|.";
         + cmd, STRINGS,
             "The program and its arguments in one list, in place of `command` and `args`.";
     }

@@ -313,6 +313,16 @@ impl<'a> Field<'a> {
         each(&self.map()?, |(name, field)| Some(((*name).to_owned(), field.scalar()?)))
     }
 
+    /// A table of strings, numbers and booleans, all as strings.
+    pub fn values(&self) -> Option<Vec<(String, String)>> {
+        let value = |field: &Field<'_>| match field.value {
+            Value::Bool(on) => Some(on.to_string()),
+            Value::String(_) | Value::Number(_) => field.scalar(),
+            _ => field.unexpected("a string, a number or a boolean"),
+        };
+        each(&self.map()?, |(name, field)| Some(((*name).to_owned(), value(field)?)))
+    }
+
     /// A string, or a number as one.
     fn scalar(&self) -> Option<String> {
         match self.value {

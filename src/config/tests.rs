@@ -72,7 +72,8 @@ mod reading {
                 "additional_directories": empty,
             }));
             assert_eq!(config, Config::default());
-            let config = read(json!({ "agents": { "claude": { "args": empty, "env": empty } } }));
+            let config =
+                read(json!({ "agents": { "claude": { "args": empty, "env": empty, "options": empty } } }));
             assert_eq!(config.agents["claude"].args, Some(vec![]));
         }
     }
@@ -99,7 +100,9 @@ mod reading {
         let all = json!({
             "agents": { "{name}": {
                 "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
-                "mcp_servers": [{ "name": "m", "command": "/m" }], "enabled": true, "follow": true,
+                "mcp_servers": [{ "name": "m", "command": "/m" }], "mode": "plan", "model": "opus", "effort": "high",
+                "options": { "web": true, "steps": 3, "tone": "dry" },
+                "enabled": true, "follow": true,
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },
@@ -131,6 +134,11 @@ mod reading {
         let config = read(all.clone());
         let default = Config::default();
         assert_ne!(config.agents, default.agents);
+        let defaults = config.defaults("{name}");
+        let named = (defaults.mode.as_deref(), defaults.model.as_deref(), defaults.effort.as_deref());
+        assert_eq!(named, (Some("plan"), Some("opus"), Some("high")));
+        let values = [("web", "true"), ("steps", "3"), ("tone", "dry")];
+        assert_eq!(defaults.options, values.map(|(id, value)| (id.to_owned(), value.to_owned())));
         assert_eq!(config.default_agent.as_deref(), Some("{name}"));
         assert_eq!(
             config.window,
@@ -182,7 +190,7 @@ mod reading {
     #[test]
     fn all_mistakes_are_named_with_their_keys() {
         let mistakes = mistakes(json!({
-            "agents": { "claude": { "comand": "x", "args": "--flag", "env": { "A": true } } },
+            "agents": { "claude": { "comand": "x", "args": "--flag", "env": { "A": true }, "options": { "x": {} } } },
             "window": { "width": true, "layout": "rigth", "height": "400%", "prompt_height": 0 },
             "icon": true,
             "keys": { "send": 3, "next": "]" },
@@ -192,6 +200,7 @@ mod reading {
         insta::assert_snapshot!(mistakes.join("\n"), @r#"
         agents.claude.args: expected a list of strings, got "--flag"
         agents.claude.env.A: expected a string, got true
+        agents.claude.options.x: expected a string, a number or a boolean, got a table
         agents.claude.comand: unknown key, did you mean "command"?
         keys.send: expected a string, a list of strings, or false, got 3
         keys.next: unknown key, see :help acp-config

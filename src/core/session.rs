@@ -5,6 +5,7 @@
 pub mod answer_label;
 mod asks;
 mod content;
+pub mod defaults;
 pub mod entry;
 pub mod form;
 mod left;
@@ -16,6 +17,7 @@ mod outside;
 pub mod prompt_history;
 pub mod question_queue;
 pub mod references;
+mod set_defaults;
 pub mod status;
 pub mod told;
 pub mod tool_call;
@@ -27,6 +29,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 pub use asks::{OpenAsk, Wanted};
 pub use content::as_markdown;
+use defaults::{Defaults, Unset};
 use left_commands::Left;
 pub use opening::{LoggedIn, exit_text};
 pub use turn::Queued;
@@ -84,6 +87,9 @@ pub struct Session {
     pub modes: Option<Modes>,
     pub models: Option<Models>,
     pub options: Vec<ConfigOption>,
+    /// What the user wants of it whenever it begins anew.
+    pub defaults: Defaults,
+    unset: Unset,
     pub commands: Vec<SlashCommand>,
     pub usage: Option<(u64, u64)>,
     pub cost: Option<Cost>,
@@ -161,6 +167,8 @@ impl Session {
             modes: None,
             models: None,
             options: Vec::new(),
+            defaults: Defaults::default(),
+            unset: Unset::default(),
             commands: Vec::new(),
             usage: None,
             cost: None,

@@ -148,7 +148,7 @@ impl Scripted {
             "local command, script, record = ...
              local options = {{ {options} }}
              local fake = {{ command = command, args = {{ '--script', script, '--record', record }} }}
-             options.agents = vim.tbl_extend('keep', options.agents or {{}}, {{ fake = fake }})
+             options.agents = vim.tbl_deep_extend('keep', options.agents or {{}}, {{ fake = fake }})
              options.default_agent = options.default_agent or 'fake'
              require('acp').setup(options)"
         );

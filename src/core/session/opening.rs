@@ -31,7 +31,7 @@ impl Session {
         }
         let Opened { acp_id, modes, models, options } = opened;
         self.acp_id = Some(acp_id);
-        self.taking_up = None;
+        let is_new = self.taking_up.take().is_none();
         self.end_thought(now);
         self.speaker_shown = false;
         // What was told again of an earlier time is all that there is of it.
@@ -43,7 +43,9 @@ impl Session {
         self.phase = Phase::Idle;
         let version = self.info.as_ref().and_then(|info| info.version.clone());
         self.greet(Greeting::Ready { title: self.name(), version });
-        self.next_prompt(now)
+        let mut commands = if is_new { self.set_defaults(now) } else { Vec::new() };
+        commands.extend(self.next_prompt(now));
+        commands
     }
 
     pub fn open_failed(&mut self, failure: Failure) {

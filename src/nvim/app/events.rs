@@ -56,9 +56,7 @@ impl App {
             }
             Event::Chosen { session, chosen } => Sessions::chosen(&mut self.cx, session, chosen),
             Event::RequestFailed { agent, session, what, failure } => {
-                let name = self.cx.agent_name(agent);
-                let text = format!("{name} couldn't {what}: {}", failure.message);
-                Sessions::note(&mut self.cx, (agent, session), Severity::Error, text);
+                Sessions::request_failed(&mut self.cx, (agent, session), &what, &failure);
             }
             Event::LoggedIn { agent } => Sessions::logged_in(&mut self.cx, agent),
             Event::LoggedOut { agent } => {

@@ -127,7 +127,29 @@ impl Sessions {
                 cx.advise(news, Level::Info);
             }
         }
+        Self::choice_answered(cx, key);
         cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    /// The agent has refused something that was asked of it.
+    pub fn request_failed(
+        cx: &mut Context,
+        (agent, session): (AgentId, Option<SessionKey>),
+        what: &str,
+        failure: &Failure,
+    ) {
+        let text = format!("{} couldn't {what}: {}", cx.agent_name(agent), failure.message);
+        Self::note(cx, (agent, session), Severity::Error, text);
+        if let Some(key) = session {
+            Self::choice_answered(cx, key);
+        }
+    }
+
+    /// What the user wants of the session, and could not be set yet, may be there now.
+    fn choice_answered(cx: &mut Context, key: SessionKey) {
+        let now = cx.now();
+        let commands = cx.sessions.get_mut(&key).map(|session| session.choice_answered(now));
+        commands.into_iter().flatten().for_each(|command| cx.send(command));
     }
 
     // Its questions.

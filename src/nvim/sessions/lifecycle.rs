@@ -50,6 +50,7 @@ impl Sessions {
         let agent = running.unwrap_or_else(|| self.begin_agent(cx, launch.clone()));
         let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, cx.now());
         session.taking_up = stored;
+        session.defaults = cx.config.defaults(&launch.name);
         if let Some(info) = self.processes.info(agent) {
             session.connected(info.clone());
         }
