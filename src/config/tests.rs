@@ -100,9 +100,8 @@ mod reading {
         let all = json!({
             "agents": { "{name}": {
                 "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
-                "mcp_servers": [{ "name": "m", "command": "/m" }], "mode": "plan", "model": "opus", "effort": "high",
-                "options": { "web": true, "steps": 3, "tone": "dry" },
-                "enabled": true, "follow": true,
+                "mcp_servers": [{ "name": "m", "command": "/m" }], "mode": "a", "model": "b", "effort": "c",
+                "options": { "x": true }, "enabled": true, "follow": true,
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },
@@ -134,11 +133,6 @@ mod reading {
         let config = read(all.clone());
         let default = Config::default();
         assert_ne!(config.agents, default.agents);
-        let defaults = config.defaults("{name}");
-        let named = (defaults.mode.as_deref(), defaults.model.as_deref(), defaults.effort.as_deref());
-        assert_eq!(named, (Some("plan"), Some("opus"), Some("high")));
-        let values = [("web", "true"), ("steps", "3"), ("tone", "dry")];
-        assert_eq!(defaults.options, values.map(|(id, value)| (id.to_owned(), value.to_owned())));
         assert_eq!(config.default_agent.as_deref(), Some("{name}"));
         assert_eq!(
             config.window,
@@ -185,6 +179,20 @@ mod reading {
             let pointer = format!("/{}", option.key.replace('.', "/"));
             assert!(all.pointer(&pointer).is_some(), "the example lacks {}", option.key);
         }
+    }
+
+    #[test]
+    fn what_sessions_of_an_agent_begin_with_is_the_agents_own() {
+        let config = read(json!({ "agents": { "x": {
+            "mode": "plan", "model": "opus", "effort": "high",
+            "options": { "web": true, "steps": 3, "tone": "dry" },
+        } } }));
+        let defaults = config.defaults("x");
+        let named = (defaults.mode.as_deref(), defaults.model.as_deref(), defaults.effort.as_deref());
+        assert_eq!(named, (Some("plan"), Some("opus"), Some("high")));
+        let values = [("web", "true"), ("steps", "3"), ("tone", "dry")];
+        assert_eq!(defaults.options, values.map(|(id, value)| (id.to_owned(), value.to_owned())));
+        assert_eq!(config.defaults("y"), Defaults::default());
     }
 
     #[test]
