@@ -131,8 +131,7 @@ mod reading {
             "timeouts": { "initialize": 1.5 },
         });
         let config = read(all.clone());
-        let default = Config::default();
-        assert_ne!(config.agents, default.agents);
+        assert_ne!(config.agents, Config::default().agents);
         assert_eq!(config.default_agent.as_deref(), Some("{name}"));
         assert_eq!(
             config.window,
