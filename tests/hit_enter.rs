@@ -363,3 +363,23 @@ fn an_agent_that_goes_in_the_midst_of_a_question_asks_for_no_key() {
         }
     }
 }
+
+#[test]
+fn a_plugin_that_wraps_its_notifications_gets_them() {
+    let mut chat = editor();
+    chat.nvim.exec_lua(
+        "_G.said = {}
+         vim.notify = vim.schedule_wrap(function(text) table.insert(_G.said, text) end)
+         _G.tell('by the plugin', vim.log.levels.WARN)
+         vim.notify = setmetatable({}, { __call = function(_, text) table.insert(_G.said, text) end })
+         _G.tell('by a table', vim.log.levels.WARN)",
+        [],
+    );
+    chat.nvim.wait_until(
+        |nvim| {
+            let said = nvim.exec_lua("return table.concat(_G.said, ', ')", []);
+            said.as_str() == Some("acp: by a table, acp: by the plugin")
+        },
+        "both plugins to be told",
+    );
+}

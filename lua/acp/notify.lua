@@ -167,9 +167,19 @@ local function has_command_line()
   return #uis > 0
 end
 
+-- `vim.schedule_wrap()` and its like make functions that are Neovim's, too: those hold a plugin's.
 local function is_neovims_own(notify)
-  local source = debug.getinfo(notify, "S").source
-  return source == "?" or source:find("^@vim/") ~= nil
+  if type(notify) ~= "function" then
+    return false
+  end
+  local info = debug.getinfo(notify, "Su")
+  for number = 1, info.nups do
+    local _, held = debug.getupvalue(notify, number)
+    if type(held) == "function" then
+      return false
+    end
+  end
+  return info.source == "?" or info.source:find("^@vim/") ~= nil
 end
 
 local deliver, show
