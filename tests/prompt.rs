@@ -492,6 +492,40 @@ fn completion_works_before_the_agent_and_leaves_it_to_a_plugin() {
     assert_eq!(chat.nvim.exec_lua("return vim.fn.pumvisible()", []), 0.into(), "the plugin's menu is enough");
 }
 
+#[test]
+fn a_completion_plugin_that_lacks_the_source_does_not_cost_the_menu() {
+    let steps = vec![json!({ "expect": "initialize" }), json!({ "wait_eof": true })];
+    let mut chat = Scripted::new(&[("docs/guide.md", "x")], steps);
+    chat.nvim.exec_lua(
+        "_G.providers, _G.enabled = { buffer = { module = 'blink.cmp.sources.buffer' } }, { 'buffer' }
+         package.loaded['blink.cmp'] = {}
+         package.loaded['blink.cmp.config'] = { sources = { providers = _G.providers } }
+         package.loaded['blink.cmp.sources.lib'] = {
+           get_enabled_provider_ids = function()
+             return vim.bo.filetype == 'acp-prompt' and _G.enabled or {}
+           end,
+         }",
+        [],
+    );
+    chat.nvim.command("AcpChat");
+    chat.nvim.input("@gui");
+    chat.nvim.wait_for_screen("@docs/guide.md");
+    let health = |nvim: &mut Nvim| {
+        nvim.command("checkhealth acp");
+        let text =
+            nvim.exec_lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')", []);
+        nvim.command("bwipeout");
+        text.as_str().expect("a text").to_owned()
+    };
+    chat.nvim.input("<C-e><C-u><Esc>");
+    let text = health(&mut chat.nvim);
+    assert!(text.contains("blink.cmp doesn't have the source for prompts"), "{text}");
+    // With the source the plugin's menu is enough.
+    chat.nvim.exec_lua("_G.providers.acp, _G.enabled = { module = 'acp.blink' }, { 'acp' }", []);
+    let text = health(&mut chat.nvim);
+    assert!(text.contains("blink.cmp completes in prompts"), "{text}");
+}
+
 /// How long it takes to find files among 100,000; run it with `--ignored`, and with `--release` for the
 /// figures of what users have.
 #[test]

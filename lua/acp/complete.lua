@@ -208,12 +208,51 @@ function M.omnifunc(findstart, base)
   return menu(references(base, last.files))
 end
 
---- Whether another plugin completes by itself.
----@return boolean
-function M.has_plugin()
-  return package.loaded["blink.cmp"] ~= nil
-    or package.loaded["cmp"] ~= nil
-    or package.loaded["mini.completion"] ~= nil
+--- Completion plugins that have sources of their own, and whether ours is among those for the current buffer.
+local plugins = {
+  {
+    name = "blink.cmp",
+    module = "blink.cmp",
+    shows = function()
+      local sources = require("blink.cmp.sources.lib")
+      local providers = require("blink.cmp.config").sources.providers
+      return vim.iter(sources.get_enabled_provider_ids("default")):any(function(id)
+        return providers[id] ~= nil and providers[id].module == "acp.blink"
+      end)
+    end,
+  },
+  {
+    name = "nvim-cmp",
+    module = "cmp",
+    shows = function()
+      local wanted = {}
+      for _, source in ipairs(require("cmp.config").get().sources) do
+        wanted[source.name] = true
+      end
+      local ours = package.loaded["acp.cmp"]
+      return vim.iter(require("cmp").get_registered_sources()):any(function(source)
+        return wanted[source.name] and ours ~= nil and getmetatable(source.source) == ours
+      end)
+    end,
+  },
+}
+
+--- The completion plugin that is loaded, and whether it shows our items in the current buffer.
+---@return string? name
+---@return boolean shows
+function M.plugin()
+  local found
+  for _, plugin in ipairs(plugins) do
+    if package.loaded[plugin.module] then
+      local ok, shows = pcall(plugin.shows)
+      -- One that is built otherwise than we know may show them: two menus would be worse than one.
+      if not ok or shows then
+        return plugin.name, true
+      end
+      found = plugin.name
+    end
+  end
+  return found, false
 end
 
 --- Whether what stands before the cursor was chosen from the menu, and not typed.
@@ -240,7 +279,7 @@ function M.attach(buf, when)
     group = group,
     buffer = buf,
     callback = require("acp.notify").guarded(function()
-      if not chosen() and (when == "always" or not M.has_plugin()) then
+      if not chosen() and (when == "always" or not select(2, M.plugin())) then
         M.trigger()
       end
     end),

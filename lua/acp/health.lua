@@ -220,6 +220,28 @@ local function check_processes()
   end
 end
 
+-- The completion plugin is asked in a buffer like a prompt: it decides by filetype.
+local function check_completion()
+  health.start("acp: completion")
+  local prompt = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_call(prompt, function()
+    vim.cmd("noautocmd setlocal filetype=acp-prompt")
+    local name, shows = require("acp.complete").plugin()
+    if not name then
+      health.ok("the plugin's own menu completes in prompts")
+    elseif shows then
+      health.ok(("%s completes in prompts"):format(name))
+    else
+      health.info(
+        ("%s doesn't have the source for prompts, so the plugin's own menu opens there; `:help acp-completion`"):format(
+          name
+        )
+      )
+    end
+  end)
+  vim.api.nvim_buf_delete(prompt, { force = true })
+end
+
 function M.check()
   check_neovim()
   local library, problem = check_library()
@@ -233,6 +255,7 @@ function M.check()
   end
   check_programs()
   check_parsers()
+  check_completion()
   local system = require("acp.health.system")
   system.clipboard()
   system.terminal()

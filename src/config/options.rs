@@ -229,7 +229,7 @@ options! {
     pub struct PromptOptions in "prompt." {
         complete: Complete = Complete::Auto, Complete::KIND,
             "Whether completion opens by itself when you type `@`, or `/` at the start of a prompt. `\"auto\"` \
-             leaves it to blink.cmp or nvim-cmp where one of them is loaded; see |acp-completion|.";
+             leaves it to blink.cmp or nvim-cmp where one of them has the plugin's source for prompts; see |acp-completion|.";
     }
 
     /// Whether agents are followed: `true` alone, or a table.
