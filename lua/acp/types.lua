@@ -97,6 +97,7 @@
 
 ---@class acp.TimeoutOptions
 ---@field initialize? number
+---@field request? number
 
 ---@class acp.ProjectOptions
 ---@field mcp_servers? acp.McpServer[]

@@ -70,7 +70,8 @@ pub fn bar(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize)
     format!("%#AcpWinbar# {}%=%<{lost}%#{}#{} ", escape(&label), state.group(), escape(&words))
 }
 
-fn exit_words(exit: &Exit) -> String {
+/// `exit 1`, `SIGTERM`.
+pub fn exit_words(exit: &Exit) -> String {
     match (&exit.signal, exit.code_text()) {
         (Some(signal), _) => signal.clone(),
         (None, Some(code)) => format!("exit {code}"),

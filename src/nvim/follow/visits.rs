@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Look, Verb, Visit, absolute};
 use crate::core::message::{Outcome, Severity, Work};
+use crate::core::session::status::running;
 use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::open;
 use crate::nvim::context::{self, Context};
@@ -286,6 +287,13 @@ impl Follow {
     /// Where the agent is, for the chat's bar: nothing where it can be seen.
     pub fn location_elsewhere(&self, cx: &Context, key: SessionKey) -> Option<String> {
         let session = cx.sessions.get(&key).filter(|session| session.is_working())?;
+        if !session.asks().is_empty() {
+            // It waits for the user, and the bar says so.
+            return None;
+        }
+        if let Some((_, words)) = running(session) {
+            return Some(words);
+        }
         let visit = self.history.of_turn(key).last()?;
         if self.is_shown(&cx.editor, visit) {
             return None;
