@@ -2,6 +2,7 @@
 //! it is over. Requests are made in `outgoing_requests`, their answers taken in `responses`, and the agent's
 //! served in `incoming_requests`. What messages look like is for `wire::from_acp` and `wire::to_acp`.
 
+mod deadlines;
 mod deferred_replies;
 mod incoming_requests;
 mod left_running;
@@ -22,9 +23,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use self::deadlines::Deadlines;
 use self::deferred_replies::DeferredReplies;
 use self::open_requests::OutgoingRequest;
-use self::patience::Patience;
 use self::pending_questions::{EndReason, PendingQuestions};
 use self::sessions::Sessions;
 use self::state::{Connection, State};
@@ -129,7 +130,7 @@ pub async fn converse(
         state: State::Starting(Vec::new()),
         unsent: Vec::new(),
         buffered: Vec::new(),
-        patience: Patience::default(),
+        patience: Deadlines::default(),
         heard: Instant::now(),
         unclosed: Vec::new(),
         noise_told: false,

@@ -25,6 +25,7 @@ mod turn;
 pub mod unsaved_note;
 mod updates;
 pub mod written;
+pub mod written_files;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 

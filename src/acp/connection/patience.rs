@@ -1,7 +1,6 @@
 //! How long the agent may take to answer what the user waits for, and what is said when it takes longer. Turns
 //! take as long as they take, and so do logins.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -10,31 +9,12 @@ use super::open_requests::{OnSuccess, OutgoingRequest};
 use super::state::Connection;
 use crate::core::message::{Failure, FailureKind};
 
-/// The requests that have a deadline.
-#[derive(Default)]
-pub(super) struct Patience {
-    due: BTreeSet<(Instant, i64)>,
-}
-
-impl Patience {
-    /// When the next deadline is.
-    pub fn next(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
-    }
-
-    fn take(&mut self, now: Instant) -> Option<i64> {
-        let (at, id) = *self.due.first().filter(|(at, _)| *at <= now)?;
-        self.due.remove(&(at, id));
-        Some(id)
-    }
-}
-
 impl Connection {
     /// A request has gone out.
     pub(super) fn expect_answer(&mut self, id: i64) {
         let limit = self.open_requests.iter().find(|(open, _)| *open == id).map(|(_, call)| self.limit(call));
         if let Some(limit) = limit.flatten() {
-            self.patience.due.insert((Instant::now() + limit, id));
+            self.patience.add(Instant::now() + limit, id);
         }
     }
 
@@ -74,7 +54,7 @@ impl Connection {
                     let limit = limit.max(self.shared.settings.initialize_timeout);
                     // One that still tells what was said is at work.
                     if self.heard + limit > now {
-                        self.patience.due.insert((self.heard + limit, id));
+                        self.patience.add(self.heard + limit, id);
                     } else {
                         self.stop_opening(session, late(limit));
                     }

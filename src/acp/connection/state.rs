@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::deadlines::Deadlines;
 use super::deferred_replies::DeferredReplies;
 use super::open_requests::OutgoingRequest;
-use super::patience::Patience;
 use super::pending_questions::{EndReason, PendingQuestions};
 use super::sessions::Sessions;
 use crate::acp::files::queue::FileQueue;
@@ -41,7 +41,7 @@ pub(super) struct Connection {
     pub(super) unsent: Vec<Command>,
     /// What came for sessions whose names are still on their way, with those names.
     pub(super) buffered: Vec<(String, Message)>,
-    pub(super) patience: Patience,
+    pub(super) patience: Deadlines,
     /// When the agent said something last.
     pub(super) heard: Instant,
     /// Sessions, by the agent's names, that it closes only after a login.

@@ -9,7 +9,7 @@ use crate::core::message::{
 };
 use crate::core::session::form::Form;
 use crate::core::session::tool_call::ToolCall;
-use crate::core::session::written::Written;
+use crate::core::session::written_files::Written;
 use crate::core::store::allowlist::Choice;
 use crate::core::text::url_check::Address;
 use crate::core::text::{Text, one_line};

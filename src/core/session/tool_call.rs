@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::core::ids::{Moment, TerminalId, ToolCallId};
 use crate::core::message::{Exit, FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 use crate::core::session::call_commands::CallCommands;
-use crate::core::terminal::bar::exit_words;
 use crate::core::text::one_line;
 
 /// How far a call is, as the user should see it.
@@ -224,12 +223,12 @@ impl ToolCall {
     /// How its command ended, where that is known and was not well: `exit 1`, `SIGTERM`.
     pub fn exit_words(&self) -> Option<String> {
         if let Some(exit) = self.commands.failure() {
-            return Some(exit_words(exit));
+            return Some(exit.words());
         }
         let told = self.raw_output.as_ref().filter(|_| self.commands.is_empty())?;
         let code = ["exit_code", "exitCode"].iter().find_map(|name| told.get(name)?.as_u64())?;
         let code = u32::try_from(code).ok().filter(|code| *code != 0)?;
-        Some(exit_words(&Exit { code: Some(code), signal: None }))
+        Some(Exit { code: Some(code), signal: None }.words())
     }
 
     /// Where the call is at work: its locations, else the files of its diffs.

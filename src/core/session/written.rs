@@ -1,51 +1,15 @@
 //! Files that an agent wrote without a tool call that says so. Each leaves a line in the chat: which file, how
 //! much of it, and by which road. Reviews and checkpoints know of the same changes, but not from here.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Session;
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::FileDiff;
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::{COMPARED, count_lines};
+use crate::core::session::written_files::{Road, Written, WrittenFile};
 use crate::core::text::Text;
-
-/// How an agent wrote a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Road {
-    /// It asked the editor to write it.
-    Editor,
-    /// It, or something that it had started, wrote to the disk.
-    Disk,
-}
-
-impl Road {
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Editor => "through the editor",
-            Self::Disk => "on the disk",
-        }
-    }
-}
-
-/// A file that was written, perhaps several times in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenFile {
-    pub path: PathBuf,
-    /// As the user knows it.
-    pub name: String,
-    pub created: bool,
-    pub times: usize,
-    /// Lines that came and lines that went; nothing where the texts are not known, or too long to be compared.
-    pub counted: Option<(usize, usize)>,
-}
-
-/// Files that were written one after the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    pub road: Road,
-    pub files: Vec<WrittenFile>,
-}
 
 /// A file that was written: what it held before, and what it holds since then.
 #[derive(Clone, Debug, Default)]
@@ -110,18 +74,6 @@ impl Session {
             let edits = call.diffs().any(|diff| cwd.join(&diff.path) == path);
             edits || (call.edits() && call.locations.iter().any(|place| cwd.join(&place.path) == path))
         })
-    }
-}
-
-impl Written {
-    fn add(&mut self, file: WrittenFile) {
-        match self.files.iter_mut().find(|known| known.path == file.path) {
-            Some(known) => {
-                known.times += 1;
-                known.counted = known.counted.zip(file.counted).map(|((a, r), (x, y))| (a + x, r + y));
-            }
-            None => self.files.push(file),
-        }
     }
 }
 

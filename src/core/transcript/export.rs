@@ -15,7 +15,7 @@ use crate::core::message::image;
 use crate::core::message::{Access, FileDiff, PlanItem, PlanStatus, ToolContent};
 use crate::core::session::entry::{Body, Entry, Subject};
 use crate::core::session::tool_call::{Status, ToolCall};
-use crate::core::session::written::{Written, WrittenFile};
+use crate::core::session::written_files::{Written, WrittenFile};
 use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
 use crate::core::transcript::Tail;

@@ -11,7 +11,8 @@ use crate::core::message::{
 };
 use crate::core::message::{Failure, FailureKind};
 use crate::core::session::Session;
-use crate::core::session::written::{Road, Write};
+use crate::core::session::written::Write;
+use crate::core::session::written_files::Road;
 use crate::core::text::visible;
 
 fn style(icons: bool) -> Style {

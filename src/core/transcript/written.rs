@@ -4,7 +4,7 @@
 use super::drawing::{Drawing, Mark, Style, Target};
 use super::wording::{cut_middle, status_mark};
 use crate::core::session::tool_call::Status;
-use crate::core::session::written::{Written, WrittenFile};
+use crate::core::session::written_files::{Written, WrittenFile};
 use crate::core::text::one_line;
 
 /// More files than this have one line together, until they are opened.

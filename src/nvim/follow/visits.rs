@@ -287,14 +287,14 @@ impl Follow {
     /// Where the agent is, for the chat's bar: nothing where it can be seen.
     pub fn location_elsewhere(&self, cx: &Context, key: SessionKey) -> Option<String> {
         let session = cx.sessions.get(&key).filter(|session| session.is_working())?;
-        if !session.asks().is_empty() {
-            // It waits for the user, and the bar says so.
-            return None;
-        }
-        if let Some((_, words)) = running(session) {
+        let visit = self.history.of_turn(key).last();
+        if let Some(asked) = session.asks().first() {
+            // It waits for the user, and the bar says so: where it was before says nothing then.
+            visit.filter(|visit| visit.call == Some(asked.entry))?;
+        } else if let Some((_, words)) = running(session) {
             return Some(words);
         }
-        let visit = self.history.of_turn(key).last()?;
+        let visit = visit?;
         if self.is_shown(&cx.editor, visit) {
             return None;
         }
