@@ -606,7 +606,7 @@ fn a_terminal_that_no_call_shows_is_its_calls_and_stays_it_when_the_content_is_r
     chat.nvim.wait_for_screen("exit 3");
     go(&mut chat, "run loose");
     chat.nvim.input("<Tab>");
-    chat.wait_for("    last");
+    chat.wait_for("    It is done.");
     assert!(chat.transcript().contains("    It is done.\n    first\n    last"), "{}", chat.transcript());
     go(&mut chat, "run loose");
     chat.nvim.input("<CR>");

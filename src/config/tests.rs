@@ -169,8 +169,7 @@ mod reading {
         let project = &config.projects[Path::new("{folder}")];
         assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));
         assert_eq!(config.log, Log::On);
-        assert_eq!(config.timeouts.initialize, Duration::from_millis(1500));
-        assert_eq!(config.timeouts.request, Duration::from_secs(2));
+        assert_eq!((config.timeouts.initialize.as_millis(), config.timeouts.request.as_secs()), (1500, 2));
 
         for option in
             options::all().filter(|option| !option.key.ends_with(".cmd") && option.takes.help() != "function")

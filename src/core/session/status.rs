@@ -1,7 +1,7 @@
 //! A session's state, mode and model in a word, for bars, lists and users' status lines.
 
 use crate::core::ids::EntryId;
-use crate::core::message::OptionKind;
+use crate::core::message::{OptionKind, ToolKind};
 use crate::core::session::tool_call::Status;
 use crate::core::session::{Phase, Session};
 
@@ -43,13 +43,13 @@ fn choice(session: &Session, category: &str) -> Option<String> {
     Some(named.map_or_else(|| current.clone(), |value| value.name.clone()))
 }
 
-/// What a call does now, where it is a command, or about no file: for a bar. The newest call that is not over counts.
+/// What a call does now that is about no file, such as a command: for a bar. The newest call that is not over counts.
 pub fn running(session: &Session) -> Option<(EntryId, String)> {
     let (entry, call) = session.open_calls().last().filter(|(_, call)| call.status != Status::Waiting)?;
-    let words = match call.runs_commands() {
-        true => format!("running {}", call.command().unwrap_or_else(|| call.headline())),
-        false if call.places().is_empty() => call.headline(),
-        false => return None,
+    let words = match call.kind {
+        ToolKind::Execute => format!("running {}", call.command().unwrap_or_else(|| call.headline())),
+        ToolKind::Fetch => call.headline(),
+        _ => return None,
     };
     Some((entry, words))
 }
