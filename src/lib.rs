@@ -44,6 +44,7 @@ fn start(
     let settings = acp::Settings {
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         initialize_timeout: config.timeouts.initialize,
+        request_timeout: config.timeouts.request,
         log,
         keeper: bundled,
         terminals: acp::terminals::Limits {

@@ -15,6 +15,7 @@ mod agent {
     mod fuzz;
     mod lifecycle;
     mod outside;
+    mod patience;
     mod replay;
     mod safety;
     mod sessions;

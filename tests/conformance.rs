@@ -492,7 +492,14 @@ fn options_stand_in_the_agents_order_and_a_models_own_next_to_it() {
     chat.nvim.command("Acp config");
     assert_eq!(
         picker(&mut chat.nvim, 1),
-        ["Set zoo: a", "Set mode: new", "Set model: big", "Set effort: low", "Set loud: off", "Set tools: x"]
+        [
+            "Set zoo: The a",
+            "Set mode: The new",
+            "Set model: The big",
+            "Set effort: The low",
+            "Set loud: off",
+            "Set tools: The x"
+        ]
     );
     // The options stand for the modes of old.
     chat.nvim.command("Acp mode");
@@ -507,7 +514,7 @@ fn options_stand_in_the_agents_order_and_a_models_own_next_to_it() {
     wait_status(&mut chat.nvim, "model", "The small");
     // What the agent answers is all there is from then on.
     chat.nvim.command("Acp config");
-    assert_eq!(picker(&mut chat.nvim, 4), ["Set model: small", "Set effort: none"]);
+    assert_eq!(picker(&mut chat.nvim, 4), ["Set model: The small", "Set effort: The none"]);
     chat.nvim.command("Acp model big");
     chat.wait_for("No such value");
     assert_eq!(status(&mut chat.nvim, "model").as_deref(), Some("The small"), "a refused choice is none");

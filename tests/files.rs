@@ -958,3 +958,27 @@ fn a_large_file_with_many_changes_does_not_hold_the_editor() {
     assert!(chat.nvim.buffer_text(buf).starts_with("    mine\n"));
     chat.wait_for("a.txt had unsaved edits");
 }
+
+#[test]
+fn a_write_without_a_question_leaves_a_line_and_is_an_answer() {
+    let mut parts = opened();
+    parts.push(prompt());
+    parts.extend(write("w1", "a.txt", "one\nTWO\n"));
+    parts.extend(write("w2", "new.txt", "1\n2\n"));
+    parts.push(ends("end_turn"));
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], parts);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    let transcript = chat.transcript();
+    assert!(
+        transcript.contains("✓ wrote a.txt through the editor\n✓ created new.txt through the editor\n"),
+        "{transcript}"
+    );
+    assert!(!transcript.contains("without an answer"), "{transcript}");
+    // How much is at the right edge.
+    let screen = chat.nvim.screen();
+    let line = |part: &str| screen.lines().find(|line| line.contains(part)).unwrap_or_default().to_owned();
+    assert!(line("wrote a.txt").contains("+1 -1") && line("created new.txt").contains("+2 -0"), "{screen}");
+}

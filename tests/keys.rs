@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, prompt, says, steps, update, writes};
+use support::script::{Scripted, ends, permission, prompt, says, steps, update, writes};
 
 /// A chat whose user has these keys.
 fn with_keys(files: &[(&str, &str)], steps: Vec<Value>, keys: &Value) -> Scripted {
@@ -165,4 +165,25 @@ fn a_click_can_be_switched_off() {
     click(&mut chat.nvim, "edit a.txt");
     click(&mut chat.nvim, "edit a.txt");
     chat.nvim.wait_for_screen("    + 2");
+}
+
+#[test]
+fn an_interrupt_in_neovims_own_picker_stops_the_turn_and_shows_no_stack() {
+    let steps = steps([
+        prompt(),
+        permission("p", json!({ "toolCallId": "1", "title": "Do it", "kind": "execute" })),
+        json!({ "expect": "session/cancel" }),
+        ends("cancelled"),
+    ]);
+    let mut chat = with_keys(&[], steps, &json!({}));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Allow this command?");
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_for_screen("Type number and <Enter>");
+    chat.nvim.input("<C-c>");
+    chat.wait_for("Cancelled");
+    let messages = chat.nvim.exec_lua("return vim.fn.execute('messages')", []);
+    let messages = messages.as_str().unwrap_or_default();
+    assert!(!messages.contains("stack traceback") && !messages.contains("picker failed"), "{messages}");
 }

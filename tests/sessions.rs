@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, initialized, prompt, says};
+use support::script::{Scripted, ends, initialized, prompt, says, update};
 
 /// Lets a test answer pickers: the answers in order, as numbers from 1; nothing when they run out.
 fn pick(nvim: &mut Nvim, numbers: &[u64]) {
@@ -737,4 +737,120 @@ fn what_agents_list_is_in_the_list_with_what_is_remembered_and_late_ones_are_nam
     assert_eq!(shown(&mut chat, 1), "fake: About tea");
     chat.nvim.command("Acp sessions");
     assert_eq!(shown(&mut chat, 2), "Fake: hello · idle\nEarlier sessions of Fake …");
+}
+
+#[test]
+fn a_dead_agent_that_can_only_load_goes_on_too_and_the_text_is_there_once() {
+    let again = |kind: &str, text: &str| {
+        update(json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } }))
+    };
+    let mut chat = Scripted::new(&[], Vec::new());
+    let first = steps([
+        initialized(json!({ "loadSession": true }), json!([])),
+        new_session("s1").into(),
+        vec![prompt(), says("Before."), ends("end_turn"), prompt(), json!({ "exit": 1 })],
+    ]);
+    let second = steps([
+        initialized(json!({ "loadSession": true }), json!([])),
+        vec![
+            json!({ "expect": "session/load", "params": { "sessionId": "s1" } }),
+            again("user_message_chunk", "one"),
+            again("agent_message_chunk", "Before."),
+            json!({ "reply": "session/load", "result": {} }),
+            prompt(),
+            says("After."),
+            ends("end_turn"),
+            json!({ "wait_eof": true }),
+        ],
+    ]);
+    chat.project.write("first.json", &Value::Array(first).to_string());
+    chat.project.write("second.json", &Value::Array(second).to_string());
+    let demo = support::demo_agent().to_str().expect("a path").to_owned();
+    chat.project.write(
+        "agent.sh",
+        &format!(
+            "if [ -f once ]; then exec {demo} --script second.json; fi\ntouch once\nexec {demo} --script first.json\n"
+        ),
+    );
+    let script = chat.project.file("agent.sh");
+    chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
+    chat.chat();
+    chat.send("one");
+    chat.wait_for("Done");
+    chat.send("two");
+    chat.wait_for("R starts it again and loads this session");
+    chat.nvim.command("Acp restart");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the session to be loaded",
+    );
+    chat.send("three");
+    chat.wait_for("After.");
+    let transcript = chat.transcript();
+    assert_eq!(transcript.matches("Before.").count(), 1, "{transcript}");
+    assert!(!transcript.contains("Starting"), "{transcript}");
+}
+
+#[test]
+fn what_an_agent_refuses_before_a_login_is_done_after_it() {
+    let modes = json!({ "modes": { "currentModeId": "ask", "availableModes": [
+        { "id": "ask", "name": "Ask" }, { "id": "auto", "name": "Auto" } ] } });
+    let refused = json!({ "code": -32000, "message": "Log in first" });
+    let methods = json!([{ "id": "key", "name": "Key" }]);
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
+    let mut opened = modes;
+    opened["sessionId"] = "s1".into();
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(can, methods),
+            vec![
+                json!({ "expect": "session/new" }),
+                json!({ "reply": "session/new", "result": opened }),
+                json!({ "expect": "session/set_mode", "as": "m1" }),
+                json!({ "reply": "m1", "error": refused }),
+                json!({ "expect": "authenticate", "as": "a1" }),
+                json!({ "reply": "a1", "result": {} }),
+                json!({ "expect": "session/set_mode", "as": "m2", "params": { "modeId": "auto" } }),
+                json!({ "reply": "m2", "result": {} }),
+                json!({ "expect": "session/list", "as": "l1" }),
+                json!({ "reply": "l1", "error": refused }),
+                json!({ "expect": "authenticate", "as": "a2" }),
+                json!({ "reply": "a2", "result": {} }),
+                json!({ "expect": "session/list", "as": "l2" }),
+                json!({ "reply": "l2", "result": { "sessions": [listed("old", "Old one")] } }),
+                json!({ "expect": "session/load", "as": "o1", "params": { "sessionId": "old" } }),
+                json!({ "reply": "o1", "error": refused }),
+                json!({ "expect": "authenticate", "as": "a3" }),
+                json!({ "reply": "a3", "result": {} }),
+                json!({ "expect": "session/load", "as": "o2", "params": { "sessionId": "old" } }),
+                json!({ "reply": "o2", "result": {} }),
+            ],
+        ]),
+    );
+    chat.chat();
+    chat.nvim.command("Acp mode auto");
+    chat.wait_for("Fake wants you to log in before it can change the mode: Log in first");
+    chat.nvim.wait_for_screen("log in");
+    chat.nvim.command("Acp login key");
+    let mode = "return require('acp').status().sessions[1].mode";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(mode, []).as_str() == Some("Auto"), "the mode to be changed");
+    // The list opens after the login.
+    pick(&mut chat.nvim, &[]);
+    chat.nvim.command("Acp sessions");
+    chat.wait_for("before it can list sessions");
+    // The list does not wait for the agent for long.
+    chat.nvim
+        .wait_until(|nvim| seen(nvim).contains("Earlier sessions of Fake"), "a list without the agent's");
+    pick(&mut chat.nvim, &[1]);
+    chat.nvim.command("Acp login key");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("Old one"), "the list");
+    chat.wait_for("wants you to log in");
+    chat.got("session/load");
+    chat.nvim.wait_for_screen("Key");
+    chat.nvim.command("Acp login key");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the session to be loaded after all",
+    );
 }

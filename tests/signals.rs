@@ -210,3 +210,42 @@ fn a_conversation_is_exported_into_a_buffer_a_file_and_in_part() {
     );
     assert_eq!(chat.project.read("talk.md"), "## You\n\nWhy?\n");
 }
+
+#[test]
+fn a_chat_closed_in_mid_turn_tells_the_end_of_its_calls_and_of_its_turn() {
+    let mut steps = opened();
+    let call = update(json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Run it",
+        "kind": "execute", "status": "in_progress" }));
+    steps.extend([prompt(), says("So far."), call, json!({ "wait_eof": true })]);
+    let mut chat = Scripted::new(&[], steps);
+    listen(&mut chat.nvim);
+    chat.nvim.exec_lua(
+        "require('acp').on('AcpTurnEnded', function(data) _G.ended = data.stop_reason .. ': ' .. data.text end)",
+        [],
+    );
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| heard(nvim).contains(&"ToolCall running".to_owned()), "the call");
+    chat.nvim.command("Acp close");
+    chat.nvim.wait_until(|nvim| heard(nvim).contains(&"Closed".to_owned()), "the end");
+    let heard = heard(&mut chat.nvim);
+    assert!(
+        heard.ends_with(&["ToolCall cancelled".into(), "TurnEnded 1".into(), "Closed".into()]),
+        "{heard:?}"
+    );
+    let ended = chat.nvim.exec_lua("return _G.ended", []);
+    assert_eq!(ended.as_str(), Some("cancelled: So far."));
+}
+
+#[test]
+fn an_agent_that_ends_says_why_to_those_who_listen() {
+    let mut steps = opened();
+    steps.extend([prompt(), json!({ "stderr": "out of luck\n" }), json!({ "exit": 3 })]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.nvim.exec_lua("require('acp').on('AcpFailed', function(data) _G.failed = data end)", []);
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| !nvim.exec_lua("return _G.failed", []).is_nil(), "the event");
+    let failed = chat.nvim.exec_lua("return _G.failed.message .. '; ' .. _G.failed.stderr[1]", []);
+    assert_eq!(failed.as_str(), Some("Fake ended with exit code 3; out of luck"));
+}

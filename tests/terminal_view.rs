@@ -555,3 +555,123 @@ fn the_bar_says_what_the_agent_cannot_read_any_more() {
     chat.nvim.resize(40, 30);
     chat.nvim.wait_for_screen("exit 0 \u{b7} 0:");
 }
+
+/// Goes to the transcript and there to the first line that holds a text.
+fn go(chat: &mut Scripted, text: &str) {
+    let code = "local text = ...
+                local chat = require('acp').status().sessions[1]
+                vim.cmd.stopinsert()
+                vim.api.nvim_set_current_win(vim.fn.bufwinid(chat.buffer))
+                return vim.fn.search(text, 'cw')";
+    let row = chat.nvim.exec_lua(code, [text.into()]);
+    assert!(row.as_u64().is_some_and(|row| row > 0), "{text:?} is not in the transcript");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+}
+
+/// The agent has a shell run this in a call, and never says which call the terminal belongs to.
+fn runs_unattached(name: &str, script: &str) -> Value {
+    let saved = format!("/result/{}", "terminalId");
+    let mut save = serde_json::Map::new();
+    save.insert(name.to_owned(), saved.into());
+    json!([
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": name, "title": name, "kind": "execute",
+            "status": "in_progress" })),
+        asks(name, "terminal/create", json!({ "command": "sh", "args": ["-c", script] })),
+        { "expect_reply": name, "to": name, "save": save },
+    ])
+}
+
+fn over(name: &str, status: &str, text: &str) -> Value {
+    update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": name, "status": status,
+        "content": [{ "type": "content", "content": { "type": "text", "text": text } }] }))
+}
+
+#[test]
+fn a_terminal_that_no_call_shows_is_its_calls_and_stays_it_when_the_content_is_replaced() {
+    let mut chat = begin(
+        turn([
+            runs_unattached("loose", "echo first; echo last; exit 3"),
+            about("loose", "wait_for_exit"),
+            over("loose", "completed", "It is done."),
+            runs("shown", "echo seen"),
+            about("shown", "wait_for_exit"),
+            over("shown", "completed", "Nothing to tell."),
+            ends("end_turn"),
+        ]),
+        &[],
+        json!({ "auto_open": "never" }),
+    );
+    chat.wait_for("Done");
+    // The code is at the right edge, as virtual text.
+    chat.nvim.wait_for_screen("exit 3");
+    go(&mut chat, "run loose");
+    chat.nvim.input("<Tab>");
+    chat.wait_for("    It is done.");
+    assert!(chat.transcript().contains("    It is done.\n    first\n    last"), "{}", chat.transcript());
+    go(&mut chat, "run loose");
+    chat.nvim.input("<CR>");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the terminal to be shown");
+    chat.nvim.command("Acp export out.md");
+    let exported = chat.project.file("out.md");
+    let text = || std::fs::read_to_string(&exported).unwrap_or_default();
+    wait_for(|| text().contains("seen"), "the export");
+    let text = text();
+    assert!(
+        text.contains("(exit 3)") && text.contains("first\nlast") && text.contains("```text\nseen"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_call_whose_command_a_cancel_ended_is_not_said_to_be_done() {
+    let mut chat = begin(
+        turn([
+            runs("endless", "echo begun; sleep 1000"),
+            json!({ "expect": "session/cancel" }),
+            about("endless", "kill"),
+            about("endless", "wait_for_exit"),
+            over("endless", "completed", "Ended."),
+            ends("cancelled"),
+        ]),
+        &[],
+        json!({ "auto_open": "never" }),
+    );
+    chat.wait_for("begun");
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Cancelled");
+    chat.nvim.wait_for_screen("run endless");
+    let screen = chat.nvim.screen();
+    let line = screen.lines().find(|line| line.contains("run endless")).unwrap_or_default().to_owned();
+    assert!(line.contains("cancelled"), "{screen}");
+}
+
+#[test]
+fn the_bar_says_what_runs_or_waits_and_not_the_file_that_was_edited_before() {
+    let edit =
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": "e", "title": "Edit", "kind": "edit",
+        "status": "completed", "locations": [{ "path": "$PROJECT/a.txt" }] }));
+    let mut chat = begin(
+        turn([
+            edit,
+            asks(
+                "p",
+                "session/request_permission",
+                json!({ "toolCall": { "toolCallId": "q", "title": "Ask" },
+                "options": [{ "optionId": "yes", "name": "Yes", "kind": "allow_once" }] }),
+            ),
+            answered("p"),
+            update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "q", "status": "completed" })),
+            runs("Check it", "echo begun; sleep 1000"),
+            json!({ "expect": "session/cancel" }),
+            ends("cancelled"),
+        ]),
+        &[("a.txt", "a\n")],
+        json!({ "auto_open": "never" }),
+    );
+    chat.nvim.wait_for_screen("waiting for you");
+    let bar = |nvim: &mut Nvim| nvim.screen().lines().find(|line| line.contains("Fake ")).map(str::to_owned);
+    let waiting = bar(&mut chat.nvim);
+    assert!(waiting.as_ref().is_some_and(|bar| !bar.contains("a.txt")), "{waiting:?}");
+    chat.nvim.exec_lua("require('acp').answer('allow')", []);
+    chat.nvim.wait_for_screen("running Check it");
+}

@@ -101,6 +101,7 @@
 
 ---@class acp.TimeoutOptions
 ---@field initialize? number
+---@field request? number
 
 ---@class acp.ProjectOptions
 ---@field mcp_servers? acp.McpServer[]

@@ -2,11 +2,13 @@
 //! it is over. Requests are made in `outgoing_requests`, their answers taken in `responses`, and the agent's
 //! served in `incoming_requests`. What messages look like is for `wire::from_acp` and `wire::to_acp`.
 
+mod deadlines;
 mod deferred_replies;
 mod incoming_requests;
 mod left_running;
 mod open_requests;
 mod outgoing_requests;
+mod patience;
 pub(crate) mod pending_questions;
 mod responses;
 pub(crate) mod sessions;
@@ -21,6 +23,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use self::deadlines::Deadlines;
 use self::deferred_replies::DeferredReplies;
 use self::open_requests::OutgoingRequest;
 use self::pending_questions::{EndReason, PendingQuestions};
@@ -127,6 +130,9 @@ pub async fn converse(
         state: State::Starting(Vec::new()),
         unsent: Vec::new(),
         buffered: Vec::new(),
+        patience: Deadlines::default(),
+        heard: Instant::now(),
+        unclosed: Vec::new(),
         noise_told: false,
     };
     let end = connection.talk(&mut transport, &mut commands, for_editor, &mut leaving).await;
@@ -167,6 +173,7 @@ impl Connection {
         loop {
             let mailbox = self.shared.mailbox.clone();
             let is_gone = ended.borrow().is_some();
+            let due = self.patience.next();
             let batch = tokio::select! {
                 biased;
                 _ = leaving.wait_for(Option::is_some) => return End::Wanted,
@@ -190,6 +197,10 @@ impl Connection {
                 () = sleep_until(deadline), if matches!(self.state, State::Starting(_)) => {
                     return End::Fault(self.too_slow());
                 }
+                () = sleep_until(due.unwrap_or(deadline)), if due.is_some() => {
+                    self.lose_patience();
+                    continue;
+                }
                 Ok(_) = ended.wait_for(Option::is_some), if !is_gone => continue,
                 batch = async {
                     // An agent that is faster than the editor is held back here.
@@ -202,6 +213,7 @@ impl Connection {
                 } => batch,
             };
             let Some(batch) = batch else { return End::Left };
+            self.heard = Instant::now();
             let named = self.paths_named(&batch);
             if !named.is_empty() {
                 self.shared.resolved_names.tell_new(named).await;
@@ -384,6 +396,7 @@ impl Connection {
                     let outcome = Steering::NotTaken(Some(failed()));
                     self.post(Event::Steered { session, content, outcome });
                 }
+                OutgoingRequest::Other { is_late: true, .. } => {}
                 OutgoingRequest::Other { session, what, .. } => self.request_failed(session, what, failed()),
             }
         }

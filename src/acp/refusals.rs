@@ -41,7 +41,7 @@ pub fn refuse(mailbox: &Mailbox, agent: Option<AgentId>, command: Command, failu
         },
         (_, None) => return,
     };
-    mailbox.post(Event::RequestFailed { agent, session, what: what.to_owned(), failure });
+    mailbox.post(Event::RequestFailed { agent, session, what: what.to_owned(), failure, again: None });
 }
 
 /// What a command asks of an agent, fit for "couldn't …".

@@ -11,6 +11,8 @@ pub struct Settings {
     pub client_version: String,
     /// How long an agent may take to answer `initialize`; the first start of many is a download.
     pub initialize_timeout: Duration,
+    /// How long it may take to answer other requests that somebody waits for.
+    pub request_timeout: Duration,
     /// The most bytes of one message of an agent.
     pub message_limit: usize,
     /// Where to keep a log of all messages.
@@ -34,6 +36,7 @@ impl Default for Settings {
         Self {
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             initialize_timeout: Duration::from_secs(60),
+            request_timeout: Duration::from_secs(30),
             message_limit: 32 << 20,
             log: None,
             can_write: true,

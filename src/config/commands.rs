@@ -494,7 +494,7 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "End the agent and start it again, in the same chat. What stands in the transcript stays. \
-               Agents that can resume a session go on where they were; others do not remember it.",
+               Agents that can resume or load a session go on where they were; others do not remember it.",
     },
     CommandSpec {
         name: "stop",

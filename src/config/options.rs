@@ -348,6 +348,9 @@ options! {
     pub struct TimeoutOptions in "timeouts." {
         initialize: Duration = Duration::from_secs(300), SECONDS,
             "How long an agent may take to start. The first start of one that is downloaded takes long.";
+        request: Duration = Duration::from_secs(30), SECONDS,
+            "How long an agent may take to change a mode, a model or an option, and to list, delete or close \
+             sessions. One that loads a session may be silent for as long as a start may take.";
     }
 
     /// What one project, and all below its folder, has beside what all have.

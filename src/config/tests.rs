@@ -128,7 +128,7 @@ mod reading {
             "bell": true,
             "record": false,
             "checkpoints": { "enabled": false, "days": 2, "size": 3 },
-            "timeouts": { "initialize": 1.5 },
+            "timeouts": { "initialize": 1.5, "request": 2 },
         });
         let config = read(all.clone());
         assert_ne!(config.agents, Config::default().agents);
@@ -170,7 +170,7 @@ mod reading {
         let project = &config.projects[Path::new("{folder}")];
         assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));
         assert_eq!(config.log, Log::On);
-        assert_eq!(config.timeouts.initialize, Duration::from_millis(1500));
+        assert_eq!((config.timeouts.initialize.as_millis(), config.timeouts.request.as_secs()), (1500, 2));
 
         for option in
             options::all().filter(|option| !option.key.ends_with(".cmd") && option.takes.help() != "function")

@@ -5,6 +5,7 @@
 //! Facts ([`Event`]) are in the past tense and travel to the editor's thread; requests ([`Command`]) are
 //! imperative and travel to the background.
 
+pub mod again;
 pub mod agent;
 pub mod call;
 pub mod choices;
@@ -34,6 +35,7 @@ use crate::core::store::record::{Kept, Wish};
 use crate::core::store::registry;
 use crate::core::text::Text;
 
+pub use again::Again;
 pub use agent::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, Ending, Exit, Failure, FailureKind, Opened, StoredSession,
 };
@@ -232,6 +234,8 @@ pub enum Event {
         session: Option<SessionKey>,
         what: String,
         failure: Failure,
+        /// What to do once more after a login, where it is that which is missing.
+        again: Option<Again>,
     },
     LoggedIn {
         agent: AgentId,

@@ -4,6 +4,8 @@
 
 pub mod answer_label;
 mod asks;
+mod call_commands;
+mod commands;
 mod content;
 pub mod defaults;
 pub mod entry;
@@ -24,6 +26,8 @@ pub mod tool_call;
 mod turn;
 pub mod unsaved_note;
 mod updates;
+pub mod written;
+pub mod written_files;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -36,7 +40,8 @@ pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{
-    AgentInfo, ConfigOption, Content, Cost, Models, Modes, Place, PlanItem, Reopen, Role, SlashCommand,
+    Again, AgentInfo, ConfigOption, Content, Cost, Exit, Models, Modes, Place, PlanItem, Reopen, Role,
+    SlashCommand,
 };
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
 use crate::core::session::tool_call::{Cause, ToolCall};
@@ -105,6 +110,8 @@ pub struct Session {
     /// Something outside the entries changed: phase, title, mode, usage, queue.
     status_touched: bool,
     speaker_shown: bool,
+    /// What was said before the agent was started again is on the screen: it need not tell that again.
+    text_stays: bool,
     /// The newest plan.
     plan: Option<EntryId>,
     /// What was replaced, for who can free it without holding the editor.
@@ -113,6 +120,8 @@ pub struct Session {
     cost_before: Option<Cost>,
     /// Commands of a turn that was stopped, which go on.
     left: Left,
+    /// What the agent does only after a login.
+    after_login: Vec<Again>,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -124,6 +133,10 @@ struct Turn {
     open: BTreeSet<EntryId>,
     messages: HashMap<(Role, String), EntryId>,
     plan: Option<EntryId>,
+    /// How commands ended, since a call may show its terminal only after that.
+    exits: HashMap<TerminalId, Exit>,
+    /// The calls that are shown with terminals which the agent has not given to any.
+    adopted: HashMap<TerminalId, EntryId>,
     compactions: HashMap<String, EntryId>,
     /// The text sent, to know an echo by.
     prompt: Text,
@@ -181,10 +194,12 @@ impl Session {
             touched: BTreeSet::new(),
             status_touched: true,
             speaker_shown: false,
+            text_stays: false,
             plan: None,
             outdated: Vec::new(),
             cost_before: None,
             left: Left::default(),
+            after_login: Vec::new(),
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),
@@ -262,6 +277,10 @@ impl Session {
 
     /// Whether the agent tells again what was said in a stored session.
     pub fn is_replaying(&self) -> bool {
+        self.is_taken_up() && !self.text_stays
+    }
+
+    fn is_taken_up(&self) -> bool {
         self.taking_up.is_some() && matches!(self.phase, Phase::Opening { .. })
     }
 
@@ -277,22 +296,6 @@ impl Session {
 
     pub fn has_touched(&self) -> bool {
         self.status_touched || !self.touched.is_empty()
-    }
-
-    /// A terminal of this session grew: the calls that show it are drawn again.
-    pub fn touch_terminal(&mut self, terminal: &TerminalId) {
-        for (index, entry) in self.entries.iter().enumerate().rev() {
-            if entry.tool().is_some_and(|call| call.terminals().any(|shown| shown == terminal)) {
-                self.touched.insert(EntryId(index));
-                return;
-            }
-        }
-    }
-
-    /// The title of the tool call that shows a terminal.
-    pub fn title_of(&self, terminal: &TerminalId) -> Option<String> {
-        let calls = self.entries.iter().rev().filter_map(Entry::tool);
-        calls.filter(|call| call.terminals().any(|shown| shown == terminal)).map(ToolCall::headline).next()
     }
 
     pub fn toggle(&mut self, id: EntryId) {

@@ -14,10 +14,12 @@ pub mod export;
 mod greeting;
 pub mod groups;
 mod hints;
+mod last_words;
 pub mod patch;
 pub mod reading;
 mod summary;
 mod wording;
+mod written;
 
 use std::ops::Range;
 
@@ -28,7 +30,7 @@ pub use wording::{advice, cut_end, cut_middle, grouped, price, readable, seconds
 
 use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};
 use crate::core::ids::TerminalId;
-use crate::core::message::{Cost, PlanItem, PlanStatus, Severity, StopReason, TurnUsage};
+use crate::core::message::{Cost, Failure, PlanItem, PlanStatus, Severity, StopReason, TurnUsage};
 use crate::core::session::entry::{Body, Entry};
 use crate::core::text::{cut, one_line};
 
@@ -43,8 +45,8 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
         (before, body),
         (None | Some(Body::Speaker(_)), _)
             | (
-                Some(Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_)),
-                Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_)
+                Some(Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_) | Body::Written(_)),
+                Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_) | Body::Written(_)
             )
     )
 }
@@ -149,6 +151,7 @@ pub fn draw(
         Body::Tool(call) => call::draw(&mut drawing, call, entry.open, style, tail),
         Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
+        Body::Written(written) => written::draw(&mut drawing, written, entry.open, style),
         Body::Notice { severity, text } => {
             let (word, group) = match severity {
                 Severity::Info => ("Note: ", "AcpMeta"),
@@ -182,13 +185,23 @@ pub fn draw(
             }
             draw_stop(&mut drawing, reason, *silent, *took, usage.as_ref(), cost.as_ref());
         }
-        Body::TurnFailed(failure) => {
-            let text = format!("The turn failed: {}", readable(&failure.message));
-            drawing.line(text, Some("AcpError")).framed("AcpError");
-            drawing.line(advice(failure, &style.hints), Some("AcpMeta")).framed("AcpError");
-        }
+        Body::TurnFailed(failure) => draw_failure(&mut drawing, failure, style),
     }
     drawing.bounded()
+}
+
+/// So much of what a failed turn says stands in the chat.
+const FAILURE_LINES: usize = 12;
+
+fn draw_failure(drawing: &mut Drawing, failure: &Failure, style: &Style) {
+    let said = wording::readable_lines(&failure.message);
+    let (lines, more) = bounds::beginning(&said, FAILURE_LINES, MOST_BYTES);
+    for (row, line) in lines.into_iter().enumerate() {
+        let text = if row == 0 { format!("The turn failed: {line}") } else { format!("  {line}") };
+        drawing.line(text.trim_end(), Some("AcpError")).framed("AcpError");
+    }
+    drawing.left_out(more, "  ", &style.hints);
+    drawing.line(advice(failure, &style.hints), Some("AcpMeta")).framed("AcpError");
 }
 
 fn draw_thought(drawing: &mut Drawing, entry: &Entry, text: &str, over: bool, style: &Style) {

@@ -5,6 +5,7 @@
 use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -72,15 +73,22 @@ pub fn is_installed() -> bool {
 pub fn guarded(work: impl FnOnce() -> Result<()>) {
     let text = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return,
-        Ok(Err(error)) if error.to_string().contains(INTERRUPTED) => {
-            return run_task(Box::new(|features| features.interrupted()));
-        }
+        Ok(Err(error)) if was_interrupted(&error) => return,
         Ok(Err(error)) => first_line(&error),
         Err(_) => "an internal error; see acp-panic.log in :echo stdpath('log')".to_owned(),
     };
     if let Some(editor) = the_editor() {
         editor.notify(&text, Level::Error);
     }
+}
+
+/// Whether something failed since the user has pressed `<C-c>`; what that is for is seen to then.
+pub fn was_interrupted(error: &impl Display) -> bool {
+    let was = error.to_string().contains(INTERRUPTED);
+    if was {
+        run_task(Box::new(|features| features.interrupted()));
+    }
+    was
 }
 
 /// Runs `work` with the features, then what had to wait for them. Fails when they are busy: when called

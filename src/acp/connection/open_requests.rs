@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::core::ids::SessionKey;
-use crate::core::message::{Content, OptionValue, Place};
+use crate::core::message::{Again, Content, OptionValue, Place};
 
 /// A request of ours, and what its answer is for.
 pub(super) enum OutgoingRequest {
@@ -23,7 +23,8 @@ pub(super) enum OutgoingRequest {
         content: Vec<Content>,
     },
     Close {
-        session: SessionKey,
+        /// The agent's name for the session, which is forgotten here.
+        acp_id: String,
     },
     /// A session that nobody wants any more; if it comes to be, it is closed.
     Unwanted,
@@ -32,6 +33,10 @@ pub(super) enum OutgoingRequest {
         session: Option<SessionKey>,
         what: &'static str,
         on_success: OnSuccess,
+        /// The user was told that there is no answer; a late one counts all the same.
+        is_late: bool,
+        /// What is to be done again after a login, if the agent wants one first.
+        again: Option<Again>,
     },
 }
 

@@ -14,8 +14,8 @@ use crate::acp::wire::rpc::{self, RequestId, RpcError};
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
 use crate::core::message::{
-    AuthKind, Command, Content, Event, Failure, FailureKind, Place, Reopen, Severity, Steering, StopReason,
-    TurnEnd,
+    Again, AuthKind, Command, Content, Event, Failure, FailureKind, Place, Reopen, Severity, Steering,
+    StopReason, TurnEnd,
 };
 
 impl Connection {
@@ -26,6 +26,7 @@ impl Connection {
             State::Starting(waiting) => return waiting.push(command),
         };
         let what = request_name(&command).unwrap_or_default();
+        let again = Again::of(&command);
         match command {
             Command::Open { session, place, .. } => {
                 self.home = Some(session);
@@ -44,11 +45,23 @@ impl Connection {
                 }
             }
             Command::List { cwd, cursor, .. } => {
-                let call = OutgoingRequest::Other { session: None, what, on_success: OnSuccess::List };
+                let call = OutgoingRequest::Other {
+                    session: None,
+                    what,
+                    on_success: OnSuccess::List,
+                    is_late: false,
+                    again,
+                };
                 self.request_if(can.list, call, to_acp::SESSION_LIST, &to_acp::list_sessions(cwd, cursor));
             }
             Command::Delete { acp_id, .. } => {
-                let call = OutgoingRequest::Other { session: None, what, on_success: OnSuccess::Nothing };
+                let call = OutgoingRequest::Other {
+                    session: None,
+                    what,
+                    on_success: OnSuccess::Nothing,
+                    is_late: false,
+                    again,
+                };
                 self.request_if(can.delete, call, to_acp::SESSION_DELETE, &to_acp::delete_session(&acp_id));
             }
             Command::Login { method, .. } => {
@@ -56,11 +69,23 @@ impl Connection {
                 // Other types run elsewhere, or not at all.
                 let known =
                     info.auth_methods.iter().any(|known| known.id == method && known.kind == AuthKind::Agent);
-                let call = OutgoingRequest::Other { session: None, what, on_success: OnSuccess::LoggedIn };
+                let call = OutgoingRequest::Other {
+                    session: None,
+                    what,
+                    on_success: OnSuccess::LoggedIn,
+                    is_late: false,
+                    again,
+                };
                 self.request_if(known, call, to_acp::AUTHENTICATE, &to_acp::authenticate(&method));
             }
             Command::Logout { .. } => {
-                let call = OutgoingRequest::Other { session: None, what, on_success: OnSuccess::LoggedOut };
+                let call = OutgoingRequest::Other {
+                    session: None,
+                    what,
+                    on_success: OnSuccess::LoggedOut,
+                    is_late: false,
+                    again,
+                };
                 self.request_if(can.logout, call, to_acp::LOGOUT, &to_acp::logout());
             }
             Command::Steer { session, content } => self.steer(session, content),
@@ -71,6 +96,8 @@ impl Connection {
                     session: Some(session),
                     what,
                     on_success: OnSuccess::Mode(mode),
+                    is_late: false,
+                    again,
                 };
                 self.request(call, to_acp::SESSION_SET_MODE, &params);
             }
@@ -81,6 +108,8 @@ impl Connection {
                     session: Some(session),
                     what,
                     on_success: OnSuccess::Model(model),
+                    is_late: false,
+                    again,
                 };
                 self.request(call, to_acp::SESSION_SET_MODEL, &params);
             }
@@ -91,6 +120,8 @@ impl Connection {
                     session: Some(session),
                     what,
                     on_success: OnSuccess::Option(option, value),
+                    is_late: false,
+                    again,
                 };
                 self.request(call, to_acp::SESSION_SET_OPTION, &params);
             }
@@ -210,21 +241,25 @@ impl Connection {
         let State::Ready(info) = &self.state else { return };
         if info.can.close {
             let params = to_acp::close_session(&known.acp_id);
-            self.request(OutgoingRequest::Close { session }, to_acp::SESSION_CLOSE, &params);
+            self.request(OutgoingRequest::Close { acp_id: known.acp_id }, to_acp::SESSION_CLOSE, &params);
         } else if known.turn.is_some_and(|turn| !turn.cancelled) {
             self.outbox.notify(to_acp::SESSION_CANCEL, &to_acp::cancel(&known.acp_id));
         }
     }
 
-    /// Stops waiting for a session that is still being opened, if it is.
     fn give_up_opening(&mut self, session: SessionKey) -> bool {
+        let failure = Failure { kind: FailureKind::Cancelled, message: "given up".to_owned(), details: None };
+        self.stop_opening(session, failure)
+    }
+
+    /// Stops waiting for a session that is still being opened, if it is.
+    pub(super) fn stop_opening(&mut self, session: SessionKey, failure: Failure) -> bool {
         let opening = self.open_requests.iter_mut().find(|(_, call)| {
             matches!(call, OutgoingRequest::Open { session: opening, .. } | OutgoingRequest::Load { session: opening } if *opening == session)
         });
         let Some((id, call)) = opening else { return false };
         *call = OutgoingRequest::Unwanted;
         self.outbox.notify(to_acp::CANCEL_REQUEST, &to_acp::cancel_request(id));
-        let failure = Failure { kind: FailureKind::Cancelled, message: "given up".to_owned(), details: None };
         self.not_opened(session, failure);
         self.replay_buffered();
         true
@@ -232,6 +267,7 @@ impl Connection {
 
     pub(super) fn request(&mut self, call: OutgoingRequest, method: &str, params: &impl Serialize) {
         let id = self.open_requests.open(call);
+        self.expect_answer(id);
         if let Err(error) = self.outbox.request(id, method, params) {
             let error = RpcError::new(rpc::INTERNAL_ERROR, format!("the request can't be written: {error}"));
             if let Some(call) = self.open_requests.close(&RequestId::own(id)) {

@@ -11,7 +11,7 @@ use super::state::{Connection, State};
 use crate::acp::wire::rpc::RpcError;
 use crate::acp::wire::{from_acp, to_acp};
 use crate::core::ids::SessionKey;
-use crate::core::message::{Chosen, Event, Failure, Steering, StopReason, TurnEnd};
+use crate::core::message::{Chosen, Event, Failure, FailureKind, Steering, StopReason, TurnEnd};
 
 impl Connection {
     pub(super) fn answered(
@@ -19,12 +19,12 @@ impl Connection {
         call: OutgoingRequest,
         result: Result<Value, RpcError>,
     ) -> ControlFlow<Failure> {
+        if let Err(error) = &result {
+            self.learn_logins(error);
+        }
         if let OutgoingRequest::Prompt { session } = call {
             self.turn_answered(session, result);
             return ControlFlow::Continue(());
-        }
-        if let (OutgoingRequest::Open { .. } | OutgoingRequest::Load { .. }, Err(error)) = (&call, &result) {
-            self.learn_logins(error);
         }
         match (call, result.map_err(from_acp::failure)) {
             (OutgoingRequest::Initialize, result) => return self.initialized(result),
@@ -56,8 +56,11 @@ impl Connection {
             }
             (OutgoingRequest::Load { session }, Err(failure)) => self.not_opened(session, failure),
             (OutgoingRequest::Unwanted, result) => self.close_unwanted(result),
-            (OutgoingRequest::Close { session }, Err(failure)) => {
-                self.request_failed(Some(session), "close the session", failure)
+            (OutgoingRequest::Close { acp_id }, Err(failure)) => {
+                if failure.kind == FailureKind::AuthRequired {
+                    self.unclosed.push(acp_id);
+                }
+                self.request_failed(None, "close the session", failure)
             }
             (OutgoingRequest::Steer { session, content }, result) => {
                 let outcome = match result {
@@ -69,8 +72,14 @@ impl Connection {
                 }
                 self.post(Event::Steered { session, content, outcome });
             }
-            (OutgoingRequest::Other { session, what, on_success }, result) => match result {
+            (OutgoingRequest::Other { session, what, on_success, is_late, again }, result) => match result {
+                // Nobody expects a list to open any more.
+                Ok(_) if is_late && matches!(on_success, OnSuccess::List) => {}
                 Ok(answer) => self.granted(session, on_success, &answer),
+                Err(failure) if failure.kind == FailureKind::AuthRequired => {
+                    self.needs_login(session, what, failure, again);
+                }
+                Err(_) if is_late => {}
                 Err(failure) => self.request_failed(session, what, failure),
             },
             (OutgoingRequest::Close { .. }, Ok(_)) | (OutgoingRequest::Prompt { .. }, _) => {}
@@ -164,7 +173,13 @@ impl Connection {
                 let (sessions, next_cursor) = from_acp::listed(answer);
                 self.post(Event::Listed { agent, sessions, next_cursor });
             }
-            OnSuccess::LoggedIn => self.post(Event::LoggedIn { agent }),
+            OnSuccess::LoggedIn => {
+                for acp_id in std::mem::take(&mut self.unclosed) {
+                    let params = to_acp::close_session(&acp_id);
+                    self.request(OutgoingRequest::Unwanted, to_acp::SESSION_CLOSE, &params);
+                }
+                self.post(Event::LoggedIn { agent });
+            }
             OnSuccess::LoggedOut => self.post(Event::LoggedOut { agent }),
             OnSuccess::Mode(mode) => self.chosen(session, Chosen::Mode(mode)),
             OnSuccess::Model(model) => self.chosen(session, Chosen::Model(model)),

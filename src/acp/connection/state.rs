@@ -3,6 +3,9 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
+use super::deadlines::Deadlines;
 use super::deferred_replies::DeferredReplies;
 use super::open_requests::OutgoingRequest;
 use super::pending_questions::{EndReason, PendingQuestions};
@@ -15,7 +18,7 @@ use crate::acp::wire::log::AgentLog;
 use crate::acp::wire::outbox::Outbox;
 use crate::acp::wire::rpc::{Message, OpenRequests};
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{AgentInfo, Command, Event, Failure, Severity};
+use crate::core::message::{Again, AgentInfo, Command, Event, Failure, Severity};
 
 pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,
@@ -38,6 +41,11 @@ pub(super) struct Connection {
     pub(super) unsent: Vec<Command>,
     /// What came for sessions whose names are still on their way, with those names.
     pub(super) buffered: Vec<(String, Message)>,
+    pub(super) patience: Deadlines,
+    /// When the agent said something last.
+    pub(super) heard: Instant,
+    /// Sessions, by the agent's names, that it closes only after a login.
+    pub(super) unclosed: Vec<String>,
     /// The user was told that the agent writes other things than messages.
     pub(super) noise_told: bool,
 }
@@ -74,6 +82,18 @@ impl Connection {
     }
 
     pub(super) fn request_failed(&self, session: Option<SessionKey>, what: &str, failure: Failure) {
-        self.post(Event::RequestFailed { agent: self.agent, session, what: what.to_owned(), failure });
+        self.needs_login(session, what, failure, None);
+    }
+
+    /// `again` is to be done once more after a login, if it is that which is missing.
+    pub(super) fn needs_login(
+        &self,
+        session: Option<SessionKey>,
+        what: &str,
+        failure: Failure,
+        again: Option<Again>,
+    ) {
+        let what = what.to_owned();
+        self.post(Event::RequestFailed { agent: self.agent, session, what, failure, again });
     }
 }

@@ -37,6 +37,15 @@ impl AuthMethod {
 }
 
 impl Exit {
+    /// `exit 1`, `SIGTERM`.
+    pub fn words(&self) -> String {
+        match (&self.signal, self.code_text()) {
+            (Some(signal), _) => signal.clone(),
+            (None, Some(code)) => format!("exit {code}"),
+            (None, None) => "ended".to_owned(),
+        }
+    }
+
     /// The code as one looks it up: those of Windows that stand for an error, such as 0xC0000005, are known
     /// by their hexadecimal form. Others are never as large.
     pub fn code_text(&self) -> Option<String> {

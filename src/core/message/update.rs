@@ -83,6 +83,26 @@ pub enum Update {
     },
 }
 
+impl Update {
+    /// Whether it is a part of the conversation, which an agent that loads a session tells again.
+    pub fn is_told_again(&self) -> bool {
+        match self {
+            Self::Message { .. }
+            | Self::ToolCall(_)
+            | Self::Plan(_)
+            | Self::Notice { .. }
+            | Self::Compaction { .. }
+            | Self::CompactionSummary { .. } => true,
+            Self::Commands(_)
+            | Self::Mode(_)
+            | Self::Options(_)
+            | Self::Info { .. }
+            | Self::Usage { .. }
+            | Self::Unknown { .. } => false,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Severity {
     Info,

@@ -9,6 +9,7 @@ use crate::core::message::{
 };
 use crate::core::session::form::Form;
 use crate::core::session::tool_call::ToolCall;
+use crate::core::session::written_files::Written;
 use crate::core::store::allowlist::Choice;
 use crate::core::text::url_check::Address;
 use crate::core::text::{Text, one_line};
@@ -48,6 +49,8 @@ pub enum Body {
     /// The agent wants to know something of the user.
     Elicitation(Box<Elicitation>),
     Plan(Vec<PlanItem>),
+    /// Files that the agent wrote, and no call says so.
+    Written(Box<Written>),
     Notice {
         severity: Severity,
         text: String,
@@ -95,6 +98,7 @@ pub enum Greeting {
         name: String,
         failure: Failure,
         stderr: Vec<String>,
+        restart: Restart,
     },
     /// The user gave up waiting for it.
     Stopped {
@@ -106,7 +110,21 @@ pub enum Greeting {
         what: String,
         stderr: Vec<String>,
         expected: bool,
+        restart: Restart,
     },
+}
+
+/// What becomes of a session when its agent is started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// It goes on where it was.
+    Resume,
+    /// The agent loads it, and tells all of it again.
+    Load,
+    /// It is another one: the agent knows nothing of this one.
+    New,
+    /// There was none.
+    First,
 }
 
 /// A form to fill in or a page to open. What the user filled in is not part of it: it is for the

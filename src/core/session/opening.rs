@@ -4,10 +4,11 @@
 use super::{Phase, Queued, Session, Turn};
 use crate::core::ids::{AgentId, EntryId, Moment};
 use crate::core::message::{
-    AgentInfo, AuthMethod, Command, Ending, Exit, Failure, FailureKind, Opened, Reopen,
+    Again, AgentInfo, AuthMethod, Command, Ending, Exit, Failure, FailureKind, Opened, Reopen, Severity,
 };
-use crate::core::session::entry::{Body, Greeting, Verdict};
+use crate::core::session::entry::{Body, Greeting, Restart, Verdict};
 use crate::core::session::tool_call::Cause;
+use crate::core::text::one_line;
 
 /// What a login leads to.
 #[derive(Debug, PartialEq)]
@@ -44,6 +45,34 @@ impl Session {
         let version = self.info.as_ref().and_then(|info| info.version.clone());
         self.greet(Greeting::Ready { title: self.name(), version });
         let mut commands = if is_new { self.set_defaults(now) } else { Vec::new() };
+        commands.extend(self.go_on_after_login(now));
+        commands
+    }
+
+    /// The agent does something only after a login; it is done again then.
+    pub fn login_wanted(&mut self, what: &str, failure: &Failure, again: Option<Again>, now: Moment) {
+        if let Some(again) = again {
+            // Of two choices of the same thing the later one counts.
+            self.after_login.retain(|earlier| !earlier.is_replaced_by(&again));
+            self.after_login.push(again);
+        }
+        let text = format!(
+            "{} wants you to log in before it can {what}: {}\n:Acp login logs in; then it is tried again",
+            self.name(),
+            one_line(&failure.message)
+        );
+        self.notice(Severity::Warning, text, now);
+        if self.phase == Phase::Idle {
+            self.phase = Phase::LoginNeeded;
+        }
+        self.status_touched = true;
+    }
+
+    /// What waited for a login, and then the prompt that waits.
+    fn go_on_after_login(&mut self, now: Moment) -> Vec<Command> {
+        // The agent may have been started again for the login.
+        let again = std::mem::take(&mut self.after_login).into_iter();
+        let mut commands: Vec<Command> = again.map(|again| again.command(self.agent, self.key)).collect();
         commands.extend(self.next_prompt(now));
         commands
     }
@@ -61,9 +90,14 @@ impl Session {
         } else {
             self.phase = Phase::Gone;
             let name = self.name();
+            if matches!(failure.kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {
+                // It would be refused again.
+                self.taking_up = None;
+            }
+            let restart = self.restart();
             self.greet(match failure.kind {
                 FailureKind::Cancelled => Greeting::Stopped { name },
-                _ => Greeting::Failed { name, failure, stderr: Vec::new() },
+                _ => Greeting::Failed { name, failure, stderr: Vec::new(), restart },
             });
         }
     }
@@ -72,12 +106,15 @@ impl Session {
     /// caller, who is told so.
     pub fn logged_in(&mut self, now: Moment) -> LoggedIn {
         if self.phase != Phase::LoginNeeded {
-            return LoggedIn::Nothing;
+            return match self.acp_id.is_some() && !self.after_login.is_empty() {
+                true => LoggedIn::Send(self.go_on_after_login(now)),
+                false => LoggedIn::Nothing,
+            };
         }
         if self.acp_id.is_some() {
             self.phase = Phase::Idle;
             self.status_touched = true;
-            return LoggedIn::Send(self.next_prompt(now));
+            return LoggedIn::Send(self.go_on_after_login(now));
         }
         self.phase = Phase::Opening { since: now };
         self.greet(Greeting::Opening { title: self.name() });
@@ -97,9 +134,12 @@ impl Session {
     pub fn restarted(&mut self, agent: AgentId, command: &str, now: Moment) {
         self.lose_agent(now);
         self.agent = agent;
-        // A resumed session goes on where it was; else what the agent knew is gone.
-        self.taking_up = match (self.acp_id.take(), &self.info) {
-            (Some(id), Some(info)) if info.can.resume => Some((id, Reopen::Resume)),
+        let how = self.restart();
+        let stored = self.acp_id.take();
+        self.text_stays |= stored.is_some();
+        self.taking_up = match (stored, how) {
+            (Some(id), Restart::Resume) => Some((id, Reopen::Resume)),
+            (Some(id), Restart::Load) => Some((id, Reopen::Load)),
             _ => self.taking_up.take(),
         };
         self.info = None;
@@ -124,8 +164,29 @@ impl Session {
         self.status_touched = true;
     }
 
+    /// What becomes of the session when its agent is started again.
+    pub fn restart(&self) -> Restart {
+        let can = self.info.as_ref().map(|info| info.can).unwrap_or_default();
+        match (&self.acp_id, &self.taking_up) {
+            (Some(_), _) if can.resume => Restart::Resume,
+            (Some(_), _) if can.load => Restart::Load,
+            (None, Some((_, Reopen::Resume))) => Restart::Resume,
+            (None, Some((_, Reopen::Load))) => Restart::Load,
+            (Some(_), _) => Restart::New,
+            (None, None) if self.text_stays => Restart::New,
+            (None, None) => Restart::First,
+        }
+    }
+
+    /// The user closes the session: what is under way is over, and nobody answers what is open.
+    pub fn closed(&mut self, now: Moment) {
+        self.lose_agent(now);
+        self.phase = Phase::Gone;
+        self.status_touched = true;
+    }
+
     pub fn exited(&mut self, ending: Ending, now: Moment) {
-        let was_open = self.acp_id.is_some();
+        let (was_open, restart) = (self.acp_id.is_some(), self.restart());
         self.lose_agent(now);
         self.phase = Phase::Gone;
         self.status_touched = true;
@@ -141,7 +202,7 @@ impl Session {
                 message: format!("{} before it was ready", exit_text(exit.as_ref())),
                 details: None,
             });
-            self.greet(Greeting::Failed { name, failure, stderr });
+            self.greet(Greeting::Failed { name, failure, stderr, restart });
             return;
         }
         let what = match (failure, expected) {
@@ -149,7 +210,7 @@ impl Session {
             (Some(failure), false) => failure.message,
             (None, false) => exit_text(exit.as_ref()),
         };
-        self.add(Body::Greeting(Greeting::Gone { name, what, stderr, expected }), now);
+        self.add(Body::Greeting(Greeting::Gone { name, what, stderr, expected, restart }), now);
     }
 
     /// Nobody goes on with what is under way, or answers what is open.

@@ -23,6 +23,17 @@ fn values(session: &Session, category: &str, older: Option<&[Named]>) -> Vec<(St
     }
 }
 
+/// What is chosen of an option, as its values are called.
+pub fn chosen_name(option: &ConfigOption) -> String {
+    match &option.kind {
+        OptionKind::Toggle { current } => if *current { "on" } else { "off" }.to_owned(),
+        OptionKind::Select { current, groups } => {
+            let named = groups.iter().flat_map(|group| &group.values).find(|value| value.id == *current);
+            named.map_or_else(|| current.clone(), |value| value.name.clone())
+        }
+    }
+}
+
 /// Options as the agent orders them, but what belongs to the model right after it.
 pub fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
     let is = |option: &ConfigOption, category| option.category.as_deref() == Some(category);
@@ -80,6 +91,15 @@ mod tests {
         assert_eq!(ids(modes(&session)), ["new", "other"]);
         assert_eq!(mode(&session).as_deref(), Some("NEW"));
         assert_eq!((ids(models(&session)), model(&session)), (vec!["old".into()], Some("OLD".into())));
+    }
+
+    #[test]
+    fn what_is_chosen_of_an_option_is_called_by_its_name() {
+        assert_eq!(chosen_name(&option("o", None)), "NEW");
+        let kind = OptionKind::Select { current: "secret".into(), groups: Vec::new() };
+        assert_eq!(chosen_name(&ConfigOption { kind, ..option("o", None) }), "secret");
+        let kind = OptionKind::Toggle { current: true };
+        assert_eq!(chosen_name(&ConfigOption { kind, ..option("o", None) }), "on");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! A session's state, mode and model in a word, for bars, lists and users' status lines.
 
-use crate::core::message::OptionKind;
+use crate::core::ids::EntryId;
+use crate::core::message::{OptionKind, ToolKind};
+use crate::core::session::tool_call::Status;
 use crate::core::session::{Phase, Session};
 use crate::core::text::{cut, one_line};
 
@@ -71,11 +73,25 @@ fn choice(session: &Session, category: &str) -> Option<String> {
     Some(named.map_or_else(|| current.clone(), |value| value.name.clone()))
 }
 
+/// What a call does now that is about no file, such as a command: for a bar. The newest call that is not over counts.
+pub fn running(session: &Session) -> Option<(EntryId, String)> {
+    let (entry, call) = session.open_calls().last().filter(|(_, call)| call.status != Status::Waiting)?;
+    let words = match call.kind {
+        ToolKind::Execute => format!("running {}", call.command().unwrap_or_else(|| call.headline())),
+        ToolKind::Fetch => call.headline(),
+        _ => return None,
+    };
+    Some((entry, words))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, Moment, SessionKey};
-    use crate::core::message::{Chosen, Content, Ending, Failure, FailureKind, Modes, Named, Opened, Place};
+    use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
+    use crate::core::message::{
+        Chosen, Content, Ending, Failure, FailureKind, Modes, Named, Opened, PermissionKind,
+        PermissionOption, Place, ToolCallPatch, ToolKind, Update, WireStatus,
+    };
 
     fn starting() -> Session {
         Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0))
@@ -144,5 +160,26 @@ mod tests {
         let message = "log in".to_owned();
         session.open_failed(Failure { kind: FailureKind::AuthRequired, message, details: None });
         assert_eq!(state(&session), "waiting");
+    }
+
+    #[test]
+    fn a_bar_says_the_command_that_runs_and_not_what_was_edited_before() {
+        let call = |id: &str, kind, status, title: &str| {
+            let (kind, status, title) = (Some(kind), Some(status), Some(title.to_owned()));
+            Update::ToolCall(Box::new(ToolCallPatch { kind, status, title, ..ToolCallPatch::new(id) }))
+        };
+        let mut session = starting();
+        session.opened(Opened::default(), Moment(0));
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        let words = |session: &Session| running(session).map(|(_, words)| words);
+        assert_eq!(words(&session), None);
+        session.apply(call("1", ToolKind::Execute, WireStatus::InProgress, "cargo test"), Moment(1));
+        assert_eq!(words(&session).as_deref(), Some("running cargo test"));
+        session.apply(call("2", ToolKind::Fetch, WireStatus::InProgress, "Fetch the docs"), Moment(1));
+        assert_eq!(words(&session).as_deref(), Some("Fetch the docs"));
+        session.apply(call("2", ToolKind::Fetch, WireStatus::Completed, "Fetch the docs"), Moment(1));
+        let yes = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
+        session.asked(AskId(1), ToolCallPatch::new("1"), vec![yes], Moment(1));
+        assert_eq!(words(&session), None, "it waits for the user");
     }
 }

@@ -1,9 +1,11 @@
 use super::*;
 use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
 use crate::core::message::{
-    Answer, Command, Ending, Exit, Failure, FailureKind, LeftCommand, Named, Opened, PermissionKind,
-    PermissionOption, Steering, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update, WireStatus,
+    Answer, Capabilities, Command, Ending, Exit, Failure, FailureKind, LeftCommand, Named, Opened,
+    PermissionKind, PermissionOption, Steering, StopReason, ToolCallPatch, ToolContent, ToolKind, TurnEnd,
+    Update, WireStatus,
 };
+use crate::core::session::entry::Restart;
 use crate::core::session::tool_call::Status;
 
 fn session() -> Session {
@@ -655,4 +657,159 @@ fn what_cannot_be_ended_is_said_to_go_on_and_what_ends_with_the_agent_not() {
     session.exited(ending_of(false), Moment(5));
     assert!(notice(&session).contains("went on:\nsudo top · ended with the agent\n"), "{}", notice(&session));
     assert_eq!(session.left(), []);
+}
+
+fn shows(session: &mut Session, id: &str, content: Vec<ToolContent>) {
+    let patch =
+        ToolCallPatch { kind: Some(ToolKind::Execute), content: Some(content), ..ToolCallPatch::new(id) };
+    session.apply(Update::ToolCall(Box::new(patch)), Moment(1));
+}
+
+fn terminal(id: &str) -> (TerminalId, ToolContent) {
+    let id = TerminalId(id.into());
+    (id.clone(), ToolContent::Terminal(id))
+}
+
+fn terminals_of(session: &Session, id: &str) -> Vec<String> {
+    let entry = session.call_entry(&ToolCallId(id.into())).expect("a call");
+    let call = session.entry(entry).and_then(Entry::tool).expect("a call");
+    call.terminals().map(|terminal| terminal.0.clone()).collect()
+}
+
+fn ended(code: Option<u32>, signal: Option<&str>) -> Exit {
+    Exit { code, signal: signal.map(str::to_owned) }
+}
+
+#[test]
+fn a_call_keeps_its_terminal_when_its_content_is_replaced() {
+    let mut session = working();
+    let (id, content) = terminal("t");
+    shows(&mut session, "c", vec![content]);
+    shows(&mut session, "c", vec![ToolContent::Content(Content::Text("done".into()))]);
+    assert_eq!(terminals_of(&session, "c"), ["t"]);
+    assert_eq!(session.title_of(&id).as_deref(), Some("run"), "its bar is named after the call");
+    session.command_ended(&id, &ended(Some(1), None));
+    assert_eq!(call(&session).exit_words().as_deref(), Some("exit 1"));
+}
+
+#[test]
+fn a_terminal_that_no_call_shows_belongs_to_the_open_call_that_fits_best() {
+    let mut session = working();
+    let run = |id: &str, kind, command: &str| {
+        let input = serde_json::json!({ "command": command });
+        let kind = Some(kind);
+        Update::ToolCall(Box::new(ToolCallPatch { kind, raw_input: Some(input), ..ToolCallPatch::new(id) }))
+    };
+    session.apply(run("same", ToolKind::Execute, "make test"), Moment(1));
+    session.apply(run("other", ToolKind::Execute, "ls"), Moment(1));
+    session.apply(run("read", ToolKind::Read, ""), Moment(1));
+    session.command_started(&TerminalId("t".into()), "make test");
+    session.command_started(&TerminalId("u".into()), "pwd");
+    assert_eq!(terminals_of(&session, "same"), ["t"]);
+    assert_eq!(
+        terminals_of(&session, "other"),
+        ["u"],
+        "a call that runs commands comes before one that reads"
+    );
+    // The agent says now whose it is.
+    shows(&mut session, "late", vec![terminal("u").1]);
+    assert_eq!((terminals_of(&session, "other").len(), terminals_of(&session, "late").len()), (0, 1));
+}
+
+#[test]
+fn a_terminal_that_ended_before_its_call_showed_it_is_known_to_have_ended() {
+    let mut session = working();
+    let (id, content) = terminal("t");
+    session.command_started(&id, "make");
+    session.command_ended(&id, &ended(Some(2), None));
+    shows(&mut session, "c", vec![content]);
+    assert_eq!(call(&session).exit_words().as_deref(), Some("exit 2"));
+}
+
+#[test]
+fn a_call_whose_command_the_cancel_ended_is_cancelled_though_the_agent_says_completed() {
+    let completed = |code, signal| {
+        let mut session = working();
+        let (id, content) = terminal("t");
+        shows(&mut session, "c", vec![content]);
+        session.cancel(Moment(2));
+        session.apply(status(WireStatus::Completed), Moment(3));
+        session.command_ended(&id, &ended(code, signal));
+        call(&session).status
+    };
+    assert_eq!(completed(None, Some("SIGTERM")), Status::Cancelled);
+    assert_eq!(completed(Some(143), None), Status::Cancelled);
+    assert_eq!(completed(Some(0), None), Status::Done, "it came to its end all the same");
+}
+
+/// A session whose agent, which can do this, has died.
+fn died(can: Capabilities) -> Session {
+    let mut session = working();
+    session.info.as_mut().expect("connected").can = can;
+    say(&mut session, None, "so far");
+    session.exited(Ending { failure: None, exit: None, stderr: Vec::new(), expected: false }, Moment(2));
+    session
+}
+
+fn restart_told(session: &Session) -> Restart {
+    match session
+        .entries()
+        .iter()
+        .rev()
+        .map(|entry| &entry.body)
+        .find(|body| matches!(body, Body::Greeting(_)))
+    {
+        Some(Body::Greeting(Greeting::Gone { restart, .. } | Greeting::Failed { restart, .. })) => *restart,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_restart_does_what_it_says_resume_load_or_a_new_session() {
+    let can = |resume, load| Capabilities { resume, load, ..Capabilities::default() };
+    let table = [
+        (can(true, true), Restart::Resume, Some(Reopen::Resume)),
+        (can(false, true), Restart::Load, Some(Reopen::Load)),
+        (can(false, false), Restart::New, None),
+    ];
+    for (can, told, how) in table {
+        let mut session = died(can);
+        assert_eq!(restart_told(&session), told);
+        session.restarted(AgentId(2), "demo", Moment(3));
+        assert_eq!(session.taking_up, how.map(|how| ("s".to_owned(), how)), "{told:?}");
+    }
+}
+
+#[test]
+fn what_a_loading_agent_tells_again_after_a_restart_is_on_the_screen_already() {
+    let mut session = died(Capabilities { load: true, ..Capabilities::default() });
+    session.restarted(AgentId(2), "demo", Moment(3));
+    say(&mut session, None, "so far");
+    session.apply(status(WireStatus::Completed), Moment(3));
+    session.apply(Update::Usage { used: 1, size: 2, cost: None }, Moment(3));
+    assert_eq!((messages(&session), session.usage), (vec!["so far"], Some((1, 2))));
+    session.opened(Opened { acp_id: "s".into(), ..Opened::default() }, Moment(4));
+    session.prompt(words("and now"), Moment(5));
+    say(&mut session, None, "new");
+    assert_eq!(messages(&session), ["so far", "new"]);
+}
+
+#[test]
+fn a_session_that_could_not_be_loaded_again_is_followed_by_a_new_one() {
+    let mut session = died(Capabilities { load: true, ..Capabilities::default() });
+    session.restarted(AgentId(2), "demo", Moment(3));
+    session.open_failed(failure(FailureKind::NotFound));
+    assert_eq!(restart_told(&session), Restart::New);
+    session.restarted(AgentId(3), "demo", Moment(4));
+    assert_eq!(session.taking_up, None);
+}
+
+#[test]
+fn a_session_that_is_closed_ends_its_calls_and_its_questions() {
+    let mut session = working();
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    session.asked(AskId(1), ToolCallPatch::new("d"), options(), Moment(1));
+    session.closed(Moment(2));
+    assert_eq!((call(&session).status, session.asks().len()), (Status::Cancelled, 0));
+    assert_eq!(session.open_calls().count(), 0);
 }

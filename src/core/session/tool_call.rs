@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::core::ids::{Moment, TerminalId, ToolCallId};
-use crate::core::message::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
+use crate::core::message::{Exit, FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
+use crate::core::session::call_commands::CallCommands;
 use crate::core::text::one_line;
 
 /// How far a call is, as the user should see it.
@@ -97,6 +98,8 @@ pub struct ToolCall {
     pub locations: Vec<Location>,
     pub raw_input: Option<Value>,
     pub raw_output: Option<Value>,
+    /// The commands that it runs in terminals, also those that its content shows no more.
+    pub commands: CallCommands,
     /// What the user may answer, while they are asked.
     pub choices: Vec<String>,
     pub started: Moment,
@@ -122,6 +125,7 @@ impl ToolCall {
             locations: Vec::new(),
             raw_input: None,
             raw_output: None,
+            commands: CallCommands::default(),
             choices: Vec::new(),
             started: now,
             ended: None,
@@ -140,6 +144,11 @@ impl ToolCall {
         if let Some(content) = content {
             self.content = content;
             self.counted = self.count();
+            for content in &self.content {
+                if let ToolContent::Terminal(terminal) = content {
+                    self.commands.add(terminal);
+                }
+            }
         }
         self.locations = locations.unwrap_or_else(|| std::mem::take(&mut self.locations));
         self.raw_input = raw_input.or(self.raw_input.take());
@@ -150,6 +159,15 @@ impl ToolCall {
     }
 
     pub fn advance(&mut self, cause: &Cause, now: Moment) {
+        match cause {
+            Cause::TurnCancelled if !self.status.is_over() => self.commands.interrupt(),
+            Cause::Reported(WireStatus::Completed)
+                if !self.commands.completed() && self.status == Status::Cancelled =>
+            {
+                return;
+            }
+            _ => {}
+        }
         let status = next(self.status, cause);
         // When one ended of which nobody told is not known either.
         if status.is_over() && status != Status::Unreported && self.ended.is_none() {
@@ -175,11 +193,42 @@ impl ToolCall {
         })
     }
 
+    /// Its terminals, those that its content shows first.
     pub fn terminals(&self) -> impl Iterator<Item = &TerminalId> {
-        self.content.iter().filter_map(|content| match content {
+        let shown = self.content.iter().filter_map(|content| match content {
             ToolContent::Terminal(terminal) => Some(terminal),
             _ => None,
-        })
+        });
+        shown.chain(self.terminals_not_shown())
+    }
+
+    /// Those that its content does not show, or shows no more.
+    pub fn terminals_not_shown(&self) -> impl Iterator<Item = &TerminalId> {
+        let shown = |terminal: &TerminalId| {
+            self.content
+                .iter()
+                .any(|content| matches!(content, ToolContent::Terminal(shown) if shown == terminal))
+        };
+        self.commands.terminals().filter(move |terminal| !shown(terminal))
+    }
+
+    /// One of its commands has ended; a completion that was not believed may be true after all.
+    pub fn command_ended(&mut self, terminal: &TerminalId, exit: Exit) {
+        self.commands.ended(terminal, exit);
+        if self.status == Status::Cancelled && self.commands.has_completed() {
+            self.status = Status::Done;
+        }
+    }
+
+    /// How its command ended, where that is known and was not well: `exit 1`, `SIGTERM`.
+    pub fn exit_words(&self) -> Option<String> {
+        if let Some(exit) = self.commands.failure() {
+            return Some(exit.words());
+        }
+        let told = self.raw_output.as_ref().filter(|_| self.commands.is_empty())?;
+        let code = ["exit_code", "exitCode"].iter().find_map(|name| told.get(name)?.as_u64())?;
+        let code = u32::try_from(code).ok().filter(|code| *code != 0)?;
+        Some(Exit { code: Some(code), signal: None }.words())
     }
 
     /// Where the call is at work: its locations, else the files of its diffs.
@@ -222,6 +271,16 @@ impl ToolCall {
     /// A path as the user knows it.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         relative(path, &self.root)
+    }
+
+    /// Whether its kind is to change files.
+    pub fn edits(&self) -> bool {
+        matches!(self.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move)
+    }
+
+    /// Whether its kind is to run commands.
+    pub fn runs_commands(&self) -> bool {
+        self.kind == ToolKind::Execute
     }
 
     /// The command line, where the agent tells it in the way that most do.

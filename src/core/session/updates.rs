@@ -36,6 +36,9 @@ impl Session {
 
     /// Absorbs one update, whenever it comes.
     pub fn apply(&mut self, update: Update, now: Moment) {
+        if self.text_stays && self.is_taken_up() && update.is_told_again() {
+            return;
+        }
         match update {
             Update::Message { role, message, content } => self.message(role, message, content, now),
             Update::ToolCall(patch) => {
@@ -236,6 +239,7 @@ impl Session {
         if let Body::Tool(call) = &mut self.entries[entry.0].body {
             call.patch(patch, now);
         }
+        self.claim_terminals(entry);
         self.note_open(entry);
         self.touched.insert(entry);
         entry

@@ -24,7 +24,7 @@ impl State<'_> {
         let time = clock(self.ended.unwrap_or(now).since(self.started));
         match self.exit {
             None => format!("running {time}"),
-            Some(exit) => format!("{} \u{b7} {time}", exit_words(exit)),
+            Some(exit) => format!("{} \u{b7} {time}", exit.words()),
         }
     }
 
@@ -68,14 +68,6 @@ pub fn bar(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize)
     let lost = if lost.is_empty() { lost } else { format!("%#AcpMeta#{lost}") };
     // Where there is still too little room, what is lost gives way first.
     format!("%#AcpWinbar# {}%=%<{lost}%#{}#{} ", escape(&label), state.group(), escape(&words))
-}
-
-fn exit_words(exit: &Exit) -> String {
-    match (&exit.signal, exit.code_text()) {
-        (Some(signal), _) => signal.clone(),
-        (None, Some(code)) => format!("exit {code}"),
-        (None, None) => "ended".to_owned(),
-    }
 }
 
 /// `0:12`, `1:02:03`.

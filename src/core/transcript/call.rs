@@ -111,6 +111,12 @@ fn draw_content(
             ToolContent::Content(_) | ToolContent::Diff(_) => {}
         }
     }
+    for mut tail in tails_not_shown(call, tail) {
+        tail.failed |= failed && !tail.running;
+        draw_tail(drawing, &tail, open, &style.hints.terminal());
+        said |= !tail.lines.is_empty();
+        any = true;
+    }
     if failed
         && !said
         && let Some(reason) = call.reason()
@@ -118,6 +124,24 @@ fn draw_content(
         draw_output(drawing, reason, open, style);
     }
     any
+}
+
+/// The last lines of the terminals that a call's content does not show, or shows no more, unless its text has them.
+pub(super) fn tails_not_shown(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Vec<Tail> {
+    let has = |tail: &Tail| {
+        let lines = tail.lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+        let last: Vec<&str> = lines.rev().take(LIVE_LINES).collect();
+        let says = |content: &ToolContent| match content {
+            ToolContent::Content(Content::Text(text)) => {
+                let from = (text.len().saturating_sub(OUTPUT)..).find(|at| text.is_char_boundary(*at));
+                let end = &text[from.unwrap_or(0)..];
+                last.iter().all(|line| end.contains(line))
+            }
+            _ => false,
+        };
+        call.content.iter().any(says)
+    };
+    call.terminals_not_shown().filter_map(tail).filter(|tail| tail.running || !has(tail)).collect()
 }
 
 /// What only an opened call shows: its input, if it has nothing else, and its locations.
@@ -297,9 +321,10 @@ fn tool_facts(call: &ToolCall) -> Option<String> {
     match call.status {
         Status::Rejected => facts.push("rejected".into()),
         Status::Cancelled => facts.push("cancelled".into()),
-        Status::Failed => facts.push("failed".into()),
+        Status::Failed => facts.push(call.exit_words().unwrap_or_else(|| "failed".into())),
         Status::Unreported => facts.push("no result".into()),
-        Status::Pending | Status::Waiting | Status::Running | Status::Done => {}
+        Status::Done => facts.extend(call.exit_words()),
+        Status::Pending | Status::Waiting | Status::Running => {}
     }
     if let Some(ended) = call.ended
         && ended.since(call.started) >= 1000

@@ -4,14 +4,15 @@
 use serde_json::Value;
 
 use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
+use super::call::tails_not_shown;
 use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
 use super::wording::{grouped, seconds};
-use super::{MOST_STEPS, progress};
+use super::{MOST_STEPS, progress, written};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Content, PlanStatus, ResourceBody, ToolContent};
 use crate::core::session::as_markdown;
-use crate::core::session::entry::{Body, Entry};
+use crate::core::session::entry::{Body, Entry, Greeting};
 use crate::core::session::tool_call::{Status, ToolCall, kind_word};
 use crate::core::text::{cut, one_line};
 
@@ -38,6 +39,15 @@ pub fn details(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Opt
             page.line("# You");
             page.text(text.trim_end());
         }
+        Body::Written(written) if written.files.len() > 1 => {
+            page.line(format!("# {} files were written {}", written.files.len(), written.road.words()));
+            for file in written.files.iter().take(LINES) {
+                let counts =
+                    written::counted([file]).map(|counts| format!(" · {counts}")).unwrap_or_default();
+                page.line(format!("- {}{counts}", written::named(file)));
+            }
+            page.left_out(written.files.len().saturating_sub(LINES));
+        }
         Body::Notice { text, .. } if beginning(text, MOST_ROWS, MOST_BYTES).1 > 0 => {
             page.line("# Note");
             page.text(text);
@@ -57,6 +67,12 @@ pub fn details(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Opt
                 page.line(format!("- [{mark}] {}", one_line(cut(&item.content, 200))));
             }
             page.left_out(items.len().saturating_sub(LINES));
+        }
+        Body::Greeting(Greeting::Failed { name, stderr, .. } | Greeting::Gone { name, stderr, .. })
+            if !stderr.is_empty() =>
+        {
+            page.line(format!("# The last words of {}", one_line(name)));
+            page.fenced("", &stderr.join("\n"));
         }
         Body::TurnFailed(failure) => {
             page.line("# The turn failed");
@@ -113,6 +129,15 @@ impl Page {
         self.line(fence);
     }
 
+    fn tail(&mut self, tail: Option<&Tail>) {
+        let Some(tail) = tail.filter(|tail| !tail.lines.is_empty()) else { return };
+        let before = tail.total.saturating_sub(tail.lines.len());
+        if before > 0 {
+            self.line(format!("Its last lines, after {before} others:"));
+        }
+        self.fenced("", &tail.lines.join("\n"));
+    }
+
     fn json(&mut self, value: &Value) {
         match value {
             Value::String(text) => self.fenced("", text),
@@ -135,6 +160,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
         Status::Unreported => "its turn ended without a result",
     };
     let mut facts = vec![kind_word(call.kind).to_owned(), status.to_owned()];
+    facts.extend(call.exit_words());
     facts.extend(call.ended.map(|ended| seconds(ended.since(call.started))));
     facts.extend(call.name.as_ref().map(|name| format!("tool {name}")));
     facts.push(format!("id {}", call.id.0));
@@ -170,15 +196,13 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
             }
             ToolContent::Terminal(terminal) => {
                 page.line("(a terminal)");
-                if let Some(tail) = tail(terminal).filter(|tail| !tail.lines.is_empty()) {
-                    let before = tail.total.saturating_sub(tail.lines.len());
-                    if before > 0 {
-                        page.line(format!("Its last lines, after {before} others:"));
-                    }
-                    page.fenced("", &tail.lines.join("\n"));
-                }
+                page.tail(tail(terminal).as_ref());
             }
         }
+    }
+    for tail in tails_not_shown(call, tail) {
+        page.section("Terminal");
+        page.tail(Some(&tail));
     }
     if let Some(output) = &call.raw_output {
         page.section("Output");

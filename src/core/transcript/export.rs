@@ -15,9 +15,12 @@ use crate::core::message::image;
 use crate::core::message::{Access, FileDiff, PlanItem, PlanStatus, ToolContent};
 use crate::core::session::entry::{Body, Entry, Subject};
 use crate::core::session::tool_call::{Status, ToolCall};
+use crate::core::session::written_files::{Written, WrittenFile};
 use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
 use crate::core::transcript::Tail;
+use crate::core::transcript::call::tails_not_shown;
+use crate::core::transcript::written;
 
 /// These entries of a session. All of them get a heading.
 pub fn markdown(
@@ -81,6 +84,7 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
             quoted(&format!("{} {what}: {}", asked.asker, asked.message))
         }
         Body::Plan(items) => plan(items),
+        Body::Written(written) => list_of(written),
         Body::Notice { text, .. } => quoted(text),
         Body::Compaction { summary, error, .. } => {
             let said = error.as_deref().unwrap_or(summary);
@@ -96,6 +100,14 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
         out.push_str(text.trim_end());
         out.push_str("\n\n");
     }
+}
+
+fn list_of(written: &Written) -> String {
+    let line = |file: &WrittenFile| {
+        let counts = written::counted([file]).map(|counts| format!(" ({counts})")).unwrap_or_default();
+        format!("**✓ {} {}**{counts}", written::named(file).replace('*', "\\*"), written.road.words())
+    };
+    written.files.iter().map(line).collect::<Vec<_>>().join("\n\n")
 }
 
 fn quoted(text: &str) -> String {
@@ -126,24 +138,32 @@ fn tool(call: &ToolCall, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Ta
         Status::Pending | Status::Waiting | Status::Running => "…",
     };
     let mut text = format!("**{mark} {}**", call.headline().replace('*', "\\*"));
+    if let Some(exit) = call.exit_words() {
+        text.push_str(&format!(" ({exit})"));
+    }
     for content in &call.content {
         let part = match content {
             ToolContent::Content(content) => contained(&as_markdown(content), names),
             ToolContent::Diff(diff) => fenced("diff", &unified(diff)),
             ToolContent::Terminal(terminal) => match tail(terminal) {
-                Some(tail) => {
-                    let left_out = tail.total.saturating_sub(tail.lines.len());
-                    let head =
-                        if left_out > 0 { format!("… {left_out} earlier lines\n") } else { String::new() };
-                    fenced("text", &format!("{head}{}", tail.lines.join("\n")))
-                }
+                Some(tail) => output(&tail),
                 None => continue,
             },
         };
         text.push_str("\n\n");
         text.push_str(part.trim_end());
     }
+    for tail in tails_not_shown(call, tail) {
+        text.push_str("\n\n");
+        text.push_str(&output(&tail));
+    }
     text
+}
+
+fn output(tail: &Tail) -> String {
+    let left_out = tail.total.saturating_sub(tail.lines.len());
+    let head = if left_out > 0 { format!("… {left_out} earlier lines\n") } else { String::new() };
+    fenced("text", &format!("{head}{}", tail.lines.join("\n")))
 }
 
 fn unified(diff: &FileDiff) -> String {

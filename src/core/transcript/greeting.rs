@@ -2,8 +2,9 @@
 
 use super::drawing::Drawing;
 use super::hints::Hints;
+use super::last_words;
 use crate::core::message::{AuthKind, FailureKind};
-use crate::core::session::entry::Greeting;
+use crate::core::session::entry::{Greeting, Restart};
 use crate::core::text::one_line;
 
 pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
@@ -61,39 +62,40 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
                 ":Acp login starts it · or log in with the agent's own program, then {press}{restart}"
             ));
         }
-        Greeting::Failed { name, failure, stderr } => {
+        Greeting::Failed { name, failure, stderr, restart: how } => {
             let text = match failure.kind {
                 FailureKind::Spawn => one_line(&failure.message),
                 _ => format!("couldn't start {name}: {}", one_line(&failure.message)),
             };
             drawing.line(capitalized(&text), Some("AcpError"));
-            draw_stderr(drawing, stderr);
+            last_words::draw(drawing, stderr, hints);
             drawing.hint(format!(
-                "{restart} starts it again · :Acp log shows the messages · :checkhealth acp finds causes"
+                "{restart} {} · :Acp log shows the messages · :checkhealth acp finds causes",
+                does(*how)
             ));
         }
         Greeting::Stopped { name } => {
             drawing.line(format!("Starting {name} was stopped"), Some("AcpMeta"));
             drawing.hint(format!("{restart} starts it again"));
         }
-        Greeting::Gone { name, what, stderr, expected } => {
+        Greeting::Gone { name, what, stderr, expected, restart: how } => {
             let group = if *expected { "AcpMeta" } else { "AcpError" };
             drawing.line(format!("{name} {}", one_line(what)), Some(group));
             if !expected {
-                draw_stderr(drawing, stderr);
+                last_words::draw(drawing, stderr, hints);
             }
-            drawing.hint(format!("{restart} starts it again with a new session; this text stays"));
+            drawing.hint(format!("{restart} {}; this text stays", does(*how)));
         }
     }
 }
 
-fn draw_stderr(drawing: &mut Drawing, stderr: &[String]) {
-    if stderr.is_empty() {
-        return;
-    }
-    drawing.hint("Its last words:".to_owned());
-    for line in stderr {
-        drawing.line(format!("  {}", line.trim_end()), Some("AcpMeta"));
+/// What the key for a restart does.
+fn does(restart: Restart) -> &'static str {
+    match restart {
+        Restart::Resume => "starts it again and resumes this session",
+        Restart::Load => "starts it again and loads this session",
+        Restart::New => "starts it again with a new session",
+        Restart::First => "starts it again",
     }
 }
 

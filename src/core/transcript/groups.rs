@@ -45,11 +45,16 @@ fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool
         ToolContent::Content(content) => {
             matches!(content, Content::Image { .. } | Content::Audio { .. } | Content::Picture(_))
         }
-        ToolContent::Terminal(terminal) => tail(terminal).is_some_and(|tail| tail.running || tail.failed),
+        ToolContent::Terminal(_) => false,
     };
+    let is_told = |terminal: &TerminalId| tail(terminal).is_some_and(|tail| tail.running || tail.failed);
     let changes =
         matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode);
-    call.status == Status::Done && !changes && !call.content.iter().any(told)
+    call.status == Status::Done
+        && !changes
+        && !call.content.iter().any(told)
+        && !call.terminals().any(is_told)
+        && call.exit_words().is_none()
 }
 
 /// The runs among a transcript's entries, and which of them the user opened.

@@ -1,14 +1,18 @@
+use std::path::Path;
+
 use insta::assert_snapshot;
 
 use super::call::{LIVE_TEXT, without_fence};
 use super::*;
 use crate::core::ids::{AgentId, AskId, Moment, SessionKey, TerminalId};
 use crate::core::message::{
-    AgentInfo, Command, Content, FileDiff, Location, Opened, PermissionKind, PermissionOption, Place,
+    AgentInfo, Command, Content, Exit, FileDiff, Location, Opened, PermissionKind, PermissionOption, Place,
     Priority, Role, ToolCallPatch, ToolContent, ToolKind, TurnEnd, Update, WireStatus,
 };
 use crate::core::message::{Failure, FailureKind};
 use crate::core::session::Session;
+use crate::core::session::written::Write;
+use crate::core::session::written_files::Road;
 use crate::core::text::visible;
 
 fn style(icons: bool) -> Style {
@@ -492,4 +496,97 @@ fn whatever_an_agent_sends_is_so_many_lines_of_such_a_length_at_most() {
             }
         }
     }
+}
+
+/// The last entry alone, opened or not.
+fn last(session: &Session, open: bool, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> String {
+    let mut entry = session.entries().last().cloned().expect("an entry");
+    entry.open = open;
+    let drawing = draw(None, &entry, &style(true), tail);
+    let right = |row| drawing.right.iter().find(|(at, _)| *at == row).map(|(_, right)| format!(" | {right}"));
+    let lines = drawing.lines.iter().enumerate();
+    lines.map(|(row, line)| format!("{line}{}\n", right(row).unwrap_or_default())).collect()
+}
+
+#[test]
+fn a_failed_turn_keeps_the_lines_of_what_it_says() {
+    let mut session = tour();
+    let message = format!("it is not allowed:\n- a\n- b\n{}", "- more\n".repeat(20));
+    let failure = Failure { kind: FailureKind::Agent, message, details: None };
+    session.turn_ended(TurnEnd::Failed(failure), Moment(9000));
+    let shown = last(&session, false, &|_| None);
+    assert!(shown.starts_with("The turn failed: it is not allowed:\n  - a\n  - b\n  - more\n"), "{shown}");
+    assert!(shown.contains("  (11 more lines, K shows all of it)\nThe session goes on"), "{shown}");
+}
+
+/// A finished command whose last update has replaced its terminal.
+fn ran(content: Vec<ToolContent>, exit: Exit) -> Session {
+    let mut session = tour();
+    let id = TerminalId("u".into());
+    let run = |content| {
+        let patch = ToolCallPatch {
+            title: Some("make".into()),
+            kind: Some(ToolKind::Execute),
+            status: Some(WireStatus::Completed),
+            content: Some(content),
+            ..ToolCallPatch::new("9")
+        };
+        Update::ToolCall(Box::new(patch))
+    };
+    session.apply(run(vec![ToolContent::Terminal(id.clone())]), Moment(6300));
+    session.apply(run(content), Moment(6300));
+    session.command_ended(&id, &exit);
+    session
+}
+
+fn output(_: &TerminalId) -> Option<Tail> {
+    let lines = vec!["one".into(), "two".into()];
+    Some(Tail { lines, total: 2, ..Tail::default() })
+}
+
+#[test]
+fn a_replaced_terminal_is_shown_unless_the_text_says_the_same() {
+    let exit = |code| Exit { code: Some(code), signal: None };
+    let text = |text: &str| vec![ToolContent::Content(Content::Text(text.into()))];
+    assert_snapshot!(last(&ran(text("All went well."), exit(0)), true, &output), @r"
+    ✓ run make
+        All went well.
+        one
+        two
+    ");
+    assert_snapshot!(last(&ran(text("one\ntwo\n"), exit(2)), true, &output), @r"
+    ✓ run make | exit 2
+        one
+        two
+    ");
+    assert_snapshot!(last(&ran(Vec::new(), exit(0)), false, &output), @"✓ run make");
+}
+
+#[test]
+fn files_written_without_a_call_have_a_line_each_and_many_have_one_together() {
+    let mut session = tour();
+    let mut write = |number: usize| {
+        let (before, after) = (Some("1\n".into()), Some("2\n3\n".into()));
+        let name = format!("src/{number}.rs");
+        let created = number == 2;
+        let before = before.filter(|_| !created);
+        let write = Write { name: name.clone(), created, before, after, ..Write::default() };
+        session.wrote(Path::new(&name), Road::Editor, write, Moment(7000));
+        (last(&session, false, &|_| None), last(&session, true, &|_| None))
+    };
+    write(1);
+    assert_snapshot!(write(2).0, @r"
+    ✓ wrote src/1.rs through the editor | +2 -1
+    ✓ created src/2.rs through the editor | +2 -0
+    ");
+    write(3);
+    let (closed, open) = write(4);
+    assert_snapshot!(closed, @"✓ wrote 4 files through the editor | +8 -3");
+    assert_snapshot!(open, @r"
+    ✓ wrote 4 files through the editor | +8 -3
+        src/1.rs | +2 -1
+        src/2.rs | +2 -0
+        src/3.rs | +2 -1
+        src/4.rs | +2 -1
+    ");
 }

@@ -34,13 +34,18 @@ const MOST_MESSAGE: usize = 16 << 10;
 /// A failure's message on one line. Many agents pass on the JSON that a model's service answered; what
 /// there is to read in it is its message.
 pub fn readable(message: &str) -> String {
+    one_line(&readable_lines(message))
+}
+
+/// The same with its lines.
+pub fn readable_lines(message: &str) -> String {
     let message = cut(message, MOST_MESSAGE);
     let said = message.find('{').and_then(|at| {
         let json: serde_json::Value = serde_json::from_str(&message[at..]).ok()?;
         let said = json["error"]["message"].as_str().or(json["message"].as_str())?;
         Some(format!("{}{said}", &message[..at]))
     });
-    one_line(said.as_deref().unwrap_or(message))
+    said.as_deref().unwrap_or(message).trim().to_owned()
 }
 
 /// What to do after a failure.

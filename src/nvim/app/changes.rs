@@ -14,6 +14,9 @@ impl App {
     pub fn changed(&mut self, change: Change) -> Result<()> {
         self.checkpoints.record(&mut self.cx, &change);
         self.reviews.stats.add(&change);
+        if let Some(session) = self.cx.sessions.get_mut(&change.session) {
+            session.has_worked();
+        }
         self.reviews.review_change(&mut self.cx, &change)?;
         self.route()?;
         let Change { session, call, path, buf, ranges, saved, .. } = change;

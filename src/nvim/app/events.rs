@@ -15,7 +15,7 @@ use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::events::{Change, EditorEvent};
 use crate::nvim::extensions::Call;
-use crate::nvim::files::Task;
+use crate::nvim::files::{Task, after_apply};
 use crate::nvim::sessions::Sessions;
 
 impl App {
@@ -55,10 +55,10 @@ impl App {
                 Sessions::steered(&mut self.cx, session, content, outcome);
             }
             Event::Chosen { session, chosen } => Sessions::chosen(&mut self.cx, session, chosen),
-            Event::RequestFailed { agent, session, what, failure } => {
-                Sessions::request_failed(&mut self.cx, (agent, session), &what, &failure);
+            Event::RequestFailed { agent, session, what, failure, again } => {
+                Sessions::request_failed(&mut self.cx, (agent, session), &what, &failure, again);
             }
-            Event::LoggedIn { agent } => Sessions::logged_in(&mut self.cx, agent),
+            Event::LoggedIn { agent } => self.sessions.logged_in(&mut self.cx, agent),
             Event::LoggedOut { agent } => {
                 let text = "Logged out; :Acp login logs in again".to_owned();
                 Sessions::note(&mut self.cx, (agent, None), Severity::Info, text);
@@ -176,6 +176,8 @@ impl App {
         if access != Access::Wrote {
             return Ok(());
         }
+        let texts = (created, before.clone(), after.clone());
+        after_apply::note_write(&mut self.cx, session, &resolved, texts);
         let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::Text);
         self.changed(Change {
             session,

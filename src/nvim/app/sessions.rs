@@ -107,6 +107,7 @@ impl App {
         if !self.cx.sessions.contains_key(&key) {
             return Ok(());
         }
+        self.sessions.end_turn(&mut self.cx, key);
         self.cx.emit("AcpClosed", key, json!({}));
         self.forget_prompt(key)?;
         self.sessions.close(&mut self.cx, key);

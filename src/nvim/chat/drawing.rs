@@ -70,7 +70,7 @@ impl Chat {
         if width.is_none() || self.canvas.width.is_none() || width == self.canvas.width {
             return;
         }
-        let cut = |body: &Body| matches!(body, Body::Tool(_) | Body::Elicitation(_));
+        let cut = |body: &Body| matches!(body, Body::Tool(_) | Body::Elicitation(_) | Body::Written(_));
         let shown = self.canvas.shown.iter().copied().map(EntryId);
         let cut = shown.filter(|id| session.entry(*id).is_some_and(|entry| cut(&entry.body)));
         self.canvas.waiting.extend(cut);

@@ -78,7 +78,10 @@ impl Chats {
             || chat.picture_at(&cx.editor, session, &tail, row)?.is_some();
         let named = reference_at(text, column - 1).map(|named| session.place.cwd.join(named.path));
         let folds = session.entry(entry).is_some_and(|entry| {
-            matches!(entry.body, Body::Tool(_) | Body::Thought { .. } | Body::Compaction { .. })
+            matches!(
+                entry.body,
+                Body::Tool(_) | Body::Thought { .. } | Body::Compaction { .. } | Body::Written(_)
+            )
         });
         let folds = folds && row == chat.head_row(&cx.editor, entry)?;
         match named {
@@ -135,9 +138,9 @@ impl Chats {
 }
 
 pub fn is_call(entry: &Entry) -> bool {
-    matches!(entry.body, Body::Tool(_) | Body::Elicitation(_))
+    matches!(entry.body, Body::Tool(_) | Body::Elicitation(_) | Body::Written(_))
 }
 
 pub fn has_change(entry: &Entry) -> bool {
-    entry.tool().is_some_and(|call| call.diffs().next().is_some())
+    matches!(entry.body, Body::Written(_)) || entry.tool().is_some_and(|call| call.diffs().next().is_some())
 }

@@ -11,6 +11,7 @@ use crate::core::message::Severity;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::events::EditorEvent;
+use crate::nvim::guard::was_interrupted;
 use crate::nvim::{listeners, lua_data};
 
 impl Context {
@@ -38,7 +39,9 @@ impl Context {
     ) {
         let failed = failed.into();
         self.effects.push_back(Box::new(move |editor| {
-            if let Err(error) = effect(editor) {
+            if let Err(error) = effect(editor)
+                && !was_interrupted(&error)
+            {
                 editor.notify(&format!("{failed}: {error}"), Level::Error);
             }
         }));

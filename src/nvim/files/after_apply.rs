@@ -13,6 +13,8 @@ use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind};
 use crate::core::session::tool_call::ToolCall;
+use crate::core::session::written::Write;
+use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::core::text::file_format::{as_lines, is_dos};
@@ -129,6 +131,8 @@ impl Files {
         });
         let call = call_about(cx, key, &job.path);
         let before = held_before(&cx.editor, job.buf, &start, &disk);
+        let (was, is) = (Some(start.text.body()), Some(after.body()));
+        note_write(cx, key, &job.path, (before == Held::Absent, was, is));
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session: key,
             call,
@@ -247,6 +251,21 @@ fn held_before(editor: &Editor, buf: Buf, start: &Start, disk: &OnDisk) -> Held 
         (OnDisk::Gone, true) => Held::Absent,
         _ => as_held(editor, buf, &start.text),
     }
+}
+
+/// An agent has had a file written for it: the chat says so.
+pub fn note_write(
+    cx: &mut Context,
+    key: SessionKey,
+    path: &Path,
+    (created, before, after): (bool, Option<Text>, Option<Text>),
+) {
+    let (now, name, call) = (cx.now(), cx.short_name(Some(key), path), call_about(cx, key, path));
+    let write = Write { name, call, created, before, after };
+    if let Some(session) = cx.sessions.get_mut(&key) {
+        session.wrote(path, Road::Editor, write, now);
+    }
+    cx.raise(EditorEvent::SessionChanged(key));
 }
 
 /// The newest tool call of a session that speaks of a file.

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Look, Verb, Visit, absolute};
 use crate::core::message::{Outcome, Severity, Work};
+use crate::core::session::status::running;
 use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::open;
 use crate::nvim::context::{self, Context};
@@ -286,7 +287,14 @@ impl Follow {
     /// Where the agent is, for the chat's bar: nothing where it can be seen.
     pub fn location_elsewhere(&self, cx: &Context, key: SessionKey) -> Option<String> {
         let session = cx.sessions.get(&key).filter(|session| session.is_working())?;
-        let visit = self.history.of_turn(key).last()?;
+        let visit = self.history.of_turn(key).last();
+        if let Some(asked) = session.asks().first() {
+            // It waits for the user, and the bar says so: where it was before says nothing then.
+            visit.filter(|visit| visit.call == Some(asked.entry))?;
+        } else if let Some((_, words)) = running(session) {
+            return Some(words);
+        }
+        let visit = visit?;
         if self.is_shown(&cx.editor, visit) {
             return None;
         }

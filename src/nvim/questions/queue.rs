@@ -15,6 +15,7 @@ use crate::nvim::context::{self, ChatBuffers, Context, Then};
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Editor, Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
+use crate::nvim::guard::was_interrupted;
 use crate::nvim::keys::last_input::quiet_for;
 use crate::nvim::questions::{KeyAnswer, Questions};
 
@@ -189,8 +190,6 @@ impl Questions {
                 });
             });
             if let Err(error) = picker(editor, answer) {
-                let text = format!("the picker failed ({error}); the chat says how to answer by command");
-                editor.notify(&text, Level::Error);
                 context::run(move |this: &mut Self, _| {
                     if this.queue.close(shown) {
                         this.retry = true;
@@ -198,6 +197,10 @@ impl Questions {
                     }
                     Ok(())
                 });
+                if !was_interrupted(&error) {
+                    let text = format!("the picker failed ({error}); the chat says how to answer by command");
+                    editor.notify(&text, Level::Error);
+                }
             }
         }));
     }

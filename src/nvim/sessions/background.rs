@@ -4,11 +4,11 @@ use serde_json::json;
 
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
-    AgentInfo, Chosen, Content, Ending, Failure, FailureKind, LeftCommand, Opened, PermissionOption,
-    Severity, Steering, ToolCallPatch, TurnEnd, Update,
+    Again, AgentInfo, Chosen, Command, Content, Ending, Failure, FailureKind, LeftCommand, Opened,
+    PermissionOption, Severity, Steering, ToolCallPatch, TurnEnd, Update,
 };
-use crate::core::session::LoggedIn;
 use crate::core::session::status::{mode, mode_news};
+use crate::core::session::{LoggedIn, exit_text};
 use crate::core::transcript::readable;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
@@ -32,12 +32,49 @@ impl Sessions {
         }
     }
 
-    pub fn logged_in(cx: &mut Context, agent: AgentId) {
+    /// The agent refused what the user wanted, or wants a login first.
+    pub fn request_failed(
+        cx: &mut Context,
+        (agent, session): (AgentId, Option<SessionKey>),
+        what: &str,
+        failure: &Failure,
+        again: Option<Again>,
+    ) {
+        let now = cx.now();
+        let known = session.filter(|key| cx.sessions.contains_key(key));
+        let asker = known.or_else(|| cx.session_here().filter(|key| cx.sessions_of(agent).contains(key)));
+        let asker = asker.or_else(|| cx.sessions_of(agent).first().copied());
+        if failure.kind != FailureKind::AuthRequired || asker.is_none() {
+            let text = format!("{} couldn't {what}: {}", cx.agent_name(agent), failure.message);
+            Self::note(cx, (agent, session), Severity::Error, text);
+            if let Some(key) = session {
+                Self::choice_answered(cx, key);
+            }
+            return;
+        }
+        let Some(key) = asker else { return };
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.login_wanted(what, failure, again, now);
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    /// What a session has to send; a list that waited for a login opens by itself.
+    fn send_all(&mut self, cx: &mut Context, commands: Vec<Command>) {
+        for command in commands {
+            match command {
+                Command::List { agent, cwd: Some(cwd), .. } => self.list_stored(cx, agent, cwd),
+                command => cx.send(command),
+            }
+        }
+    }
+
+    pub fn logged_in(&mut self, cx: &mut Context, agent: AgentId) {
         let now = cx.now();
         for key in cx.sessions_of(agent) {
             match cx.sessions.get_mut(&key).map(|session| session.logged_in(now)) {
                 Some(LoggedIn::Open) => Self::open_again(cx, key),
-                Some(LoggedIn::Send(commands)) => commands.into_iter().for_each(|command| cx.send(command)),
+                Some(LoggedIn::Send(commands)) => self.send_all(cx, commands),
                 Some(LoggedIn::Nothing) | None => {}
             }
             cx.raise(EditorEvent::SessionChanged(key));
@@ -53,7 +90,11 @@ impl Sessions {
                 session.exited(why.clone(), now);
                 let name = session.name();
                 if !why.expected {
-                    cx.emit("AcpFailed", key, json!({ "stderr": why.stderr }));
+                    let message = match &why.failure {
+                        Some(failure) => failure.message.clone(),
+                        None => format!("{name} {}", exit_text(why.exit.as_ref())),
+                    };
+                    cx.emit("AcpFailed", key, json!({ "message": message, "stderr": why.stderr }));
                     cx.announce(key, &format!("{name} has ended"), Level::Error);
                 }
             }
@@ -76,7 +117,7 @@ impl Sessions {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let commands = session.opened(opened, now);
         self.opened_again(cx, key);
-        commands.into_iter().for_each(|command| cx.send(command));
+        self.send_all(cx, commands);
         cx.raise(EditorEvent::SessionOpened(key));
         cx.raise(EditorEvent::SessionChanged(key));
     }
@@ -129,20 +170,6 @@ impl Sessions {
         }
         Self::choice_answered(cx, key);
         cx.raise(EditorEvent::SessionChanged(key));
-    }
-
-    /// The agent has refused something that was asked of it.
-    pub fn request_failed(
-        cx: &mut Context,
-        (agent, session): (AgentId, Option<SessionKey>),
-        what: &str,
-        failure: &Failure,
-    ) {
-        let text = format!("{} couldn't {what}: {}", cx.agent_name(agent), failure.message);
-        Self::note(cx, (agent, session), Severity::Error, text);
-        if let Some(key) = session {
-            Self::choice_answered(cx, key);
-        }
     }
 
     /// What the user wants of the session, and could not be set yet, may be there now.

@@ -203,6 +203,21 @@ impl Sessions {
         cx.emit("AcpTurnEnded", key, data);
     }
 
+    /// The user closes a session: a turn that runs is over, and so are its calls.
+    pub fn end_turn(&mut self, cx: &mut Context, key: SessionKey) {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let (was_in_turn, text) = (session.is_in_turn(), session.answer_text());
+        session.closed(now);
+        let (entries, _) = session.take_touched();
+        self.tell_changes(cx, key, &entries, false);
+        let turn = self.turn_of(key);
+        if was_in_turn {
+            let data = json!({ "stop_reason": "cancelled", "error": null, "turn": turn, "text": text });
+            cx.emit("AcpTurnEnded", key, data);
+        }
+    }
+
     /// Ends a session's agent; the chat stays readable.
     pub fn stop(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };

@@ -5,7 +5,7 @@ use mlua::Result;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Command, OptionKind, OptionValue};
 use crate::core::session::Session;
-use crate::core::session::options::{in_order, models, modes};
+use crate::core::session::options::{chosen_name, in_order, models, modes};
 use crate::core::session::status::mode;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::Context;
@@ -53,15 +53,8 @@ impl Sessions {
         }
         let options = in_order(&session.options);
         let ids: Vec<String> = options.iter().map(|option| option.id.clone()).collect();
-        let items = options
-            .iter()
-            .map(|option| match &option.kind {
-                OptionKind::Select { current, .. } => format!("{}: {current}", option.name),
-                OptionKind::Toggle { current } => {
-                    format!("{}: {}", option.name, if *current { "on" } else { "off" })
-                }
-            })
-            .collect();
+        let items =
+            options.iter().map(|option| format!("{}: {}", option.name, chosen_name(option))).collect();
         cx.offer("Options", "acp_option", items, move |_: &mut Self, cx, index| {
             choose_value(cx, key, ids[index].clone(), None)
         });
@@ -120,8 +113,9 @@ fn choose_value(cx: &mut Context, key: SessionKey, id: String, word: Option<&str
         .sessions
         .get(&key)
         .and_then(|session| session.options.iter().find(|option| option.id == id))
-        .map(|option| option.kind.clone());
-    match found {
+        .map(|option| (option.kind.clone(), option.name.clone()));
+    let name = found.as_ref().map(|(_, name)| name.clone()).unwrap_or_default();
+    match found.map(|(kind, _)| kind) {
         None => fail(format!("the agent has no option {id:?}")),
         Some(OptionKind::Toggle { current }) => {
             let value = match word {
@@ -140,7 +134,7 @@ fn choose_value(cx: &mut Context, key: SessionKey, id: String, word: Option<&str
                 .map(|value| (value.id, value.name))
                 .collect();
             let option = id.clone();
-            choose_of(cx, &id, values, word, move |cx, key, value| {
+            choose_of(cx, &name, values, word, move |cx, key, value| {
                 set_option(cx, key, option, OptionValue::Value(value));
             })
         }

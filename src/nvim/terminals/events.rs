@@ -28,6 +28,10 @@ const PACE: Duration = Duration::from_millis(4);
 impl Terminals {
     pub fn started(&mut self, cx: &mut Context, key: Key, program: Program) -> Result<()> {
         let (command, typing) = (program.command.clone(), program.typing);
+        // An agent that runs a command itself says for which call.
+        if let Some(session) = cx.sessions.get_mut(&key.0).filter(|_| typing) {
+            session.command_started(&key.1, &command);
+        }
         let buf = self.start(&cx.editor, key.clone(), program)?;
         Self::bind_keys(cx, &key, buf)?;
         cx.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
@@ -58,6 +62,9 @@ impl Terminals {
                 "code": exit.code, "signal": exit.signal,
             })
         });
+        if let Some(session) = cx.sessions.get_mut(&key.0) {
+            session.command_ended(&key.1, &exit);
+        }
         if let Some(terminal) = self.open.get_mut(&key) {
             terminal.shown.ended(exit, now);
         }

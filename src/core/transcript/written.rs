@@ -1,0 +1,67 @@
+//! The lines about files that an agent wrote without a call that says so: one for each, or one for all where
+//! they are many.
+
+use super::drawing::{Drawing, Mark, Style, Target};
+use super::wording::{cut_middle, status_mark};
+use crate::core::session::tool_call::Status;
+use crate::core::session::written_files::{Written, WrittenFile};
+use crate::core::text::one_line;
+
+/// More files than this have one line together, until they are opened.
+const FEW: usize = 3;
+/// No more are listed.
+const MOST: usize = 1000;
+
+pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style) {
+    let road = written.road.words();
+    if written.files.len() <= FEW {
+        for file in &written.files {
+            target(drawing, file);
+            line(drawing, &format!("{} {road}", named(file)), counted([file]), style);
+        }
+        return;
+    }
+    let text = format!("wrote {} files {road}", written.files.len());
+    line(drawing, &text, counted(&written.files), style);
+    if open {
+        for file in written.files.iter().take(MOST) {
+            target(drawing, file);
+            if let Some(counts) = counted([file]) {
+                drawing.right.push((drawing.lines.len(), counts));
+            }
+            drawing.line(format!("    {}", one_line(&file.name)), Some("AcpMeta"));
+        }
+        drawing.left_out(written.files.len().saturating_sub(MOST), "    ", &style.hints);
+    }
+}
+
+/// `wrote notes.txt`, `created notes.txt`, `wrote notes.txt 3 times`.
+pub(super) fn named(file: &WrittenFile) -> String {
+    let verb = if file.created { "created" } else { "wrote" };
+    let times = if file.times > 1 { format!(" {} times", file.times) } else { String::new() };
+    format!("{verb} {}{times}", one_line(&file.name))
+}
+
+/// Nothing where it is not known of one of them.
+pub(super) fn counted<'f>(files: impl IntoIterator<Item = &'f WrittenFile>) -> Option<String> {
+    let sum = |(a, r): (usize, usize), file: &WrittenFile| file.counted.map(|(x, y)| (a + x, r + y));
+    let (added, removed) = files.into_iter().try_fold((0, 0), sum)?;
+    Some(format!("+{added} -{removed}"))
+}
+
+fn line(drawing: &mut Drawing, text: &str, counts: Option<String>, style: &Style) {
+    let (mark, group) = status_mark(Status::Done, style.icons);
+    let row = drawing.lines.len();
+    let room = counts.as_ref().map_or(0, |counts| counts.len() + 2) + mark.chars().count() + 3;
+    let text = cut_middle(text, style.width.saturating_sub(room).max(12));
+    let start = mark.len() + 1;
+    drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
+    drawing.marks.push(Mark { row, start, end: start + text.len(), group: "AcpTool" });
+    drawing.right.extend(counts.map(|counts| (row, counts)));
+    drawing.line(format!("{mark} {text}"), None).framed("AcpMeta");
+}
+
+fn target(drawing: &mut Drawing, file: &WrittenFile) {
+    let row = drawing.lines.len();
+    drawing.targets.push(Target { row, path: file.path.clone(), line: None, text: None });
+}
