@@ -19,6 +19,10 @@ pub mod references;
 pub mod status;
 pub mod told;
 pub mod tool_call;
+pub mod tool_input;
+pub mod tool_output;
+mod tool_patch;
+mod tool_title;
 mod turn;
 pub mod unsaved_note;
 mod updates;
@@ -284,7 +288,7 @@ impl Session {
     /// The title of the tool call that shows a terminal.
     pub fn title_of(&self, terminal: &TerminalId) -> Option<String> {
         let calls = self.entries.iter().rev().filter_map(Entry::tool);
-        calls.filter(|call| call.terminals().any(|shown| shown == terminal)).map(ToolCall::headline).next()
+        calls.filter(|call| call.terminals().any(|shown| shown == terminal)).map(ToolCall::subject).next()
     }
 
     pub fn toggle(&mut self, id: EntryId) {

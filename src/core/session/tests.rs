@@ -397,6 +397,55 @@ fn an_unknown_update_is_counted_and_harms_nothing() {
     assert_eq!(session.unknown.get("future_thing"), Some(&2));
 }
 
+/// The transcript's entries by their kinds.
+fn kinds(session: &Session) -> Vec<&'static str> {
+    let kind = |entry: &Entry| match &entry.body {
+        Body::Greeting(_) => "greeting",
+        Body::User { .. } => "user",
+        Body::Speaker(_) => "speaker",
+        Body::Message { .. } => "message",
+        Body::Thought { .. } => "thought",
+        Body::Tool(_) => "call",
+        Body::Plan(_) => "plan",
+        Body::Notice { .. } => "notice",
+        Body::Stop { .. } => "stop",
+        _ => "other",
+    };
+    session.entries().iter().map(kind).collect()
+}
+
+#[test]
+fn a_call_that_sets_down_things_to_do_is_a_plan() {
+    let mut session = working();
+    let patch = |input: serde_json::Value| ToolCallPatch {
+        title: Some("todowrite".into()),
+        raw_input: Some(input),
+        ..ToolCallPatch::new("t")
+    };
+    let todos = |first: &str| serde_json::json!({"todos": [{"content": "look", "status": first}, {"content": "fix", "status": "pending"}]});
+    session.apply(Update::ToolCall(Box::new(patch(serde_json::json!({})))), Moment(1));
+    assert_eq!(session.plan(), None);
+    session.apply(Update::ToolCall(Box::new(patch(todos("in_progress")))), Moment(1));
+    session.apply(Update::ToolCall(Box::new(patch(todos("completed")))), Moment(1));
+    let plan = session.plan().expect("a plan");
+    assert_eq!((plan.len(), plan[0].status), (2, crate::core::message::PlanStatus::Completed));
+    assert_eq!(kinds(&session).iter().filter(|kind| **kind == "plan").count(), 1);
+    assert_eq!(call(&session).headline(), "update the plan");
+
+    // Another that tells it by its result alone.
+    let mut session = working();
+    let list = r#"[{"content": "look", "status": "done"}]"#;
+    let mut patch = ToolCallPatch { title: Some("1 todo".into()), ..ToolCallPatch::new("t") };
+    patch.status = Some(WireStatus::Completed);
+    patch.raw_output = Some(serde_json::json!({ "output": list }));
+    session.apply(Update::ToolCall(Box::new(patch.clone())), Moment(1));
+    assert_eq!(session.plan().map(<[_]>::len), Some(1));
+    let mut session = working();
+    patch.title = Some("list issues".into());
+    session.apply(Update::ToolCall(Box::new(patch)), Moment(1));
+    assert_eq!(session.plan(), None);
+}
+
 #[test]
 fn a_title_is_kept_when_absent_and_cleared_by_null() {
     let mut session = session();

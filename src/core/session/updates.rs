@@ -7,7 +7,7 @@ use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
     Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
 };
-use crate::core::session::entry::Body;
+use crate::core::session::entry::{Body, Entry};
 use crate::core::session::tool_call::ToolCall;
 use crate::core::text::{Text, cut, one_line};
 
@@ -38,9 +38,7 @@ impl Session {
     pub fn apply(&mut self, update: Update, now: Moment) {
         match update {
             Update::Message { role, message, content } => self.message(role, message, content, now),
-            Update::ToolCall(patch) => {
-                self.upsert(*patch, now);
-            }
+            Update::ToolCall(patch) => self.call_told(*patch, now),
             Update::Plan(items) => {
                 match self.turn.plan {
                     Some(entry) => {
@@ -106,6 +104,15 @@ impl Session {
                 }
             }
             Update::Unknown { kind } => *self.unknown.entry(kind).or_default() += 1,
+        }
+    }
+
+    fn call_told(&mut self, patch: ToolCallPatch, now: Moment) {
+        let says_more = patch.raw_input.is_some() || patch.content.is_some() || patch.raw_output.is_some();
+        let entry = self.upsert(patch, now);
+        let plan = self.entry(entry).and_then(Entry::tool).filter(|_| says_more).and_then(ToolCall::plan);
+        if let Some(items) = plan {
+            self.apply(Update::Plan(items), now);
         }
     }
 

@@ -41,7 +41,7 @@ pub fn role(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Role {
 
 fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool {
     let told = |content: &ToolContent| match content {
-        ToolContent::Diff(_) => true,
+        ToolContent::Diff(_) => false,
         ToolContent::Content(content) => {
             matches!(content, Content::Image { .. } | Content::Audio { .. } | Content::Picture(_))
         }
@@ -49,7 +49,7 @@ fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool
     };
     let changes =
         matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode);
-    call.status == Status::Done && !changes && !call.content.iter().any(told)
+    call.status == Status::Done && !changes && call.diffs().next().is_none() && !call.content.iter().any(told)
 }
 
 /// The runs among a transcript's entries, and which of them the user opened.
