@@ -93,6 +93,8 @@ pub struct Session {
     pub cost: Option<Cost>,
     /// Updates of kinds this client does not know, by kind.
     pub unknown: BTreeMap<String, u32>,
+    /// Those of them that the user has not been told of.
+    untold: BTreeMap<String, u32>,
     entries: Vec<Entry>,
     asks: Vec<OpenAsk>,
     queue: VecDeque<Queued>,
@@ -169,6 +171,7 @@ impl Session {
             usage: None,
             cost: None,
             unknown: BTreeMap::new(),
+            untold: BTreeMap::new(),
             entries: Vec::new(),
             asks: Vec::new(),
             queue: VecDeque::new(),

@@ -415,6 +415,63 @@ fn kinds(session: &Session) -> Vec<&'static str> {
 }
 
 #[test]
+fn a_chunk_that_holds_nothing_adds_nothing() {
+    let mut session = working();
+    let before = kinds(&session);
+    for (id, text) in [(None, ""), (Some("m"), ""), (None, "\n\n"), (Some("m"), " \n")] {
+        say(&mut session, id, text);
+    }
+    assert_eq!(kinds(&session), before);
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert!(matches!(
+        session.entries().last().map(|entry| &entry.body),
+        Some(Body::Stop { silent: true, .. })
+    ));
+
+    let mut session = working();
+    say(&mut session, None, "a");
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    say(&mut session, None, "");
+    session.apply(status(WireStatus::Completed), Moment(1));
+    assert_eq!(kinds(&session), ["greeting", "user", "speaker", "message", "call"]);
+}
+
+#[test]
+fn the_parts_of_a_prompt_that_is_told_again_stand_apart() {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.taking_up = Some(("s".into(), Reopen::Load));
+    for text in ["Look at", "[@a.rs](file:///a.rs)", " and\n", "tell me"] {
+        let content = Content::Text(text.into());
+        session.apply(Update::Message { role: Role::User, message: None, content }, Moment(1));
+    }
+    assert_eq!(said(&session), ["Look at\n[@a.rs](file:///a.rs) and\ntell me"]);
+}
+
+#[test]
+fn what_is_unknown_in_a_turn_is_said_once_at_its_end() {
+    let mut session = working();
+    let unknown = |kind: &str| Update::Unknown { kind: kind.into() };
+    let mut told = |kinds: &[&str]| {
+        kinds.iter().for_each(|kind| session.apply(unknown(kind), Moment(1)));
+        session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+        session.prompt(vec![Content::Text("next".into())], Moment(3));
+        let notices = session.entries().iter().filter_map(|entry| match &entry.body {
+            Body::Notice { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        notices.collect::<Vec<_>>()
+    };
+    let three = "3 messages of a kind this version does not know: `:Acp log`";
+    assert_eq!(told(&["hologram", "hologram", "hologram"]), [three]);
+    assert_eq!(told(&["_vendor/own"]), [three]);
+    let one = "1 message of a kind this version does not know: `:Acp log`";
+    assert_eq!(told(&["hologram"]), [three, one]);
+    let two = "2 messages of kinds this version does not know: `:Acp log`";
+    assert_eq!(told(&["a", "b"]), [three, one, two]);
+}
+
+#[test]
 fn a_call_that_sets_down_things_to_do_is_a_plan() {
     let mut session = working();
     let patch = |input: serde_json::Value| ToolCallPatch {

@@ -252,6 +252,7 @@ impl Session {
                 Body::Stop { reason, silent: !self.turn.answered, took, usage, cost: self.turn_cost() }
             }
         };
+        self.tell_unknown(now);
         self.add(body, now);
         self.speaker_shown = false;
         self.phase = Phase::Idle;
