@@ -472,6 +472,23 @@ fn what_is_unknown_in_a_turn_is_said_once_at_its_end() {
 }
 
 #[test]
+fn an_agent_is_called_what_the_user_calls_it() {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.call_agent("Mine");
+    assert!(matches!(
+        &session.entries()[0].body,
+        Body::Greeting(Greeting::Connecting { name, .. }) if name == "Mine"
+    ));
+    session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
+    session.opened(Opened::default(), Moment(0));
+    session.prompt(vec![Content::Text("x".into())], Moment(0));
+    say(&mut session, None, "a");
+    assert_eq!(session.name(), "Mine");
+    assert!(session.entries().iter().any(|entry| entry.body == Body::Speaker("Mine".into())));
+}
+
+#[test]
 fn a_call_that_sets_down_things_to_do_is_a_plan() {
     let mut session = working();
     let patch = |input: serde_json::Value| ToolCallPatch {
