@@ -592,6 +592,46 @@ fn an_agent_that_does_not_confirm_a_cancel_is_said_to_be_stuck_once() {
 }
 
 #[test]
+fn a_plan_is_work_and_no_silence() {
+    let mut session = working();
+    let item = |content: &str| crate::core::message::PlanItem {
+        content: content.into(),
+        priority: crate::core::message::Priority::Low,
+        status: crate::core::message::PlanStatus::Pending,
+    };
+    session.apply(Update::Plan(vec![item("look")]), Moment(1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert!(matches!(
+        session.entries().last().map(|entry| &entry.body),
+        Some(Body::Stop { silent: false, .. })
+    ));
+}
+
+#[test]
+fn a_command_that_the_agent_has_not_told_of_is_sent_with_a_hint() {
+    let hint = |commands: &[&str], prompt: &str| {
+        let mut session = session();
+        let command =
+            |name: &&str| SlashCommand { name: (*name).into(), description: String::new(), hint: None };
+        session.apply(Update::Commands(commands.iter().map(command).collect()), Moment(0));
+        session.prompt(vec![Content::Text(prompt.into())], Moment(0));
+        session.entries().iter().find_map(|entry| match &entry.body {
+            Body::Notice { text, .. } => Some(text.clone()),
+            _ => None,
+        })
+    };
+    let all = ["compact", "init"];
+    let said = "/comp is no command that Demo has told of; /compact is; it was sent as text";
+    assert_eq!(hint(&all, "/comp now").as_deref(), Some(said));
+    let said = "/zap is no command that Demo has told of; it was sent as text";
+    assert_eq!(hint(&all, "/zap").as_deref(), Some(said));
+    for prompt in ["/compact", "/init it", "/ alone", "/src/a.rs is wrong", "no /zap", "/", "//", "/*x*/"] {
+        assert_eq!(hint(&all, prompt), None, "{prompt}");
+    }
+    assert_eq!(hint(&[], "/zap"), None, "what there is was not told");
+}
+
+#[test]
 fn a_turn_without_an_answer_says_so() {
     let mut session = working();
     session.turn_ended(stopped(StopReason::EndTurn), Moment(2));

@@ -51,7 +51,8 @@ fn request(call: &ToolCall) -> String {
         None if starts_with_verb(&headline, kind_word(call.kind)) => word.as_str(),
         None => return format!("asks: {headline}"),
     };
-    // A colon after the verb alone would stand in the middle of a sentence.
+    // Which file it is follows, and says more.
+    let rest = rest.strip_prefix("file: ").or(rest.strip_prefix("files: ")).unwrap_or(rest);
     format!("wants to {verb} {rest}").trim_end().to_owned()
 }
 
@@ -368,6 +369,7 @@ mod tests {
             ("Modifying critical file", ToolKind::Edit, "wants to modify critical file"),
             ("Run a shell command", ToolKind::Execute, "wants to run a shell command"),
             ("`sleep 20`", ToolKind::Execute, "wants to run `sleep 20`"),
+            ("Edit file: notes.txt", ToolKind::Edit, "wants to edit notes.txt"),
             ("Approve Plan", ToolKind::SwitchMode, "asks: Approve Plan"),
             ("Set 3 todo(s)", ToolKind::Other, "wants to set 3 todo(s)"),
             ("Which colour?", ToolKind::Other, "asks: Which colour?"),

@@ -50,6 +50,7 @@ impl Session {
                     }
                     None if items.is_empty() => {}
                     None => {
+                        self.turn.answered = true;
                         self.turn.plan = Some(self.say(Body::Plan(items), now));
                         self.plan = self.turn.plan;
                     }
@@ -288,6 +289,7 @@ impl Session {
             None => {
                 let body =
                     Body::Compaction { status: "in_progress".into(), summary: String::new(), error: None };
+                self.turn.answered = true;
                 let entry = self.say(body, now);
                 self.turn.compactions.insert(id, entry);
                 entry
