@@ -41,7 +41,7 @@ fn the_example_of_the_typescript_sdk_works_a_turn() {
         "✓ Reading project files",
         "✓ Modifying critical ",
         "The changes have been applied.\n\nDone · ",
-        "example asks: Modifying critical configuration file",
+        "example wants to modify critical configuration file",
         "> Allow this change\n  Skip this change",
     ] {
         assert!(seen.contains(part), "{part:?} is missing");

@@ -346,7 +346,7 @@ fn questions_stand_in_line_and_one_that_is_put_off_stays_open() {
     assert_eq!(chat.answer("q")["result"], chosen("a"));
     chat.wait_for("Done");
     let prompts = chat.nvim.exec_lua("return vim.inspect(_G.seen)", []);
-    assert!(prompts.as_str().expect("a text").contains("Fake asks: Edit two"), "{prompts}");
+    assert!(prompts.as_str().expect("a text").contains("Fake wants to edit two"), "{prompts}");
 }
 
 #[test]

@@ -384,7 +384,9 @@ fn a_diff_without_a_line_tells_which_lines_are_touched() {
 fn what_cannot_be_shown_is_named_and_not_opened() {
     let mut all = opened();
     for (number, path) in
-        ["", "none.txt", "binary", "file://$PROJECT/b%20c.txt", "sub/../b.txt", "link.txt"].iter().enumerate()
+        ["sub", "none.txt", "binary", "file://$PROJECT/b%20c.txt", "sub/../b.txt", "link.txt"]
+            .iter()
+            .enumerate()
     {
         let path = if path.contains(':') { (*path).to_owned() } else { format!("$PROJECT/{path}") };
         let line = [json!(0), Value::Null, json!(7), json!(999), json!(3), json!(4)][number].clone();

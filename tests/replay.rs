@@ -52,6 +52,8 @@ recordings! {
     codex_runs_a_command_that_fails: "codex-acp2-shell-metaterm",
     copilot_runs_a_command_that_it_was_allowed_to: "copilot-shell",
     copilot_is_told_no: "copilot-edit-reject",
+    cline_says_in_its_input_alone_what_it_changes: "cline-edit",
+    opencode_sets_down_a_plan_by_a_tool: "opencode-plan",
     gemini_changes_a_file_through_the_editor: "gemini-edit",
     gemini_changes_what_is_not_saved: "gemini-unsaved",
     gemini_makes_a_new_file: "gemini-write-missing-empty",
@@ -125,8 +127,6 @@ fn an_agent_with_a_slow_disk_changes_a_buffer_once_and_all_of_it_is_the_agents()
         let steps = recording.sessions.iter().flat_map(|session| &session.steps);
         let is_one = recording.sessions.len() == 1 && steps.clone().filter(|step| writes(step)).count() == 1;
         let own = ["-edit", "-acp-load"].iter().any(|end| recording.name.ends_with(end));
-        // Its calls name no file where one could know it, so its files are left to 'autoread'.
-        let own = own && !recording.name.starts_with("cline");
         if !is_one || !own || recording.foreign.is_some() || !played.insert(recording.name.clone()) {
             continue;
         }

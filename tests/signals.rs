@@ -193,7 +193,8 @@ fn a_conversation_is_exported_into_a_buffer_a_file_and_in_part() {
     assert!(text.starts_with("# Why?\n\nWith Fake, in `"), "{text}");
     assert!(text.ends_with("## You\n\nWhy?\n\n## Fake\n\nIt is **so**."), "{text}");
     assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []).as_str(), Some("markdown"));
-    chat.nvim.command("tabclose!");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []).as_bool(), Some(false));
+    chat.nvim.command("tabclose");
     chat.nvim.command("Acp export talk.md");
     chat.nvim.wait_until(|nvim| said(nvim).contains("exported to"), "to be told");
     assert_eq!(chat.project.read("talk.md"), format!("{text}\n"));

@@ -106,7 +106,7 @@ fn who_types_sees_that_a_question_waits_until_it_is_there() {
     chat.nvim.input("iwords");
     chat.nvim.wait_for_screen("words");
     chat.nvim.exec_lua("require('acp').send('go')", []);
-    chat.nvim.wait_for_screen("Fake asks: Edit a.txt · <Esc> to answer");
+    chat.nvim.wait_for_screen("Fake wants to edit a.txt · <Esc> to answer");
     chat.nvim.input(" and more");
     chat.nvim.wait_for_screen("words and more");
     assert!(chat.nvim.screen().contains("<Esc> to answer"), "{}", chat.nvim.screen());

@@ -184,7 +184,7 @@ fn a_permission_question_shows_every_option_and_is_answered_by_id() {
     chat.send("go");
     assert_eq!(chat.answer("p")["result"], json!({ "outcome": { "outcome": "selected", "optionId": "aa" } }));
     let seen = seen(&mut chat.nvim);
-    for word in ["Allow", "Always allow", "Reject", "Edit a.txt", "acp_permission"] {
+    for word in ["Allow", "Always allow", "Reject", "edit a.txt", "acp_permission"] {
         assert!(seen.contains(word), "{word} is not offered in {seen}");
     }
     chat.wait_for("Done");
@@ -195,7 +195,7 @@ fn a_closed_question_stays_open_says_how_it_is_answered_and_a_late_answer_does_n
     let mut chat = asking();
     pick(&mut chat.nvim, 0);
     chat.send("go");
-    chat.nvim.wait_until(|nvim| seen(nvim).contains("Edit a.txt"), "the question");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("edit a.txt"), "the question");
     chat.nvim.listen();
     chat.nvim.exec_lua("_G.choose(nil, nil)", []);
     let said = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.said)", []);
@@ -209,6 +209,37 @@ fn a_closed_question_stays_open_says_how_it_is_answered_and_a_late_answer_does_n
     chat.wait_for("Done");
     let answers = chat.record().iter().filter(|line| line["id"] == "p").count();
     assert_eq!(answers, 1);
+}
+
+#[test]
+fn a_long_title_is_cut_in_the_picker_and_stands_in_full_in_the_details() {
+    let title = format!("Run a check {}of all", "and a check ".repeat(400));
+    let call = json!({ "toolCallId": "1", "title": title, "kind": "execute" });
+    let steps = steps([prompt(), permission("p", call), answered("p"), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.chat();
+    pick(&mut chat.nvim, 0);
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("wants to"), "the question");
+    let prompt = chat.nvim.exec_lua("return _G.seen[1].prompt", []);
+    let prompt = prompt.as_str().expect("a text");
+    assert!(prompt.starts_with("Fake wants to run a check and") && prompt.ends_with("of all"), "{prompt}");
+    assert!(prompt.chars().count() < 200, "{} characters", prompt.chars().count());
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua(
+        "vim.api.nvim_set_current_win(vim.fn.bufwinid(require('acp').status().sessions[1].buffer))",
+        [],
+    );
+    chat.nvim.exec_lua("vim.fn.search('Allow this')", []);
+    chat.nvim.input("K");
+    chat.nvim.wait_for_screen("## Title");
+    let page =
+        chat.nvim.exec_lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')", []);
+    assert!(page.as_str().is_some_and(|page| page.replace('\n', "").contains(&title)), "{page}");
+    assert!(
+        page.as_str().and_then(|page| page.lines().next()).is_some_and(|line| line.len() < 220),
+        "{page}"
+    );
 }
 
 #[test]
@@ -389,7 +420,7 @@ fn who_types_elsewhere_is_told_that_a_question_waits() {
         "to be told",
     );
     let text = chat.nvim.exec_lua("return #_G.said .. _G.said[1]", []);
-    assert_eq!(text.as_str(), Some("1acp: Fake asks: Edit a.txt (when you pause)"));
+    assert_eq!(text.as_str(), Some("1acp: Fake wants to edit a.txt (when you pause)"));
     chat.nvim.input("<Esc>");
     assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
 }
@@ -750,7 +781,7 @@ fn a_proposed_change_stands_in_the_file_and_a_made_one_until_it_is_kept() {
     assert!(chat.nvim.groups_of("two").contains(&"AcpDiffDelete".to_owned()));
     let focused = chat.nvim.exec_lua("return vim.bo.filetype", []);
     assert_eq!(focused.as_str(), Some("acp-prompt"), "the focus stays");
-    chat.nvim.wait_until(|nvim| seen(nvim).contains("Edit a.txt"), "the question");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("edit a.txt"), "the question");
     chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
     chat.nvim.wait_for_screen("- two");
     assert!(chat.nvim.groups_of("and a half").contains(&"DiffAdd".to_owned()));

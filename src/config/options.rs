@@ -179,7 +179,7 @@ options! {
             "The folder that the program is started in; without it, the session's root. The session's root \
              itself is not changed by it.";
         title: Option<String> = None, STRING,
-            "The name shown to you.";
+            "The name shown to you, in place of what the agent calls itself.";
         mcp_servers: Option<Vec<McpServer>> = None, OWN_SERVERS,
             "MCP servers for this agent, in place of |acp-config-mcp_servers|.";
         enabled: bool = true, BOOLEAN,

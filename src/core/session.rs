@@ -23,6 +23,10 @@ mod set_defaults;
 pub mod status;
 pub mod told;
 pub mod tool_call;
+pub mod tool_input;
+pub mod tool_output;
+mod tool_patch;
+mod tool_title;
 mod turn;
 pub mod unsaved_note;
 mod updates;
@@ -80,6 +84,8 @@ pub struct Session {
     pub agent: AgentId,
     /// The configured name of the agent.
     pub agent_name: String,
+    /// What the user has configured that it is called.
+    given_name: Option<String>,
     pub place: Place,
     pub info: Option<AgentInfo>,
     pub acp_id: Option<String>,
@@ -100,6 +106,8 @@ pub struct Session {
     pub cost: Option<Cost>,
     /// Updates of kinds this client does not know, by kind.
     pub unknown: BTreeMap<String, u32>,
+    /// Those of them that the user has not been told of.
+    untold: BTreeMap<String, u32>,
     entries: Vec<Entry>,
     asks: Vec<OpenAsk>,
     queue: VecDeque<Queued>,
@@ -170,6 +178,7 @@ impl Session {
             key,
             agent,
             agent_name: agent_name.to_owned(),
+            given_name: None,
             place,
             info: None,
             acp_id: None,
@@ -186,6 +195,7 @@ impl Session {
             usage: None,
             cost: None,
             unknown: BTreeMap::new(),
+            untold: BTreeMap::new(),
             entries: Vec::new(),
             asks: Vec::new(),
             queue: VecDeque::new(),
@@ -244,7 +254,19 @@ impl Session {
 
     /// What the agent is called on screen.
     pub fn name(&self) -> String {
-        display_name(&self.agent_name, self.info.as_ref())
+        let given = self.given_name.clone();
+        given.unwrap_or_else(|| display_name(&self.agent_name, self.info.as_ref()))
+    }
+
+    /// The user has a name of their own for the agent, which counts more than what it calls itself.
+    pub fn call_agent(&mut self, name: &str) {
+        self.given_name = Some(one_line(name)).filter(|name| !name.is_empty());
+        let called = self.name();
+        for entry in &mut self.entries {
+            if let Body::Greeting(Greeting::Connecting { name, .. }) = &mut entry.body {
+                name.clone_from(&called);
+            }
+        }
     }
 
     /// The agent ended because the user wanted it.

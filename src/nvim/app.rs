@@ -140,8 +140,8 @@ impl App {
             EditorEvent::CallChanged { session, entry, moved, content } => {
                 self.call_changed(session, entry, moved, content)?;
             }
-            EditorEvent::PermissionAsked { session, title } => {
-                self.permission_asked(session, &title);
+            EditorEvent::PermissionAsked { session, title, request } => {
+                self.permission_asked(session, &title, &request);
             }
             EditorEvent::WindowsResized => self.resized()?,
             EditorEvent::LocationChosen { path, line, column } => {

@@ -406,6 +406,12 @@ impl Context {
         session.map_or_else(|| "the agent".to_owned(), Session::name)
     }
 
+    /// What an agent that does not run is called, by its name in the configuration.
+    pub fn configured_title(&self, name: &str) -> String {
+        let own = self.config.agents.get(name).and_then(|agent| agent.title.clone());
+        own.unwrap_or_else(|| name.to_owned())
+    }
+
     /// The buffer that holds a file.
     pub fn buf_of(&self, path: &Path) -> Option<Buf> {
         self.buffers.buf_of(&self.editor, path)

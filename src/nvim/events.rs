@@ -114,7 +114,10 @@ pub enum EditorEvent {
     /// The user is asked for a permission.
     PermissionAsked {
         session: SessionKey,
+        /// What the call does.
         title: String,
+        /// The same, to stand after the agent's name.
+        request: String,
     },
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,

@@ -123,6 +123,21 @@ const UNSAVED: &str = r"
     end
     return vim.json.encode(texts)";
 
+/// Agents write a file in the moment in which they say that they have; the editor is told of it a little later,
+/// and not at all once the agent was stopped.
+const CAUGHT_UP: &str = r"
+    vim.wait(3000, function()
+      for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+        local name = vim.api.nvim_buf_get_name(buffer)
+        local is_file = vim.api.nvim_buf_is_loaded(buffer) and vim.bo[buffer].buftype == ''
+        if is_file and not vim.bo[buffer].modified and vim.fn.filereadable(name) == 1 then
+          local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+          if not vim.deep_equal(lines, vim.fn.readfile(name)) then return false end
+        end
+      end
+      return true
+    end, 5)";
+
 const REVIEW: &str = r"
     local notify, win, none = vim.notify, vim.api.nvim_get_current_win(), false
     vim.notify = function() none = true end
@@ -337,6 +352,7 @@ impl<'a> Player<'a> {
         let sessions = 0..self.recording.sessions.len();
         sessions.clone().for_each(|session| self.wait_for_turns(session));
         let held = self.held();
+        self.nvim.exec_lua(CAUGHT_UP, []);
         let before: Vec<String> = sessions.clone().map(|session| self.transcript(session)).collect();
         let transcripts = if self.recording.closes {
             self.nvim.command("Acp close");

@@ -75,6 +75,15 @@ pub enum ToolContent {
     Terminal(TerminalId),
 }
 
+impl ToolContent {
+    pub fn text(&self) -> Option<&Text> {
+        match self {
+            Self::Content(Content::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
 /// A `diff` content item. `new_text` may be the whole file, the whole file without its last
 /// newline, a fragment, or a hunk with context lines; nothing on the wire tells which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

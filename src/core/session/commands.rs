@@ -72,7 +72,7 @@ impl Session {
 
     /// The title of the tool call that a terminal belongs to.
     pub fn title_of(&self, terminal: &TerminalId) -> Option<String> {
-        self.entry(self.call_with(terminal)?)?.tool().map(ToolCall::headline)
+        self.entry(self.call_with(terminal)?)?.tool().map(ToolCall::subject)
     }
 
     fn call_with(&self, terminal: &TerminalId) -> Option<EntryId> {

@@ -146,10 +146,7 @@ impl Session {
         self.phase = Phase::Opening { since: now };
         self.turn = Turn::default();
         self.speaker_shown = false;
-        let body = Body::Greeting(Greeting::Connecting {
-            name: self.agent_name.clone(),
-            command: command.to_owned(),
-        });
+        let body = Body::Greeting(Greeting::Connecting { name: self.name(), command: command.to_owned() });
         match self.entries.last().map(|entry| &entry.body) {
             Some(Body::Greeting(Greeting::Failed { .. } | Greeting::Gone { .. }))
                 if self.entries.len() == 1 =>

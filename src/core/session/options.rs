@@ -37,7 +37,7 @@ pub fn chosen_name(option: &ConfigOption) -> String {
 /// Options as the agent orders them, but what belongs to the model right after it.
 pub fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
     let is = |option: &ConfigOption, category| option.category.as_deref() == Some(category);
-    let Some(model) = options.iter().position(|option| is(option, "model")) else {
+    let Some(model) = ConfigOption::selection(options, "model") else {
         return options.iter().collect();
     };
     let (own, others): (Vec<_>, Vec<_>) = options.iter().partition(|option| is(option, "model_config"));
@@ -119,5 +119,7 @@ mod tests {
             [("a", Some("model_config")), ("m", Some("model")), ("b", None), ("c", Some("model_config"))];
         assert_eq!(ordered(&options), ["m", "a", "c", "b"]);
         assert_eq!(ordered(&[("a", Some("model_config")), ("b", None)]), ["a", "b"]);
+        let options = [("provider", Some("model")), ("model", Some("model")), ("a", Some("model_config"))];
+        assert_eq!(ordered(&options), ["provider", "model", "a"]);
     }
 }

@@ -399,6 +399,129 @@ fn an_unknown_update_is_counted_and_harms_nothing() {
     assert_eq!(session.unknown.get("future_thing"), Some(&2));
 }
 
+/// The transcript's entries by their kinds.
+fn kinds(session: &Session) -> Vec<&'static str> {
+    let kind = |entry: &Entry| match &entry.body {
+        Body::Greeting(_) => "greeting",
+        Body::User { .. } => "user",
+        Body::Speaker(_) => "speaker",
+        Body::Message { .. } => "message",
+        Body::Thought { .. } => "thought",
+        Body::Tool(_) => "call",
+        Body::Plan(_) => "plan",
+        Body::Notice { .. } => "notice",
+        Body::Stop { .. } => "stop",
+        _ => "other",
+    };
+    session.entries().iter().map(kind).collect()
+}
+
+#[test]
+fn a_chunk_that_holds_nothing_adds_nothing() {
+    let mut session = working();
+    let before = kinds(&session);
+    for (id, text) in [(None, ""), (Some("m"), ""), (None, "\n\n"), (Some("m"), " \n")] {
+        say(&mut session, id, text);
+    }
+    assert_eq!(kinds(&session), before);
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert!(matches!(
+        session.entries().last().map(|entry| &entry.body),
+        Some(Body::Stop { silent: true, .. })
+    ));
+
+    let mut session = working();
+    say(&mut session, None, "a");
+    session.apply(status(WireStatus::InProgress), Moment(1));
+    say(&mut session, None, "");
+    session.apply(status(WireStatus::Completed), Moment(1));
+    assert_eq!(kinds(&session), ["greeting", "user", "speaker", "message", "call"]);
+}
+
+#[test]
+fn the_parts_of_a_prompt_that_is_told_again_stand_apart() {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.taking_up = Some(("s".into(), Reopen::Load));
+    for text in ["Look at", "[@a.rs](file:///a.rs)", " and\n", "tell me"] {
+        let content = Content::Text(text.into());
+        session.apply(Update::Message { role: Role::User, message: None, content }, Moment(1));
+    }
+    assert_eq!(said(&session), ["Look at\n[@a.rs](file:///a.rs) and\ntell me"]);
+}
+
+#[test]
+fn what_is_unknown_in_a_turn_is_said_once_at_its_end() {
+    let mut session = working();
+    let unknown = |kind: &str| Update::Unknown { kind: kind.into() };
+    let mut told = |kinds: &[&str]| {
+        kinds.iter().for_each(|kind| session.apply(unknown(kind), Moment(1)));
+        session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+        session.prompt(vec![Content::Text("next".into())], Moment(3));
+        let notices = session.entries().iter().filter_map(|entry| match &entry.body {
+            Body::Notice { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        notices.collect::<Vec<_>>()
+    };
+    let three = "3 messages of a kind this version does not know: `:Acp log`";
+    assert_eq!(told(&["hologram", "hologram", "hologram"]), [three]);
+    assert_eq!(told(&["_vendor/own"]), [three]);
+    let one = "1 message of a kind this version does not know: `:Acp log`";
+    assert_eq!(told(&["hologram"]), [three, one]);
+    let two = "2 messages of kinds this version does not know: `:Acp log`";
+    assert_eq!(told(&["a", "b"]), [three, one, two]);
+}
+
+#[test]
+fn an_agent_is_called_what_the_user_calls_it() {
+    let mut session =
+        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    session.call_agent("Mine");
+    assert!(matches!(
+        &session.entries()[0].body,
+        Body::Greeting(Greeting::Connecting { name, .. }) if name == "Mine"
+    ));
+    session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
+    session.opened(Opened::default(), Moment(0));
+    session.prompt(vec![Content::Text("x".into())], Moment(0));
+    say(&mut session, None, "a");
+    assert_eq!(session.name(), "Mine");
+    assert!(session.entries().iter().any(|entry| entry.body == Body::Speaker("Mine".into())));
+}
+
+#[test]
+fn a_call_that_sets_down_things_to_do_is_a_plan() {
+    let mut session = working();
+    let patch = |input: serde_json::Value| ToolCallPatch {
+        title: Some("todowrite".into()),
+        raw_input: Some(input),
+        ..ToolCallPatch::new("t")
+    };
+    let todos = |first: &str| serde_json::json!({"todos": [{"content": "look", "status": first}, {"content": "fix", "status": "pending"}]});
+    session.apply(Update::ToolCall(Box::new(patch(serde_json::json!({})))), Moment(1));
+    assert_eq!(session.plan(), None);
+    session.apply(Update::ToolCall(Box::new(patch(todos("in_progress")))), Moment(1));
+    session.apply(Update::ToolCall(Box::new(patch(todos("completed")))), Moment(1));
+    let plan = session.plan().expect("a plan");
+    assert_eq!((plan.len(), plan[0].status), (2, crate::core::message::PlanStatus::Completed));
+    assert_eq!(kinds(&session).iter().filter(|kind| **kind == "plan").count(), 1);
+    assert_eq!(call(&session).headline(), "update the plan");
+
+    // Another that tells it by its result alone.
+    let mut session = working();
+    let list = r#"[{"content": "look", "status": "done"}]"#;
+    let mut patch = ToolCallPatch { title: Some("1 todo".into()), ..ToolCallPatch::new("t") };
+    patch.status = Some(WireStatus::Completed);
+    patch.raw_output = Some(serde_json::json!({ "output": list }));
+    session.apply(Update::ToolCall(Box::new(patch.clone())), Moment(1));
+    assert_eq!(session.plan().map(<[_]>::len), Some(1));
+    let mut session = working();
+    patch.title = Some("list issues".into());
+    session.apply(Update::ToolCall(Box::new(patch)), Moment(1));
+    assert_eq!(session.plan(), None);
+}
+
 #[test]
 fn a_title_is_kept_when_absent_and_cleared_by_null() {
     let mut session = session();
@@ -468,6 +591,46 @@ fn an_agent_that_does_not_confirm_a_cancel_is_said_to_be_stuck_once() {
     assert_eq!(notices.count(), 1);
     session.turn_ended(stopped(StopReason::Cancelled), Moment(112_000));
     assert!(!session.is_stuck(), "late is better than never");
+}
+
+#[test]
+fn a_plan_is_work_and_no_silence() {
+    let mut session = working();
+    let item = |content: &str| crate::core::message::PlanItem {
+        content: content.into(),
+        priority: crate::core::message::Priority::Low,
+        status: crate::core::message::PlanStatus::Pending,
+    };
+    session.apply(Update::Plan(vec![item("look")]), Moment(1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(2));
+    assert!(matches!(
+        session.entries().last().map(|entry| &entry.body),
+        Some(Body::Stop { silent: false, .. })
+    ));
+}
+
+#[test]
+fn a_command_that_the_agent_has_not_told_of_is_sent_with_a_hint() {
+    let hint = |commands: &[&str], prompt: &str| {
+        let mut session = session();
+        let command =
+            |name: &&str| SlashCommand { name: (*name).into(), description: String::new(), hint: None };
+        session.apply(Update::Commands(commands.iter().map(command).collect()), Moment(0));
+        session.prompt(vec![Content::Text(prompt.into())], Moment(0));
+        session.entries().iter().find_map(|entry| match &entry.body {
+            Body::Notice { text, .. } => Some(text.clone()),
+            _ => None,
+        })
+    };
+    let all = ["compact", "init"];
+    let said = "/comp is no command that Demo has told of; /compact is; it was sent as text";
+    assert_eq!(hint(&all, "/comp now").as_deref(), Some(said));
+    let said = "/zap is no command that Demo has told of; it was sent as text";
+    assert_eq!(hint(&all, "/zap").as_deref(), Some(said));
+    for prompt in ["/compact", "/init it", "/ alone", "/src/a.rs is wrong", "no /zap", "/", "//", "/*x*/"] {
+        assert_eq!(hint(&all, prompt), None, "{prompt}");
+    }
+    assert_eq!(hint(&[], "/zap"), None, "what there is was not told");
 }
 
 #[test]

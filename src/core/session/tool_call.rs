@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::{tool_input, tool_output};
 use crate::core::ids::{Moment, TerminalId, ToolCallId};
-use crate::core::message::{Exit, FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
+use crate::core::message::{
+    Exit, FileDiff, Location, PlanItem, ToolCallPatch, ToolContent, ToolKind, WireStatus,
+};
 use crate::core::session::call_commands::CallCommands;
-use crate::core::text::one_line;
 
 /// How far a call is, as the user should see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,10 +102,20 @@ pub struct ToolCall {
     pub raw_output: Option<Value>,
     /// The commands that it runs in terminals, also those that its content shows no more.
     pub commands: CallCommands,
+    /// What the raw input says of files, which counts where content and locations say nothing.
+    from_input: FromInput,
+    /// The last message about the call changed that.
+    news_in_input: bool,
     /// What the user may answer, while they are asked.
     pub choices: Vec<String>,
     pub started: Moment,
     pub ended: Option<Moment>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct FromInput {
+    diffs: Vec<FileDiff>,
+    locations: Vec<Location>,
 }
 
 /// A path without the folder that it is in.
@@ -126,6 +138,8 @@ impl ToolCall {
             raw_input: None,
             raw_output: None,
             commands: CallCommands::default(),
+            from_input: FromInput::default(),
+            news_in_input: false,
             choices: Vec::new(),
             started: now,
             ended: None,
@@ -140,10 +154,13 @@ impl ToolCall {
             self.title = title;
         }
         self.name = name.or(self.name.take());
+        let has_input = kind.is_some() || raw_input.is_some();
         self.kind = kind.unwrap_or(self.kind);
+        self.raw_input = raw_input.or(self.raw_input.take());
+        self.raw_output = raw_output.or(self.raw_output.take());
+        let has_content = content.is_some();
         if let Some(content) = content {
             self.content = content;
-            self.counted = self.count();
             for content in &self.content {
                 if let ToolContent::Terminal(terminal) = content {
                     self.commands.add(terminal);
@@ -151,8 +168,13 @@ impl ToolCall {
             }
         }
         self.locations = locations.unwrap_or_else(|| std::mem::take(&mut self.locations));
-        self.raw_input = raw_input.or(self.raw_input.take());
-        self.raw_output = raw_output.or(self.raw_output.take());
+        // The project's folder is where everything happens: it is no file that a call is about.
+        self.locations
+            .retain(|place| self.root.as_os_str().is_empty() || self.root.join(&place.path) != self.root);
+        self.news_in_input = has_input && self.read_input();
+        if has_content || has_input {
+            self.counted = self.count();
+        }
         if let Some(status) = status {
             self.advance(&Cause::Reported(status), now);
         }
@@ -176,6 +198,23 @@ impl ToolCall {
         self.status = status;
     }
 
+    /// Read when it comes rather than when it is drawn, too. Says whether it says something else now.
+    fn read_input(&mut self) -> bool {
+        let Some(input) = &self.raw_input else { return false };
+        let said = FromInput {
+            diffs: tool_input::edits(input, self.kind),
+            locations: tool_input::locations(input, self.kind),
+        };
+        let is_news = said != self.from_input;
+        self.from_input = said;
+        is_news
+    }
+
+    /// Whether the last message about the call had an input that says something new of files.
+    pub fn has_news_in_input(&self) -> bool {
+        self.news_in_input
+    }
+
     /// Counted when diffs come rather than when they are drawn, which is often.
     fn count(&self) -> (usize, usize) {
         let bytes =
@@ -186,11 +225,24 @@ impl ToolCall {
         self.diffs().map(count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y))
     }
 
+    /// What it changes, as far as it is known: by its content, else by its input.
     pub fn diffs(&self) -> impl Iterator<Item = &FileDiff> {
+        self.content_diffs().chain(self.input_diffs())
+    }
+
+    fn content_diffs(&self) -> impl Iterator<Item = &FileDiff> {
         self.content.iter().filter_map(|content| match content {
             ToolContent::Diff(diff) => Some(diff),
             _ => None,
         })
+    }
+
+    /// What only its input says that it changes.
+    pub fn input_diffs(&self) -> &[FileDiff] {
+        match self.content_diffs().next() {
+            Some(_) => &[],
+            None => &self.from_input.diffs,
+        }
     }
 
     /// Its terminals, those that its content shows first.
@@ -231,41 +283,47 @@ impl ToolCall {
         Some(Exit { code: Some(code), signal: None }.words())
     }
 
-    /// Where the call is at work: its locations, else the files of its diffs.
+    /// Where the call is at work: its locations, else what its input names, else the files of its diffs.
     pub fn places(&self) -> Vec<Location> {
-        if self.locations.is_empty() {
-            self.diffs().map(|diff| Location { path: diff.path.clone(), line: None }).collect()
-        } else {
-            self.locations.clone()
+        [&self.locations, &self.from_input.locations]
+            .into_iter()
+            .find(|places| !places.is_empty())
+            .cloned()
+            .unwrap_or_else(|| {
+                self.diffs().map(|diff| Location { path: diff.path.clone(), line: None }).collect()
+            })
+    }
+
+    /// The plan that it sets down, for agents whose tool for that is a call like any other.
+    pub fn plan(&self) -> Option<Vec<PlanItem>> {
+        if let Some(items) = self.raw_input.as_ref().and_then(tool_input::todos) {
+            return Some(items);
+        }
+        // Any other output may hold a list whose items have a title and a status.
+        let names = [Some(&self.title), self.name.as_ref()];
+        let is_meant = names.into_iter().flatten().any(|name| name.to_lowercase().contains("todo"));
+        if !is_meant || self.status != Status::Done {
+            return None;
+        }
+        let text = self.content.iter().find_map(ToolContent::text).map(ToString::to_string).or(self.output());
+        match tool_input::read_json(&text?)? {
+            Value::Array(items) => tool_input::items(&items),
+            fields => tool_input::todos(&fields),
         }
     }
 
-    /// The title on one line; when the agent gave none, its name or kind. What the call is about follows
-    /// where the title does not say it: whoever is asked has to know which file, and which command.
-    pub fn headline(&self) -> String {
-        let mut title = one_line(&self.title);
-        if title.is_empty() {
-            title = self.name.clone().unwrap_or_else(|| kind_word(self.kind).to_owned());
-        }
-        let about = match self.kind {
-            // A command is shown as it runs, down to its folders.
-            ToolKind::Execute | ToolKind::Other => self.command(),
-            ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Search => {
-                title = without_folder(&title, &self.root);
-                self.files(&title)
-            }
-            _ => None,
-        };
-        match about {
-            Some(about) if !title.contains(&about) => format!("{title}: {about}"),
-            _ => title,
+    /// What it put out, where that is told as raw output alone.
+    pub fn output(&self) -> Option<String> {
+        let told = |content: &ToolContent| !matches!(content, ToolContent::Diff(_));
+        match self.content.iter().any(told) {
+            true => None,
+            false => tool_output::text(self.raw_output.as_ref()?),
         }
     }
 
     /// Why a call failed, where the agent tells it as raw output alone.
-    pub fn reason(&self) -> Option<&str> {
-        let output = self.raw_output.as_ref()?;
-        output.as_str().or_else(|| output.get("message")?.as_str()).filter(|text| !text.trim().is_empty())
+    pub fn reason(&self) -> Option<String> {
+        tool_output::text(self.raw_output.as_ref()?)
     }
 
     /// A path as the user knows it.
@@ -285,38 +343,10 @@ impl ToolCall {
 
     /// The command line, where the agent tells it in the way that most do.
     pub fn command(&self) -> Option<String> {
-        let input = self.raw_input.as_ref()?;
-        let command = one_line(input.get("command").or(input.get("cmd"))?.as_str()?);
+        let command = tool_input::command_line(&tool_input::command(self.raw_input.as_ref()?)?);
         (!command.is_empty()).then_some(command)
     }
-
-    /// The files that a title does not name, if it names none of them.
-    fn files(&self, title: &str) -> Option<String> {
-        let places = self.places();
-        let mut names: Vec<String> = Vec::new();
-        for place in places.iter().take(NAMED) {
-            let file = place.path.file_name()?.to_string_lossy();
-            if title.contains(&*file) {
-                return None;
-            }
-            let name = self.relative(&place.path).display().to_string();
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        let others = places.len().saturating_sub(NAMED);
-        match &names[..] {
-            [] => None,
-            [first, second, third, more @ ..] if more.len() + others > 0 => {
-                Some(format!("{first}, {second}, {third} and {} more", more.len() + others))
-            }
-            names => Some(names.join(", ")),
-        }
-    }
 }
-
-/// Of so many files of a call it is looked whether its title names them.
-const NAMED: usize = 100;
 
 /// Files with more bytes than this, the old text and the new together, are not compared on the editor's
 /// thread.
@@ -335,24 +365,6 @@ pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
         similar::ChangeTag::Delete => (added, removed + 1),
         similar::ChangeTag::Equal => (added, removed),
     })
-}
-
-/// A text with the paths in a folder written from there.
-fn without_folder(text: &str, folder: &Path) -> String {
-    let Some(folder) = folder.to_str().filter(|folder| folder.len() > 1) else { return text.to_owned() };
-    let folder = format!("{}/", folder.trim_end_matches('/'));
-    let mut short = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(&folder) {
-        let (before, after) = (&rest[..at], &rest[at + folder.len()..]);
-        short.push_str(before);
-        // The end of a longer path is another folder.
-        if short.ends_with(|last: char| last.is_alphanumeric() || "/._-~".contains(last)) {
-            short.push_str(&folder);
-        }
-        rest = after;
-    }
-    short + rest
 }
 
 /// The verb for a kind, for screens without icons.
@@ -450,59 +462,45 @@ mod tests {
         assert_eq!(call.locations, [location("c")]);
     }
 
-    /// The headline of a call in `/p` that is about these paths.
-    fn headline(title: &str, kind: ToolKind, paths: &[&str], command: Option<&str>) -> String {
+    fn cline() -> ToolCall {
         let mut call = ToolCall::new(ToolCallId("1".into()), Moment(0));
         call.root = "/p".into();
-        let location = |path: &&str| Location { path: path.into(), line: None };
-        call.patch(
-            ToolCallPatch {
-                title: Some(title.into()),
-                kind: Some(kind),
-                locations: Some(paths.iter().map(location).collect()),
-                raw_input: command.map(|command| serde_json::json!({ "command": command })),
-                ..ToolCallPatch::new("1")
-            },
-            Moment(0),
-        );
-        call.headline()
+        let input = serde_json::json!({"path": "notes.txt", "old_text": "beta", "new_text": "BETA"});
+        let patch = ToolCallPatch { raw_input: Some(input), ..ToolCallPatch::new("1") };
+        call.patch(patch, Moment(0));
+        call
     }
 
     #[test]
-    fn a_headline_names_the_files_that_the_title_keeps_to_itself() {
-        let edit = |title: &str, paths: &[&str]| headline(title, ToolKind::Edit, paths, None);
-        assert_eq!(edit("Edit file", &["/p/src/a.rs"]), "Edit file: src/a.rs");
-        assert_eq!(edit("Edit files", &["/p/a1", "/p/a2", "/p/a1"]), "Edit files: a1, a2");
-        assert_eq!(edit("Edit files", &["a1", "a2", "a3", "a4", "a5"]), "Edit files: a1, a2, a3 and 2 more");
-        assert_eq!(edit("Edit a.rs", &["/p/src/a.rs"]), "Edit a.rs");
-        assert_eq!(edit("Edit file", &["/other/a.rs"]), "Edit file: /other/a.rs");
-        assert_eq!(edit("Edit file", &[]), "Edit file");
+    fn what_only_the_input_says_is_what_the_call_changes() {
+        let mut call = cline();
+        call.patch(ToolCallPatch { kind: Some(ToolKind::Edit), ..ToolCallPatch::new("1") }, Moment(0));
+        let place = Location { path: "notes.txt".into(), line: None };
+        assert_eq!((call.diffs().count(), call.places(), call.counted), (1, vec![place], (1, 1)));
+        // Once the agent says it in the protocol's words, that counts.
+        let diff = FileDiff { path: "/p/notes.txt".into(), old_text: None, new_text: "all".into() };
+        let content = Some(vec![ToolContent::Diff(diff.clone())]);
+        call.patch(ToolCallPatch { content, ..ToolCallPatch::new("1") }, Moment(0));
+        assert_eq!(call.diffs().collect::<Vec<_>>(), [&diff]);
+        assert_eq!(call.input_diffs(), []);
     }
 
     #[test]
-    fn a_headline_names_the_command_that_the_title_keeps_to_itself() {
-        let run = |title: &str, command: &str| headline(title, ToolKind::Execute, &[], Some(command));
-        assert_eq!(run("Run the tests", "cargo  test\n--all"), "Run the tests: cargo test --all");
-        assert_eq!(run("`cargo test`", "cargo test"), "`cargo test`");
-        assert_eq!(run("Run the tests", ""), "Run the tests");
-        assert_eq!(headline("bash", ToolKind::Other, &[], Some("ls")), "bash: ls");
+    fn an_input_is_news_once() {
+        let mut call = cline();
+        assert!(call.has_news_in_input());
+        let again = ToolCallPatch { raw_input: call.raw_input.clone(), ..ToolCallPatch::new("1") };
+        call.patch(again, Moment(0));
+        assert!(!call.has_news_in_input());
     }
 
     #[test]
-    fn paths_in_the_project_are_short_and_commands_are_left_as_they_are() {
-        let edit = |title: &str| headline(title, ToolKind::Edit, &[], None);
-        assert_eq!(edit("Edit `/p/src/a.rs` and /p/b"), "Edit `src/a.rs` and b");
-        assert_eq!(edit("Edit /home/p/a.rs, /px/a and /p"), "Edit /home/p/a.rs, /px/a and /p");
-        assert_eq!(headline("rm -r /p/build", ToolKind::Execute, &[], None), "rm -r /p/build");
-    }
-
-    #[test]
-    fn a_title_of_many_lines_is_one_line() {
+    fn the_projects_folder_is_no_place() {
         let mut call = ToolCall::new(ToolCallId("1".into()), Moment(0));
-        call.patch(
-            ToolCallPatch { title: Some("run\n  ls\r\n".into()), ..ToolCallPatch::new("1") },
-            Moment(0),
-        );
-        assert_eq!(call.headline(), "run ls");
+        call.root = "/p".into();
+        let location = |path: &str| Location { path: path.into(), line: None };
+        let locations = Some(["/p", "/p/", "", "/p/a"].map(location).to_vec());
+        call.patch(ToolCallPatch { locations, ..ToolCallPatch::new("1") }, Moment(0));
+        assert_eq!(call.places(), [location("/p/a")]);
     }
 }

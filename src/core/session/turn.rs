@@ -96,13 +96,33 @@ impl Session {
         self.close_calls(&Cause::TurnEnded, now);
         self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
         self.cost_before.clone_from(&self.cost);
+        let hint = self.unknown_command(&text);
         if !again {
             self.add(Body::User { text, attachments }, now);
+            if let Some(hint) = hint {
+                self.notice(Severity::Info, hint, now);
+            }
         }
         self.speaker_shown = false;
         self.phase = Phase::Working { since: now };
         self.status_touched = true;
         vec![Command::Prompt { session: self.key, content }]
+    }
+
+    /// What to say of a prompt that begins as a command does and is none that the agent has told of.
+    fn unknown_command(&self, prompt: &str) -> Option<String> {
+        let name = prompt.strip_prefix('/')?.split_whitespace().next().unwrap_or_default();
+        let is_name = |name: &str| {
+            name.starts_with(char::is_alphanumeric)
+                && name.chars().all(|char| char.is_alphanumeric() || "-_:.".contains(char))
+        };
+        let known = self.commands.iter().any(|command| command.name == name);
+        if known || self.commands.is_empty() || prompt.starts_with("/ ") || !is_name(name) {
+            return None;
+        }
+        let near = self.commands.iter().find(|command| command.name.starts_with(name));
+        let near = near.map(|command| format!("; /{} is", one_line(&command.name))).unwrap_or_default();
+        Some(format!("/{name} is no command that {} has told of{near}; it was sent as text", self.name()))
     }
 
     /// Sends a prompt into the running turn. Where that cannot be, it is a prompt like any other.
@@ -252,6 +272,7 @@ impl Session {
                 Body::Stop { reason, silent: !self.turn.answered, took, usage, cost: self.turn_cost() }
             }
         };
+        self.tell_unknown(now);
         self.add(body, now);
         self.speaker_shown = false;
         self.phase = Phase::Idle;

@@ -7,7 +7,7 @@ use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
     Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
 };
-use crate::core::session::entry::Body;
+use crate::core::session::entry::{Body, Entry};
 use crate::core::session::tool_call::ToolCall;
 use crate::core::text::{Text, cut, one_line};
 
@@ -41,9 +41,7 @@ impl Session {
         }
         match update {
             Update::Message { role, message, content } => self.message(role, message, content, now),
-            Update::ToolCall(patch) => {
-                self.upsert(*patch, now);
-            }
+            Update::ToolCall(patch) => self.call_told(*patch, now),
             Update::Plan(items) => {
                 match self.turn.plan {
                     Some(entry) => {
@@ -55,6 +53,7 @@ impl Session {
                     }
                     None if items.is_empty() => {}
                     None => {
+                        self.turn.answered = true;
                         self.turn.plan = Some(self.say(Body::Plan(items), now));
                         self.plan = self.turn.plan;
                     }
@@ -108,13 +107,43 @@ impl Session {
                     summary.push_str(&text);
                 }
             }
-            Update::Unknown { kind } => *self.unknown.entry(kind).or_default() += 1,
+            Update::Unknown { kind } => self.count_unknown(kind),
         }
+    }
+
+    fn call_told(&mut self, patch: ToolCallPatch, now: Moment) {
+        let says_more = patch.raw_input.is_some() || patch.content.is_some() || patch.raw_output.is_some();
+        let entry = self.upsert(patch, now);
+        let plan = self.entry(entry).and_then(Entry::tool).filter(|_| says_more).and_then(ToolCall::plan);
+        if let Some(items) = plan {
+            self.apply(Update::Plan(items), now);
+        }
+    }
+
+    fn count_unknown(&mut self, kind: String) {
+        // What begins so is an agent's own, and is to be ignored by who does not know it.
+        if !kind.starts_with('_') {
+            *self.untold.entry(kind.clone()).or_default() += 1;
+        }
+        *self.unknown.entry(kind).or_default() += 1;
     }
 
     /// Something the user should know that no entry of the agent's says.
     pub fn notice(&mut self, severity: Severity, text: String, now: Moment) {
         self.add(Body::Notice { severity, text }, now);
+    }
+
+    /// Says at the end of a turn how much of what came could not be shown.
+    pub(super) fn tell_unknown(&mut self, now: Moment) {
+        let untold = std::mem::take(&mut self.untold);
+        let count: u32 = untold.values().sum();
+        let text = match (count, untold.len()) {
+            (0, _) => return,
+            (1, _) => "1 message of a kind this version does not know: `:Acp log`".to_owned(),
+            (_, 1) => format!("{count} messages of a kind this version does not know: `:Acp log`"),
+            _ => format!("{count} messages of kinds this version does not know: `:Acp log`"),
+        };
+        self.notice(Severity::Info, text, now);
     }
 
     fn set_mode(&mut self, mode: String) {
@@ -140,10 +169,19 @@ impl Session {
             Content::Text(text) => text,
             content => as_markdown(&content).into(),
         };
-        if role == Role::Agent && self.took_mode_from(&text) {
+        // Some agents begin or end a message with a piece that holds nothing.
+        if text.is_empty() || role == Role::Agent && self.took_mode_from(&text) {
             return;
         }
         if role == Role::User && self.is_working() && self.echoes(text.trim()) {
+            return;
+        }
+        let known = match &message {
+            Some(id) => self.turn.messages.get(&(role, id.clone())).copied(),
+            None => self.entries.len().checked_sub(1).map(EntryId).filter(|last| self.continues(*last, role)),
+        };
+        // Nor are blank lines a message; but an indent may be that of code.
+        if known.is_none() && text.trim().is_empty() && !text.ends_with("    ") {
             return;
         }
         if role != Role::Thought {
@@ -152,10 +190,6 @@ impl Session {
         if role == Role::Agent {
             self.turn.answered = true;
         }
-        let known = match &message {
-            Some(id) => self.turn.messages.get(&(role, id.clone())).copied(),
-            None => self.entries.len().checked_sub(1).map(EntryId).filter(|last| self.continues(*last, role)),
-        };
         let entry = known.unwrap_or_else(|| match role {
             Role::User => {
                 self.speaker_shown = false;
@@ -169,8 +203,16 @@ impl Session {
         }
         // What some agents put before a text that follows a call would indent its first line only.
         let more = |is_first: bool| if is_first { without_lead(&text) } else { &text };
+        let is_told_again = self.is_replaying();
         match &mut self.entries[entry.0].body {
-            Body::User { text: body, .. } => body.push_str(more(body.is_empty())),
+            Body::User { text: body, .. } => {
+                // Each is a part of the prompt as it was sent, such as a file that went with it.
+                let blank = |end: Option<char>| end.is_none_or(char::is_whitespace);
+                if is_told_again && !blank(body.chars().next_back()) && !blank(text.chars().next()) {
+                    body.push_str("\n");
+                }
+                body.push_str(more(body.is_empty()));
+            }
             Body::Message { text: body } | Body::Thought { text: body, .. } => {
                 body.push_str(more(body.is_empty()));
             }
@@ -251,6 +293,7 @@ impl Session {
             None => {
                 let body =
                     Body::Compaction { status: "in_progress".into(), summary: String::new(), error: None };
+                self.turn.answered = true;
                 let entry = self.say(body, now);
                 self.turn.compactions.insert(id, entry);
                 entry

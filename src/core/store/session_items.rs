@@ -38,10 +38,10 @@ pub fn of_session(session: &Session) -> String {
     item
 }
 
-/// The same for one that is remembered: when it was used, where if not here, what was asked.
-pub fn of_recorded(kept: &Kept, root: &Path, words: &[String], now: u64) -> String {
+/// The same for one that is remembered, with what its agent is called: when it was used, where if not here, what was asked.
+pub fn of_recorded(kept: &Kept, agent: &str, root: &Path, words: &[String], now: u64) -> String {
     let whole = kept.headline();
-    let mut item = format!("{}: {}", kept.owner.agent, cut_middle(&whole, 60));
+    let mut item = format!("{agent}: {}", cut_middle(&whole, 60));
     if kept.used > 0 {
         item.push_str(&format!(" · {}", ago(now.saturating_sub(kept.used))));
     }
@@ -127,16 +127,21 @@ mod tests {
     #[test]
     fn a_remembered_session_says_when_it_was_used_and_where_if_not_here() {
         let kept = kept(Some("Bugs"), 1000, &[]);
-        let item = |root: &str| of_recorded(&kept, Path::new(root), &[], 61_000);
-        assert_eq!(item("/p"), format!("demo: Bugs · {}", ago(60_000)));
-        assert_eq!(item("/q"), format!("demo: Bugs · {} · /p", ago(60_000)));
+        let item = |root: &str| of_recorded(&kept, "Mine", Path::new(root), &[], 61_000);
+        assert_eq!(item("/p"), format!("Mine: Bugs · {}", ago(60_000)));
+        assert_eq!(item("/q"), format!("Mine: Bugs · {} · /p", ago(60_000)));
     }
 
     #[test]
     fn an_item_holds_what_pickers_search_in_but_not_without_end() {
         let long = "x".repeat(1500);
-        let item =
-            of_recorded(&kept(Some("Bugs"), 0, &["one", &long, &long, &long]), Path::new("/p"), &[], 0);
+        let item = of_recorded(
+            &kept(Some("Bugs"), 0, &["one", &long, &long, &long]),
+            "demo",
+            Path::new("/p"),
+            &[],
+            0,
+        );
         assert!(item.len() > MAX_ITEM && item.len() < 2 * MAX_ITEM + 100, "{}", item.len());
         assert!(!item.ends_with("one"));
     }

@@ -9,10 +9,12 @@ use super::patch::{ADDED, Patch, REMOVED};
 use super::wording::{cut_middle, seconds, status_mark};
 use super::{ansi_spans, choices, clean_lines};
 use crate::core::ids::TerminalId;
-use crate::core::message::{Content, FileDiff, ResourceBody, ToolContent, ToolKind};
+use crate::core::message::{Content, FileDiff, Location, ResourceBody, ToolContent, ToolKind};
 use crate::core::session::as_markdown;
-use crate::core::session::tool_call::{Status, ToolCall, kind_word};
+use crate::core::session::tool_call::{Status, ToolCall};
+use crate::core::session::tool_input;
 use crate::core::terminal::screen::Screen;
+use crate::core::text::Text;
 
 pub fn draw(
     drawing: &mut Drawing,
@@ -25,7 +27,7 @@ pub fn draw(
     let row = drawing.lines.len();
     let facts = tool_facts(call);
     let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
-    let whole = titled(call);
+    let whole = call.headline();
     let title = cut_middle(&whole, style.width.saturating_sub(room).max(12));
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     if call.status == Status::Waiting || call.status == Status::Failed {
@@ -49,6 +51,9 @@ pub fn draw(
             // Nobody should allow what they cannot read to its end.
             let more = drawing.beginning(&whole, "    ", None);
             drawing.left_out(more, "    ", &style.hints);
+        }
+        if !open {
+            draw_asked(drawing, call, &whole, style);
         }
         let what = match call.kind {
             ToolKind::Edit => "Allow this edit?",
@@ -117,11 +122,20 @@ fn draw_content(
         said |= !tail.lines.is_empty();
         any = true;
     }
-    if failed
-        && !said
-        && let Some(reason) = call.reason()
-    {
-        draw_output(drawing, reason, open, style);
+    if open {
+        for diff in call.input_diffs() {
+            draw_diff(drawing, call.relative(&diff.path), diff, style);
+            any = true;
+        }
+    }
+    let output = match (failed && !said, open && !any) {
+        (true, _) => call.reason(),
+        (false, true) => call.output(),
+        (false, false) => None,
+    };
+    if let Some(output) = output {
+        draw_output(drawing, &output, open, style);
+        any = true;
     }
     any
 }
@@ -144,12 +158,42 @@ pub(super) fn tails_not_shown(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Opt
     call.terminals_not_shown().filter_map(tail).filter(|tail| tail.running || !has(tail)).collect()
 }
 
+/// What is asked about, where neither the title nor a diff shows it: it is to be read without a key.
+fn draw_asked(drawing: &mut Drawing, call: &ToolCall, title: &str, style: &Style) {
+    let is_shown = match call.kind {
+        ToolKind::Edit | ToolKind::Execute | ToolKind::Delete | ToolKind::Move | ToolKind::Read => true,
+        _ => call.command().is_some() || call.diffs().next().is_some(),
+    };
+    if is_shown {
+        return;
+    }
+    let texts: Vec<&Text> = call.content.iter().filter_map(ToolContent::text).collect();
+    if !texts.is_empty() {
+        return texts.into_iter().for_each(|text| draw_output(drawing, text, false, style));
+    }
+    let Some(input) = &call.raw_input else { return };
+    if tool_input::question(input).is_some_and(|question| title.contains(&question)) {
+        return;
+    }
+    let lines = tool_input::lines(input);
+    let new: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !title.contains(line)).collect();
+    if !new.is_empty() {
+        draw_output(drawing, &new.join("\n"), false, style);
+    }
+}
+
 /// What only an opened call shows: its input, if it has nothing else, and its locations.
 fn draw_rest(drawing: &mut Drawing, call: &ToolCall, any: bool, style: &Style) {
     if !any && let Some(input) = &call.raw_input {
         draw_lines(drawing, &pretty(input), SHOWN, &style.hints.all_of_it(), Patch::default());
     }
-    for location in call.locations.iter().take(PLACES) {
+    // A diff has its path above it, and goes to its lines.
+    let files: Vec<&Path> = call.diffs().map(|diff| &*diff.path).collect();
+    let places: Vec<Location> = call.places();
+    let is_new =
+        |place: &&Location| !files.iter().any(|file| call.root.join(file) == call.root.join(&place.path));
+    let places: Vec<&Location> = places.iter().filter(is_new).collect();
+    for location in places.iter().take(PLACES) {
         let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
         let path = call.relative(&location.path).display();
         drawing.targets.push(Target {
@@ -160,7 +204,7 @@ fn draw_rest(drawing: &mut Drawing, call: &ToolCall, any: bool, style: &Style) {
         });
         drawing.line(format!("    {path}{line}"), Some("AcpMeta"));
     }
-    drawing.left_out(call.locations.len().saturating_sub(PLACES), "    ", &style.hints);
+    drawing.left_out(places.len().saturating_sub(PLACES), "    ", &style.hints);
 }
 
 /// What a call put out as text: its beginning, unless the user opened it.
@@ -332,25 +376,6 @@ fn tool_facts(call: &ToolCall) -> Option<String> {
         facts.push(seconds(ended.since(call.started)));
     }
     (!facts.is_empty()).then(|| facts.join(" · "))
-}
-
-/// Verb first: agents' titles may be a bare path or a bare command.
-fn titled(call: &ToolCall) -> String {
-    let title = call.headline();
-    let verb = kind_word(call.kind);
-    let starts_with_verb = title
-        .split(|c: char| !c.is_alphanumeric())
-        .next()
-        .is_some_and(|first| first.eq_ignore_ascii_case(verb.split(' ').next().unwrap_or(verb)));
-    let names_a_deed = title.split_whitespace().next().is_some_and(|word| {
-        let word = word.trim_end_matches(':');
-        word.chars().next().is_some_and(char::is_uppercase) && word.chars().all(char::is_alphabetic)
-    });
-    if starts_with_verb || names_a_deed || call.kind == ToolKind::Other {
-        title
-    } else {
-        format!("{verb} {title}")
-    }
 }
 
 pub(super) fn pretty(value: &serde_json::Value) -> String {

@@ -7,10 +7,10 @@ use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
 use super::call::tails_not_shown;
 use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
-use super::wording::{grouped, seconds};
+use super::wording::{cut_end, grouped, seconds};
 use super::{MOST_STEPS, progress, written};
 use crate::core::ids::TerminalId;
-use crate::core::message::{Content, PlanStatus, ResourceBody, ToolContent};
+use crate::core::message::{Content, FileDiff, PlanStatus, ResourceBody, ToolContent};
 use crate::core::session::as_markdown;
 use crate::core::session::entry::{Body, Entry, Greeting};
 use crate::core::session::tool_call::{Status, ToolCall, kind_word};
@@ -20,6 +20,8 @@ use crate::core::text::{cut, one_line};
 /// at once.
 const LINES: usize = 5000;
 const BYTES: usize = 256 << 10;
+/// A longer title stands below the heading in full.
+const TITLE: usize = 200;
 
 /// The page, or `None` where the transcript says all of it already. What comes and what goes in a diff has
 /// its colours; the rest is Markdown.
@@ -138,6 +140,12 @@ impl Page {
         self.fenced("", &tail.lines.join("\n"));
     }
 
+    fn diff(&mut self, call: &ToolCall, diff: &FileDiff) {
+        let path = call.relative(&diff.path).display().to_string();
+        let old = diff.old_text.as_deref().unwrap_or_default();
+        self.fenced("diff", &unified(old, &diff.new_text, &path));
+    }
+
     fn json(&mut self, value: &Value) {
         match value {
             Value::String(text) => self.fenced("", text),
@@ -148,7 +156,8 @@ impl Page {
 }
 
 fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) {
-    page.line(format!("# {}", call.headline()));
+    let headline = call.headline();
+    page.line(format!("# {}", cut_end(&headline, TITLE)));
     let status = match call.status {
         Status::Pending => "pending",
         Status::Waiting => "waits for you",
@@ -165,13 +174,17 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
     facts.extend(call.name.as_ref().map(|name| format!("tool {name}")));
     facts.push(format!("id {}", call.id.0));
     page.line(facts.join(" · "));
-    if !call.title.is_empty() && call.title != call.headline() {
+    if headline.chars().nth(TITLE).is_some() && !call.title.contains(&headline) {
+        page.text(&headline);
+    }
+    if !call.title.is_empty() && (call.title != headline || headline.chars().nth(TITLE).is_some()) {
         page.section("Title");
         page.text(&call.title);
     }
-    if !call.locations.is_empty() {
+    let places = call.places();
+    if !places.is_empty() {
         page.section("Places");
-        for location in call.locations.iter().take(LINES) {
+        for location in places.iter().take(LINES) {
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
             page.line(format!("- {}{line}", call.relative(&location.path).display()));
         }
@@ -180,20 +193,17 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
         page.section("Input");
         page.json(input);
     }
-    if !call.content.is_empty() {
+    if !call.content.is_empty() || !call.input_diffs().is_empty() {
         page.section("Content");
     }
+    call.input_diffs().iter().for_each(|diff| page.diff(call, diff));
     for content in &call.content {
         match content {
             ToolContent::Content(Content::Resource { body: ResourceBody::Text(text), .. }) => {
                 page.fenced("", text);
             }
             ToolContent::Content(content) => page.text(&as_markdown(content)),
-            ToolContent::Diff(diff) => {
-                let path = call.relative(&diff.path).display().to_string();
-                let old = diff.old_text.as_deref().unwrap_or_default();
-                page.fenced("diff", &unified(old, &diff.new_text, &path));
-            }
+            ToolContent::Diff(diff) => page.diff(call, diff),
             ToolContent::Terminal(terminal) => {
                 page.line("(a terminal)");
                 page.tail(tail(terminal).as_ref());

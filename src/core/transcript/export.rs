@@ -157,6 +157,16 @@ fn tool(call: &ToolCall, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Ta
         text.push_str("\n\n");
         text.push_str(&output(&tail));
     }
+    let edits = call.input_diffs().iter().map(|diff| fenced("diff", &unified(diff)));
+    // What came of an edit is its diff, unless it failed.
+    let output = match call.input_diffs().is_empty() || call.status == Status::Failed {
+        true => call.output(),
+        false => None,
+    };
+    for part in edits.chain(output.map(|output| fenced("text", &output))) {
+        text.push_str("\n\n");
+        text.push_str(part.trim_end());
+    }
     text
 }
 
@@ -243,6 +253,32 @@ mod tests {
     fn all_that_was_said_and_done_is_in_it() {
         let session = talked();
         insta::assert_snapshot!(markdown(&session, 0..session.entries().len(), &tail));
+    }
+
+    #[test]
+    fn what_only_input_and_output_say_is_in_it() {
+        let mut session = talked();
+        let mut bare = |title: &str, input: serde_json::Value, output: serde_json::Value| {
+            let patch = ToolCallPatch {
+                title: Some(title.into()),
+                kind: Some(if title.starts_with("editor") { ToolKind::Edit } else { ToolKind::Execute }),
+                status: Some(WireStatus::Completed),
+                raw_input: Some(input),
+                raw_output: Some(output),
+                ..ToolCallPatch::new(title)
+            };
+            session.apply(Update::ToolCall(Box::new(patch)), Moment(0));
+            markdown(&session, session.entries().len() - 1..session.entries().len(), &tail)
+        };
+        let edit = serde_json::json!({"path": "n", "old_text": "a\n", "new_text": "b\n"});
+        let edited = bare("editor: {\"path\":\"n\"}", edit, serde_json::json!({"result": "Edited n"}));
+        assert_eq!(edited, "**✓ edit n**\n\n```diff\n--- n\n+++ n\n@@ -1 +1 @@\n-a\n+b\n```\n");
+        let ran = bare(
+            "run_commands: ls",
+            serde_json::json!({"commands": ["ls"]}),
+            serde_json::json!([{"result": "n"}]),
+        );
+        assert_eq!(ran, "**✓ run ls**\n\n```text\nn\n```\n");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub fn role(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Role {
 
 fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool {
     let told = |content: &ToolContent| match content {
-        ToolContent::Diff(_) => true,
+        ToolContent::Diff(_) => false,
         ToolContent::Content(content) => {
             matches!(content, Content::Image { .. } | Content::Audio { .. } | Content::Picture(_))
         }
@@ -52,6 +52,7 @@ fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool
         matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode);
     call.status == Status::Done
         && !changes
+        && call.diffs().next().is_none()
         && !call.content.iter().any(told)
         && !call.terminals().any(is_told)
         && call.exit_words().is_none()

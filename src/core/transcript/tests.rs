@@ -130,6 +130,84 @@ fn without_icons_the_same_is_said_in_words() {
     assert_snapshot!(shown(&session, &style(false)));
 }
 
+/// A call as it is drawn, for an agent that says the rest in its input and output.
+fn bare_call(patch: ToolCallPatch, asks: bool, open: bool) -> String {
+    let place = Place { cwd: "/p".into(), ..Place::default() };
+    let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0));
+    session.opened(Opened::default(), Moment(0));
+    let option = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
+    match asks {
+        true => drop(session.asked(AskId(1), patch, vec![option], Moment(0))),
+        false => session.apply(Update::ToolCall(Box::new(patch)), Moment(0)),
+    }
+    let at = session.entries().iter().position(|entry| entry.tool().is_some()).expect("a call");
+    if open {
+        session.toggle(crate::core::ids::EntryId(at));
+    }
+    draw(None, &session.entries()[at], &style(true), &|_| None).lines.join("\n")
+}
+
+#[test]
+fn a_question_that_only_the_input_has_is_read_without_a_key() {
+    let question = ToolCallPatch {
+        title: Some(r#"ask_question: {"question":"Which colour?","options":["Red","Blue"]}"#.into()),
+        raw_input: Some(serde_json::json!({"question": "Which colour?", "options": ["Red", "Blue"]})),
+        ..ToolCallPatch::new("1")
+    };
+    assert_eq!(bare_call(question, true, false), "● Which colour? Red, Blue\n    Allow this?   1 Yes");
+    let tool = ToolCallPatch {
+        title: Some("Create a ticket".into()),
+        raw_input: Some(serde_json::json!({"subject": "It fails", "labels": ["bug", "ui"], "urgent": true})),
+        ..ToolCallPatch::new("1")
+    };
+    assert_eq!(
+        bare_call(tool, true, false),
+        "● Create a ticket\n    subject: It fails\n    labels: bug, ui\n    urgent: yes\n    Allow this?   1 Yes"
+    );
+    let plan = ToolCallPatch {
+        title: Some("Approve Plan".into()),
+        kind: Some(ToolKind::SwitchMode),
+        content: Some(vec![ToolContent::Content(Content::Text("1. Look\n2. Fix".into()))]),
+        ..ToolCallPatch::new("1")
+    };
+    assert_eq!(
+        bare_call(plan, true, false),
+        "● Approve Plan\n    1. Look\n    2. Fix\n    Allow this?   1 Yes"
+    );
+}
+
+#[test]
+fn an_edit_that_only_the_input_has_shows_its_diff_and_its_file_once() {
+    let mut edit = ToolCallPatch {
+        title: Some(r#"editor: {"path":"notes.txt","new_text":"B","old_text":"b"}"#.into()),
+        kind: Some(ToolKind::Edit),
+        raw_input: Some(serde_json::json!({"path": "notes.txt", "new_text": "B", "old_text": "b"})),
+        ..ToolCallPatch::new("1")
+    };
+    assert_eq!(bare_call(edit.clone(), true, false), "● edit notes.txt\n    Allow this edit?   1 Yes");
+    edit.status = Some(WireStatus::Completed);
+    edit.raw_output =
+        Some(serde_json::json!({"query": "edit:notes.txt", "result": "Edited", "success": true}));
+    edit.locations = Some(vec![Location { path: "/p/notes.txt".into(), line: None }]);
+    assert_eq!(bare_call(edit, false, true), "✓ edit notes.txt\n    notes.txt\n    - b\n    + B");
+}
+
+#[test]
+fn output_that_is_only_raw_is_shown_as_text() {
+    let mut read = ToolCallPatch {
+        title: Some(r#"read_files: {"files":[{"path":"notes.txt"}]}"#.into()),
+        kind: Some(ToolKind::Read),
+        status: Some(WireStatus::Completed),
+        raw_input: Some(serde_json::json!({"files": [{"path": "notes.txt"}]})),
+        raw_output: Some(serde_json::json!([{"query": "notes.txt", "result": "1 | alpha", "success": true}])),
+        ..ToolCallPatch::new("1")
+    };
+    assert_eq!(bare_call(read.clone(), false, true), "✓ read notes.txt\n    1 | alpha\n    notes.txt");
+    read.status = Some(WireStatus::Failed);
+    read.raw_output = Some(serde_json::json!({"error": "no such file"}));
+    assert_eq!(bare_call(read, false, false), "✗ read notes.txt\n    no such file");
+}
+
 #[test]
 fn an_opened_call_shows_its_diff() {
     let mut session = tour();

@@ -32,7 +32,8 @@ impl App {
         let (over, done) = (call.status.is_over(), call.status == Status::Done);
         let reads = call.kind == ToolKind::Read;
         // Of a part of a file it is not known which.
-        let whole = call.locations.iter().filter(|place| reads && place.line.is_none_or(|line| line <= 1));
+        let places = call.places();
+        let whole = places.iter().filter(|place| reads && place.line.is_none_or(|line| line <= 1));
         let read: Vec<PathBuf> = whole.map(|place| session.place.cwd.join(&place.path)).collect();
         let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
         if changes {

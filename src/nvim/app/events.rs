@@ -160,10 +160,10 @@ impl App {
         self.settle(key)
     }
 
-    pub(super) fn permission_asked(&mut self, key: SessionKey, title: &str) {
+    pub(super) fn permission_asked(&mut self, key: SessionKey, title: &str, request: &str) {
         let Some(name) = self.cx.sessions.get(&key).map(Session::name) else { return };
         self.cx.emit("AcpPermissionAsked", key, json!({ "title": title }));
-        self.cx.announce(key, &format!("{name} asks: {title}"), Level::Warn);
+        self.cx.announce(key, &format!("{name} {request}"), Level::Warn);
     }
 
     /// The background has read or written a file for an agent.

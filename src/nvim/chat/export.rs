@@ -32,6 +32,8 @@ impl Chats {
             editor.command("tabnew")?;
             let buf = editor.current_buf()?;
             editor.set_lines(buf, 0..1, &lines)?;
+            // Nobody has written anything here that could be lost, so `:qa` need not ask.
+            editor.set_buf_option(buf, "modified", false)?;
             return editor.set_buf_option(buf, "filetype", "markdown");
         };
         let path: String = editor.func("fnamemodify", (path, ":p"))?;

@@ -55,7 +55,8 @@ impl Watching {
     pub fn watch_files_of(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
-        let named = call.diffs().map(|diff| &diff.path).chain(call.locations.iter().map(|place| &place.path));
+        let places = call.places().into_iter().map(|place| place.path);
+        let named = call.diffs().map(|diff| diff.path.clone()).chain(places);
         let paths: Vec<PathBuf> = named.map(|path| session.place.cwd.join(path)).collect();
         for path in paths {
             if self.files.insert((key, path.clone())) {

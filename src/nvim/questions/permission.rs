@@ -10,6 +10,7 @@ use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::{FileDiff, PermissionKind};
 use crate::core::session::answer_label::label;
 use crate::core::session::tool_call::count_lines;
+use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::events::{Choosing, EditorEvent};
@@ -40,7 +41,7 @@ impl Questions {
             return Some(prompt);
         }
         let call = session.entry(open.entry).and_then(|entry| entry.tool());
-        let title = call.map(|call| call.headline()).unwrap_or_default();
+        let request = call.map(|call| cut_middle(&call.request(), REQUEST)).unwrap_or_default();
         let counts = call.map(|call| {
             let files = call.diffs().map(|diff| &diff.path).collect::<BTreeSet<_>>().len();
             let (added, removed) =
@@ -53,7 +54,7 @@ impl Questions {
                 _ => format!(" ({files} files, +{added} -{removed}{hunks})"),
             }
         });
-        Some(format!("{} asks: {title}{}", session.name(), counts.unwrap_or_default()))
+        Some(format!("{} {request}{}", session.name(), counts.unwrap_or_default()))
     }
 
     /// The user's answer to a question for permission.
@@ -108,6 +109,9 @@ impl Questions {
         }
     }
 }
+
+/// A picker has room for so much, in characters; the chat and the details have all of it.
+const REQUEST: usize = 160;
 
 /// Larger diffs, in bytes, are not counted by the hunk: the question must be there at once.
 const LARGE: usize = 64 << 10;

@@ -51,7 +51,10 @@ impl Sessions {
         let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
         let mut items: Vec<String> =
             live.iter().filter_map(|key| cx.sessions.get(key)).map(of_session).collect();
-        items.extend(earlier.iter().map(|earlier| of_recorded(&earlier.kept, &root, words, now)));
+        items.extend(earlier.iter().map(|earlier| {
+            let agent = cx.configured_title(&earlier.kept.owner.agent);
+            of_recorded(&earlier.kept, &agent, &root, words, now)
+        }));
         items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", cx.agent_name(*agent))));
         let items = items.iter().map(|item| shortened(item, width)).collect();
         cx.offer("Sessions", "acp_session", items, move |sessions: &mut Self, cx, index| {
@@ -204,8 +207,11 @@ impl Sessions {
                 };
             }
             let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
-            let items =
-                stored.iter().map(|kept| shortened(&of_recorded(kept, &root, &[], now), width)).collect();
+            let item = |kept: &Kept| {
+                let agent = cx.configured_title(&kept.owner.agent);
+                shortened(&of_recorded(kept, &agent, &root, &[], now), width)
+            };
+            let items = stored.iter().map(item).collect();
             cx.offer("Forget for good", "acp_session", items, move |_: &mut Self, cx, index| {
                 confirm_forgetting(cx, stored[index].clone());
                 Ok(())
@@ -332,7 +338,7 @@ fn confirm_forgetting(cx: &mut Context, kept: Kept) {
     let question = format!(
         "Forget {}? What {} itself has stored of it stays.",
         cut_middle(&kept.headline(), 60),
-        kept.owner.agent
+        cx.configured_title(&kept.owner.agent)
     );
     let items = vec!["No".to_owned(), "Yes, forget it".to_owned()];
     cx.offer(&question, "acp_confirm", items, move |sessions: &mut Sessions, cx, answer| {

@@ -147,7 +147,12 @@ impl Sessions {
         let mode = mode(session);
         session.apply(update, now);
         let mode = mode_news(session, mode.as_deref());
-        let call = call.and_then(|(id, moved, content)| Some((session.call_entry(&id)?, moved, content)));
+        let call = call.and_then(|(id, moved, content)| {
+            let entry = session.call_entry(&id)?;
+            // Some agents tell of files and of changes in the input alone.
+            let told = session.entry(entry)?.tool()?.has_news_in_input();
+            Some((entry, moved || told, content || told))
+        });
         if titled {
             self.keep_title(cx, key);
         }
@@ -195,12 +200,13 @@ impl Sessions {
         let entry = session.call_entry(&id);
         let call = entry.and_then(|entry| session.entry(entry)?.tool());
         let title = call.map(|call| call.headline()).unwrap_or_default();
+        let request = call.map(|call| call.request()).unwrap_or_default();
         commands.into_iter().for_each(|command| cx.send(command));
         if let Some(entry) = entry {
             cx.raise(EditorEvent::CallChanged { session: key, entry, moved: true, content: true });
         }
         if waits {
-            cx.raise(EditorEvent::PermissionAsked { session: key, title });
+            cx.raise(EditorEvent::PermissionAsked { session: key, title, request });
         }
     }
 

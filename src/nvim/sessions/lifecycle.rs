@@ -49,6 +49,9 @@ impl Sessions {
         let running = self.processes.running(&launch, None);
         let agent = running.unwrap_or_else(|| self.begin_agent(cx, launch.clone()));
         let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, cx.now());
+        if let Some(title) = cx.config.agents.get(&launch.name).and_then(|agent| agent.title.as_deref()) {
+            session.call_agent(title);
+        }
         session.taking_up = stored;
         session.defaults = cx.config.defaults(&launch.name);
         if let Some(info) = self.processes.info(agent) {

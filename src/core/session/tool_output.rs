@@ -1,0 +1,116 @@
+//! What a tool's raw output says, as a text to read: for agents that give a call no content. The protocol
+//! leaves its form to the agent; the table holds the names that texts in it are seen to have.
+
+use serde_json::Value;
+
+use super::tool_input::read_json;
+
+/// The first of these that has text is what was put out.
+const TEXTS: &[&str] = &[
+    "formatted_output",
+    "aggregated_output",
+    "output",
+    "stdout",
+    "result",
+    "content",
+    "text",
+    "message",
+    "file",
+    "data",
+];
+/// These stand below it.
+const ALSO: &[&str] = &["stderr", "error"];
+
+/// An output in an output in an output is no text that anyone wrote.
+const DEEPEST: usize = 4;
+
+/// The text of an output; nothing where it holds none, such as an exit code alone.
+pub fn text(output: &Value) -> Option<String> {
+    let text = read(output, DEEPEST)?;
+    let text = text.trim_end().trim_start_matches(['\r', '\n']);
+    (!text.trim().is_empty()).then(|| text.to_owned())
+}
+
+fn read(output: &Value, depth: usize) -> Option<String> {
+    let depth = depth.checked_sub(1)?;
+    let found = match output {
+        Value::String(text) => match read_json(text).filter(is_result) {
+            Some(json) => read(&json, depth)?,
+            None => text.clone(),
+        },
+        Value::Array(items) => {
+            let parts: Vec<String> = items.iter().filter_map(|item| read(item, depth)).collect();
+            parts.join("\n")
+        }
+        Value::Object(fields) => {
+            let part = |name: &&str| Some(read(fields.get(*name)?, depth)?).filter(|text| !text.is_empty());
+            let main = TEXTS.iter().find_map(part);
+            let more = ALSO.iter().filter_map(part);
+            let more = more.filter(|more| main.as_ref().is_none_or(|main| !main.contains(more.as_str())));
+            let parts: Vec<String> = main.iter().cloned().chain(more).collect();
+            match parts.is_empty() && fields.values().any(says_more) && !names_text(output) {
+                true => format!("{output:#}"),
+                false => parts.join("\n"),
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => return None,
+    };
+    (!found.is_empty()).then_some(found)
+}
+
+/// Whether JSON in a text is a tool's result, rather than JSON that the tool put out.
+fn is_result(json: &Value) -> bool {
+    match json {
+        Value::Object(fields) => fields.contains_key("success") || fields.contains_key("error"),
+        Value::Array(items) => !items.is_empty() && items.iter().all(is_result),
+        _ => false,
+    }
+}
+
+/// Whether it has a place for text, which is empty.
+fn names_text(output: &Value) -> bool {
+    TEXTS.iter().chain(ALSO).any(|name| output[*name].is_string())
+}
+
+fn says_more(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_output_is_read_as_text_in_the_forms_that_are_seen() {
+        for (output, expected) in [
+            (json!("plain\n"), Some("plain")),
+            (json!("{\"a\": 1}"), Some("{\"a\": 1}")),
+            (json!("{\"query\":\"n\",\"result\":\"1 | a\",\"success\":true}"), Some("1 | a")),
+            (json!({"error": "The user rejected it"}), Some("The user rejected it")),
+            (json!({"query": "edit:a", "result": "Edited a", "success": true}), Some("Edited a")),
+            (
+                json!([{"query": "ls", "result": "", "error": "Command failed", "success": false}]),
+                Some("Command failed"),
+            ),
+            (json!({"output": "hi\n", "metadata": {"exit": 0}}), Some("hi")),
+            (json!({"stdout": "out", "stderr": "err", "exit_code": 1}), Some("out\nerr")),
+            (json!({"content": "c", "detailedContent": "d"}), Some("c")),
+            (json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), Some("a\nb")),
+            (json!({"exit_code": 0}), None),
+            (json!({"output": "", "metadata": {"exit": 0}}), None),
+            (json!({"stdout": "", "stderr": "", "call_id": "1"}), None),
+            (json!(null), None),
+            (json!([]), None),
+            (json!({"rows": [1]}), Some("{\n  \"rows\": [\n    1\n  ]\n}")),
+        ] {
+            assert_eq!(text(&output).as_deref(), expected, "{output}");
+        }
+    }
+}
