@@ -77,7 +77,7 @@ fn choice(session: &Session, category: &str) -> Option<String> {
 pub fn running(session: &Session) -> Option<(EntryId, String)> {
     let (entry, call) = session.open_calls().last().filter(|(_, call)| call.status != Status::Waiting)?;
     let words = match call.kind {
-        ToolKind::Execute => format!("running {}", call.command().unwrap_or_else(|| call.headline())),
+        ToolKind::Execute => format!("running {}", call.command().unwrap_or_else(|| call.subject())),
         ToolKind::Fetch => call.headline(),
         _ => return None,
     };
