@@ -340,7 +340,7 @@ fn quitting_with_unsaved_edits_keeps_file_and_chat() {
 }
 
 #[test]
-fn quitting_while_an_agent_works_keeps_the_chat_once() {
+fn quitting_while_an_agent_works_keeps_file_and_chat_once() {
     let mut steps = opened();
     steps.extend([prompt(), says("busy")]);
     let mut chat = Scripted::sized(&[("code.txt", "one\n")], steps, 80, 24);
@@ -351,8 +351,56 @@ fn quitting_while_an_agent_works_keeps_the_chat_once() {
     chat.nvim.input("<Esc><C-w>h");
     chat.nvim.wait_until(|nvim| current(nvim) == "code.txt", "the file");
     chat.nvim.input(":q<CR>");
-    wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
     chat.nvim.wait_until(|nvim| nvim.messages().contains("Fake is still at work"), "to be told why");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+    chat.nvim.wait_until(|nvim| current(nvim) == "code.txt", "the cursor in the file");
+    chat.nvim.type_ahead(":q<CR>");
+    assert!(chat.nvim.wait_for_end().success());
+}
+
+#[test]
+fn a_page_that_is_quit_beside_a_chat_leaves_the_chat() {
+    for open in ["help", "copen", "Acp keys", "split | terminal"] {
+        let mut chat = sessions(1, 80, 24);
+        chat.nvim.command("edit code.txt");
+        chat.chat();
+        chat.nvim.input("<Esc>");
+        chat.nvim.command("only");
+        wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+        chat.nvim.command(open);
+        chat.nvim.input(":q<CR>");
+        wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+    }
+}
+
+#[test]
+fn quitting_a_chat_that_has_the_whole_screen_shows_the_file_again() {
+    for (go, quit) in [("", ":q<CR>"), ("<C-w>k", ":q<CR>"), ("", "ZQ")] {
+        let mut chat = sessions(1, 80, 24);
+        chat.nvim.command("edit code.txt");
+        chat.nvim.command("normal! j");
+        chat.chat();
+        chat.nvim.input("<Esc>");
+        chat.nvim.command("only");
+        wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+        chat.nvim.input(go);
+        chat.nvim.input(quit);
+        wait_for_windows(&mut chat.nvim, &["code.txt"]);
+        let place =
+            chat.nvim.exec_lua("return { vim.fn.line('.'), vim.wo.foldcolumn, vim.wo.winhighlight }", []);
+        assert_eq!(place, rmpv::Value::Array(vec![2.into(), "0".into(), "".into()]), "{go}{quit}");
+        chat.nvim.type_ahead(":q<CR>");
+        assert!(chat.nvim.wait_for_end().success());
+    }
+}
+
+#[test]
+fn a_chat_without_a_file_does_not_keep_neovim() {
+    let mut chat = sessions(1, 80, 24);
+    chat.chat();
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("only");
+    wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
     chat.nvim.type_ahead(":q<CR>");
     assert!(chat.nvim.wait_for_end().success());
 }

@@ -130,6 +130,7 @@ impl App {
             EditorEvent::SessionChosen(key) => self.show(key)?,
             EditorEvent::StoredSessionChosen(kept) => self.open_recorded(*kept)?,
             EditorEvent::LoginEnded(key) => self.restart(key)?,
+            EditorEvent::PromptChanged(key) => self.chats.fit_prompt(&self.cx, key)?,
             EditorEvent::PromptSent(key) => self.cx.emit("AcpPromptSent", key, json!({})),
             EditorEvent::TurnLeft(key) => self.turn_left(key)?,
             EditorEvent::BarOutdated(key) => self.update_bar(key)?,

@@ -6,6 +6,21 @@ use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
 
 impl App {
+    /// The user is in a window that was just made.
+    pub fn window_opened(&mut self) -> Result<()> {
+        let win = self.cx.editor.current_win()?;
+        // What floats moves no other window.
+        if !self.cx.editor.is_floating(win) {
+            self.chats.windows_moved();
+        }
+        Ok(())
+    }
+
+    pub fn screen_resized(&mut self) -> Result<()> {
+        self.chats.windows_moved();
+        self.resized()
+    }
+
     pub fn resized(&mut self) -> Result<()> {
         self.looks_changed();
         self.terminals.resized(&mut self.cx)?;
