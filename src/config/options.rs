@@ -262,7 +262,7 @@ options! {
         size: Size = Size::Cells(12), SIZE,
             "The height of terminals at the bottom or top in lines, their width at the sides in columns, or a \
              share of the editor's.";
-        auto_close: AutoClose = AutoClose::Never, AutoClose::KIND,
+        auto_close: AutoClose = AutoClose::Success, AutoClose::KIND,
             "Whether a window that has opened by itself closes by itself once its command has ended well. Not \
              while the cursor is in it.";
         input: bool = true, BOOLEAN,

@@ -199,6 +199,7 @@ mod tests {
             free,
             arrangement: arrangement.to_owned(),
             events: 0,
+            is_entered: false,
             width,
             transcript,
             prompt,
