@@ -561,7 +561,10 @@ fn a_tab_page_has_one_window_for_all_commands() {
         .map(|number| {
             runs(
                 &format!("job{number}"),
-                &format!("echo out{number}; while [ ! -e go{number} ]; do sleep 0.02; done; exit {}", number % 2),
+                &format!(
+                    "echo out{number}; while [ ! -e go{number} ]; do sleep 0.02; done; exit {}",
+                    number % 2
+                ),
             )
         })
         .collect();
@@ -578,7 +581,8 @@ fn a_tab_page_has_one_window_for_all_commands() {
         local text = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, 1, false)[1]
         return text .. ':' .. vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str";
     let is = |nvim: &mut Nvim, first: &str, signs: &[&str]| {
-        let bar = nvim.try_lua(bar, []).ok().and_then(|bar| bar.as_str().map(str::to_owned)).unwrap_or_default();
+        let bar =
+            nvim.try_lua(bar, []).ok().and_then(|bar| bar.as_str().map(str::to_owned)).unwrap_or_default();
         bar.starts_with(first) && signs.iter().all(|sign| bar.contains(sign))
     };
     let running = ["\u{25cf} job1", "\u{25cf} job2", "\u{25cf} job3", "\u{25cf} job4", "running 0:0"];

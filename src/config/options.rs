@@ -211,7 +211,7 @@ options! {
              it is not given, half of it at an edge; floating, 80%, and at least 24 lines where there are as \
              many.";
         prompt_height: u16 = 5, NUMBER,
-            "The height of the prompt's window, in lines.";
+            "The height of the prompt's window, in lines. It grows with its text.";
     }
 
     /// Typing a prompt.

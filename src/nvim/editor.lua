@@ -188,6 +188,16 @@ return {
     fix(wide, "winfixwidth", "row")
   end,
 
+  view_of = function(win)
+    return api.nvim_win_call(win, vim.fn.winsaveview)
+  end,
+
+  set_view = function(win, view)
+    api.nvim_win_call(win, function()
+      vim.fn.winrestview(view)
+    end)
+  end,
+
   -- The file that the user saw last, of those that no window of this tab page shows.
   hidden_file = function()
     local best

@@ -34,6 +34,7 @@ impl App {
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
         self.terminals.buffer_shown(&self.cx, buf)?;
         self.check_split(None)?;
+        self.chats.buffer_shown(&self.cx, buf)?;
         let shown = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
         if let Some(key) = shown.map(|(key, _)| *key) {
             self.cx.current = Some(key);

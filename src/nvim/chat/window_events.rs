@@ -25,6 +25,23 @@ impl Chats {
         self.windows.moved_by_others();
     }
 
+    /// A buffer was shown in a window. In one of a chat's it does not stay.
+    pub fn buffer_shown(&mut self, cx: &Context, buf: Buf) -> Result<()> {
+        if cx.chats.values().any(|chat| chat.contains(buf))
+            || self.windows.taken_by(&cx.editor, buf).is_none()
+        {
+            return Ok(());
+        }
+        // Not now: who opens it is in the middle of that, and goes to a line next.
+        cx.later(Duration::ZERO, move |this: &mut Self, cx| {
+            let Some(taken) = this.windows.taken_by(&cx.editor, buf) else { return Ok(()) };
+            this.windows.take_back(&cx.editor, taken, cx.chats.get(&taken.session))?;
+            leave_insert_mode(cx)?;
+            this.redraw_bar(cx, taken.session);
+            Ok(())
+        })
+    }
+
     /// A window is about to be closed.
     pub fn window_closing(&mut self, cx: &mut Context, win: Win) -> Result<()> {
         if !cx.editor.is_floating(win) {

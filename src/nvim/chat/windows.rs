@@ -4,6 +4,7 @@
 //! opened is left to `layout`, what stands in them to `chat`.
 
 pub mod layout;
+pub mod other_buffers;
 pub mod sizes;
 
 use std::collections::HashMap;
@@ -22,6 +23,8 @@ use crate::nvim::editor::{Buf, Editor, Win};
 #[derive(Clone, Debug)]
 struct Pair {
     sized: Sized,
+    /// The chat that it shows.
+    session: SessionKey,
     /// What stood in the window that the chat took over.
     replaced: Option<Buf>,
 }
@@ -173,8 +176,10 @@ impl Windows {
         self.pairs.retain(|pair| !pair.has(transcript) && !pair.has(prompt));
         let mut next = pair.unwrap_or_else(|| Pair {
             sized: Sized::new(transcript, prompt, layout, options.prompt_height),
+            session: chat.session,
             replaced: replaced.filter(|_| layout == Layout::Current),
         });
+        next.session = chat.session;
         (next.sized.transcript, next.sized.prompt) = (transcript, prompt);
         if shown.0.is_none() {
             self.restore_transcript(editor, chat, transcript)?;
