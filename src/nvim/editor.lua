@@ -260,7 +260,10 @@ return {
     local row = type(config.row) == "table" and config.row[false] or config.row
     row = row + config.height - below
     api.nvim_win_set_config(upper, { height = height })
-    api.nvim_win_set_config(lower, { relative = config.relative, row = row, col = config.col, height = below })
+    api.nvim_win_set_config(
+      lower,
+      { relative = config.relative, row = row, col = config.col, height = below }
+    )
   end,
 
   open_win = function(buf, enter, config)
