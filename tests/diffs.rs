@@ -8,7 +8,7 @@ mod support;
 use serde_json::json;
 use support::Nvim;
 use support::screens::{assert_looks, timeless};
-use support::script::{Scripted, answered, asks, ends, prompt, says, steps, update, writes};
+use support::script::{Scripted, answered, asks, ends, permission, prompt, says, steps, update, writes};
 
 /// A file before and after an agent's turn, in the only window there is.
 fn changed(name: &str, before: Option<&str>, after: &str) -> Scripted {
@@ -292,4 +292,26 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
     chat.nvim.command("Acp reject");
     chat.nvim.wait_until(|nvim| !windows(nvim).contains("diff"), "nothing side by side");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn nothing_is_left_above_the_first_line_of_a_file_that_was_proposed() {
+    let diff = json!({ "type": "diff", "path": "$PROJECT/new.txt", "newText": "one\ntwo\nthree\n" });
+    let call = json!({ "toolCallId": "c1", "title": "Write new.txt", "kind": "edit", "content": [diff] });
+    let mut all = vec![prompt(), permission("p", call), answered("p")];
+    all.extend([says("Answered."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("code.txt", "code\n")], steps(all));
+    chat.nvim.command("edit code.txt");
+    chat.nvim.exec_lua("vim.ui.select = function(_, _, choose) _G.answer = choose end", []);
+    chat.chat();
+    chat.send("Write it");
+    let topfill = "local win = vim.fn.bufwinid('new.txt')
+        return win > 0 and vim.api.nvim_win_call(win, vim.fn.winsaveview).topfill or -1";
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua(topfill, []).as_i64() == Some(3), "the lines that are proposed");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp reject");
+    chat.wait_for("Answered.");
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua(topfill, []).as_i64() == Some(0), "nothing above the first line");
 }

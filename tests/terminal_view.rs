@@ -192,7 +192,7 @@ fn a_command_is_ended_and_put_away_by_hand() {
         says("Over."),
     ]);
     let mut chat = begin(steps, &[], json!({ "auto_open": "always" }));
-    chat.nvim.wait_until(|nvim| windows(nvim) == 2, "both terminals");
+    chat.nvim.wait_for_screen("\u{25cf} slow");
     chat.nvim.input("<Esc>");
     chat.nvim.exec_lua(
         "vim.ui.select = function(items, options, choose) _G.seen = items; choose(items[2], 2) end",
@@ -209,12 +209,11 @@ fn a_command_is_ended_and_put_away_by_hand() {
     chat.nvim.command("Acp terminal kill");
     wait_for_said(&mut chat.nvim, "this command has ended already");
     chat.nvim.command("Acp terminal close");
-    chat.nvim.wait_until(|nvim| windows(nvim) == 1, "one terminal");
-    chat.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.win_getid(1))", []);
+    chat.nvim.wait_until(|nvim| windows(nvim) == 0, "no terminal");
     // Only one runs: nobody has to pick.
     chat.nvim.command("Acp terminal kill");
     assert_eq!(chat.answer("slow-wait_for_exit")["result"]["signal"], "SIGTERM");
-    chat.nvim.wait_for_screen("SIGTERM \u{b7} 0:");
+    chat.wait_for("Over.");
     chat.nvim.listen();
     chat.nvim.command("Acp terminal kill");
     wait_for_said(&mut chat.nvim, "no command is running");
@@ -674,4 +673,60 @@ fn the_bar_says_what_runs_or_waits_and_not_the_file_that_was_edited_before() {
     assert!(waiting.as_ref().is_some_and(|bar| !bar.contains("a.txt")), "{waiting:?}");
     chat.nvim.exec_lua("require('acp').answer('allow')", []);
     chat.nvim.wait_for_screen("running Check it");
+}
+
+#[test]
+fn a_tab_page_has_one_window_for_all_commands() {
+    let mut parts: Vec<Value> = (1..=4)
+        .map(|number| {
+            runs(
+                &format!("job{number}"),
+                &format!(
+                    "echo out{number}; while [ ! -e go{number} ]; do sleep 0.02; done; exit {}",
+                    number % 2
+                ),
+            )
+        })
+        .collect();
+    parts.extend((1..=4).map(|number| about(&format!("job{number}"), "wait_for_exit")));
+    let mut chat = Scripted::sized(&[("code.txt", "one\n")], turn(parts), 140, 40);
+    set_up(&mut chat, json!({ "auto_open": "always" }));
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.send("go");
+    // The newest is shown, the line names all of them.
+    let bar = "local win = vim.tbl_filter(function(win)
+          return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-terminal'
+        end, vim.api.nvim_tabpage_list_wins(0))[1]
+        local text = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, 1, false)[1]
+        return text .. ':' .. vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str";
+    let is = |nvim: &mut Nvim, first: &str, signs: &[&str]| {
+        let bar =
+            nvim.try_lua(bar, []).ok().and_then(|bar| bar.as_str().map(str::to_owned)).unwrap_or_default();
+        bar.starts_with(first) && signs.iter().all(|sign| bar.contains(sign))
+    };
+    let running = ["\u{25cf} job1", "\u{25cf} job2", "\u{25cf} job3", "\u{25cf} job4", "running 0:0"];
+    chat.nvim.wait_until(|nvim| is(nvim, "out4", &running), "all four in the line");
+    assert_eq!(windows(&mut chat.nvim), 1);
+    let height = "local win = vim.fn.bufwinid('code.txt') return vim.api.nvim_win_get_height(win)";
+    assert_eq!(chat.nvim.exec_lua(height, []), 25.into());
+    // One that fails is shown, and stays when another one is done.
+    chat.project.write("go1", "");
+    chat.nvim.wait_until(|nvim| is(nvim, "out1", &["\u{2717} job1", "exit 1"]), "the one that failed");
+    chat.project.write("go2", "");
+    chat.nvim.wait_until(|nvim| is(nvim, "out1", &["\u{2713} job2"]), "the one that is done");
+    // The others are a key away.
+    chat.nvim.command("Acp terminal next");
+    chat.nvim.wait_until(|nvim| is(nvim, "out2", &["exit 0"]), "the next one");
+    chat.nvim.command("Acp terminal previous");
+    chat.nvim.wait_until(|nvim| is(nvim, "out1", &[]), "the one before");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp terminal next");
+    chat.nvim.command("Acp terminal next");
+    chat.nvim.command("Acp terminal next");
+    // One that ends well makes room for another.
+    chat.nvim.wait_until(|nvim| is(nvim, "out4", &[]), "the last one");
+    chat.project.write("go4", "");
+    chat.nvim.wait_until(|nvim| is(nvim, "out3", &["\u{25cf} job3"]), "the one that still runs");
+    assert_eq!(windows(&mut chat.nvim), 1);
 }

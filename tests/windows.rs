@@ -340,7 +340,7 @@ fn quitting_with_unsaved_edits_keeps_file_and_chat() {
 }
 
 #[test]
-fn quitting_while_an_agent_works_keeps_the_chat_once() {
+fn quitting_while_an_agent_works_keeps_file_and_chat_once() {
     let mut steps = opened();
     steps.extend([prompt(), says("busy")]);
     let mut chat = Scripted::sized(&[("code.txt", "one\n")], steps, 80, 24);
@@ -351,8 +351,56 @@ fn quitting_while_an_agent_works_keeps_the_chat_once() {
     chat.nvim.input("<Esc><C-w>h");
     chat.nvim.wait_until(|nvim| current(nvim) == "code.txt", "the file");
     chat.nvim.input(":q<CR>");
-    wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
     chat.nvim.wait_until(|nvim| nvim.messages().contains("Fake is still at work"), "to be told why");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+    chat.nvim.wait_until(|nvim| current(nvim) == "code.txt", "the cursor in the file");
+    chat.nvim.type_ahead(":q<CR>");
+    assert!(chat.nvim.wait_for_end().success());
+}
+
+#[test]
+fn a_page_that_is_quit_beside_a_chat_leaves_the_chat() {
+    for open in ["help", "copen", "Acp keys", "split | terminal"] {
+        let mut chat = sessions(1, 80, 24);
+        chat.nvim.command("edit code.txt");
+        chat.chat();
+        chat.nvim.input("<Esc>");
+        chat.nvim.command("only");
+        wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+        chat.nvim.command(open);
+        chat.nvim.input(":q<CR>");
+        wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+    }
+}
+
+#[test]
+fn quitting_a_chat_that_has_the_whole_screen_shows_the_file_again() {
+    for (go, quit) in [("", ":q<CR>"), ("<C-w>k", ":q<CR>"), ("", "ZQ")] {
+        let mut chat = sessions(1, 80, 24);
+        chat.nvim.command("edit code.txt");
+        chat.nvim.command("normal! j");
+        chat.chat();
+        chat.nvim.input("<Esc>");
+        chat.nvim.command("only");
+        wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+        chat.nvim.input(go);
+        chat.nvim.input(quit);
+        wait_for_windows(&mut chat.nvim, &["code.txt"]);
+        let place =
+            chat.nvim.exec_lua("return { vim.fn.line('.'), vim.wo.foldcolumn, vim.wo.winhighlight }", []);
+        assert_eq!(place, rmpv::Value::Array(vec![2.into(), "0".into(), "".into()]), "{go}{quit}");
+        chat.nvim.type_ahead(":q<CR>");
+        assert!(chat.nvim.wait_for_end().success());
+    }
+}
+
+#[test]
+fn a_chat_without_a_file_does_not_keep_neovim() {
+    let mut chat = sessions(1, 80, 24);
+    chat.chat();
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("only");
+    wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
     chat.nvim.type_ahead(":q<CR>");
     assert!(chat.nvim.wait_for_end().success());
 }
@@ -524,4 +572,93 @@ fn filetype_autocommands_find_both_buffers_in_their_windows_and_a_failing_one_is
         end
         return table.concat(wins, ' ') .. ' first ' .. _G.first";
     assert_eq!(chat.nvim.exec_lua(code, []).as_str(), Some("acptrue acp-prompttrue first acp"));
+}
+
+#[test]
+fn a_file_that_is_opened_in_a_chat_goes_to_a_file_window() {
+    for layout in ["right", "bottom", "float"] {
+        for (go, open) in [
+            ("", "edit other.txt"),
+            ("<C-w>k", "edit other.txt"),
+            ("", "bnext"),
+            ("", "buffer other.txt"),
+            ("", "lua vim.cmd('edit other.txt'); vim.api.nvim_win_set_cursor(0, { 2, 0 })"),
+            ("", "lua vim.api.nvim_win_set_buf(0, vim.fn.bufnr('other.txt'))"),
+        ] {
+            if layout == "float" && !go.is_empty() {
+                // From a float that key goes to the file.
+                continue;
+            }
+            let files = [("code.txt", "one\ntwo\nthree\n"), ("other.txt", "four\nfive\n")];
+            let mut chat = plain(Scripted::sized(&files, opened(), 100, 30));
+            window(&mut chat, &json!({ "layout": layout }));
+            chat.nvim.command("edit other.txt | edit code.txt | normal! j");
+            chat.nvim.command("AcpChat");
+            idle(&mut chat, 1);
+            chat.nvim.input("kept");
+            chat.nvim.wait_for_screen("kept");
+            chat.nvim.input(&format!("<Esc>{go}"));
+            chat.nvim.command(open);
+            let what = format!("{layout}, {go}, {open}");
+            let wanted: &[&str] = match layout {
+                "float" => &["other.txt"],
+                _ => &["other.txt", "chat", "prompt"],
+            };
+            chat.nvim.wait_until(|nvim| windows(nvim) == wanted, &format!("the windows after {what}"));
+            assert_eq!(current(&mut chat.nvim), "other.txt", "{what}");
+            let line = chat.nvim.exec_lua("return vim.fn.line('.')", []);
+            assert_eq!(line.as_u64(), Some(if open.contains("cursor") { 2 } else { 1 }), "{what}");
+            assert_eq!(chat.nvim.messages(), "", "{what}");
+            chat.nvim.command("AcpChat");
+            chat.nvim.wait_for_screen("kept");
+            assert_eq!(windows(&mut chat.nvim).len(), 3, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_opened_in_a_chat_never_takes_a_window_that_is_to_keep_its_buffer() {
+    let files = [("code.txt", "one\n"), ("other.txt", "four\n")];
+    let mut chat = plain(Scripted::sized(&files, opened(), 120, 30));
+    chat.nvim.command("edit code.txt | set winfixbuf");
+    chat.nvim.command("AcpChat");
+    idle(&mut chat, 1);
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("edit other.txt");
+    wait_for_windows(&mut chat.nvim, &["other.txt", "code.txt", "chat", "prompt"]);
+    assert_eq!(current(&mut chat.nvim), "other.txt");
+}
+
+#[test]
+fn a_chat_that_is_deleted_in_favour_of_a_file_is_closed() {
+    let mut chat = sessions(1, 100, 30);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input("<Esc>");
+    // As plugins do that delete buffers but leave windows.
+    chat.nvim.exec_lua(
+        "local buf = vim.api.nvim_get_current_buf()
+         vim.cmd('buffer code.txt')
+         vim.api.nvim_buf_delete(buf, { force = true })",
+        [],
+    );
+    wait_for_windows(&mut chat.nvim, &["code.txt"]);
+    chat.nvim.command("AcpChat");
+    wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+}
+
+#[test]
+fn a_start_screen_or_a_directory_makes_room_for_a_file() {
+    for screen in ["enew | setlocal buftype=nofile bufhidden=wipe nobuflisted", "edit ."] {
+        let files = [("code.txt", "one\n"), ("other.txt", "four\n")];
+        let mut chat = plain(Scripted::sized(&files, opened(), 80, 24));
+        chat.nvim.command(screen);
+        chat.nvim.command("AcpChat");
+        idle(&mut chat, 1);
+        chat.nvim.input("<Esc>");
+        chat.nvim.command("edit code.txt");
+        wait_for_windows(&mut chat.nvim, &["code.txt", "chat", "prompt"]);
+        let width = chat.nvim.exec_lua("return vim.api.nvim_win_get_width(0)", []);
+        assert_eq!(width.as_u64(), Some(39));
+    }
 }

@@ -165,7 +165,7 @@ return {
   {
     name = "terminal",
     about = "Show, close or kill a command, or list the locations in its output",
-    words = { "open", "close", "kill", "quickfix" },
+    words = { "open", "next", "previous", "close", "kill", "quickfix" },
   },
   {
     name = "login",

@@ -434,13 +434,16 @@ pub const COMMANDS: &[CommandSpec] = &[
         name: "terminal",
         about: "Show, close or kill a command, or list the locations in its output",
         takes: "[verb]",
-        completion: Completion::OneOf(&["open", "close", "kill", "quickfix"]),
+        completion: Completion::OneOf(&["open", "next", "previous", "close", "kill", "quickfix"]),
         range: false,
         bang: Bang::No,
         without_library: false,
         help: "Does [verb] to the terminal that the cursor is in, or whose tool call it is on; else to the \
                only one there is, or to one that you pick.\n\
                open\tGoes there; this is the default.\n\
+               next\tShows the next command in the window of terminals. A tab page has one such window; the line \
+               above it says how the commands in it do.\n\
+               previous\tShows the one before.\n\
                close\tCloses its windows. The command runs on.\n\
                kill\tEnds the command and all that it has started. Where none runs, it ends what |acp-left| \
                tells of.\n\

@@ -221,7 +221,7 @@ options! {
              it is not given, half of it at an edge; floating, 80%, and at least 24 lines where there are as \
              many.";
         prompt_height: u16 = 5, NUMBER,
-            "The height of the prompt's window, in lines.";
+            "The height of the prompt's window, in lines. It grows with its text.";
     }
 
     /// Typing a prompt.
@@ -272,7 +272,7 @@ options! {
         size: Size = Size::Cells(12), SIZE,
             "The height of terminals at the bottom or top in lines, their width at the sides in columns, or a \
              share of the editor's.";
-        auto_close: AutoClose = AutoClose::Never, AutoClose::KIND,
+        auto_close: AutoClose = AutoClose::Success, AutoClose::KIND,
             "Whether a window that has opened by itself closes by itself once its command has ended well. Not \
              while the cursor is in it.";
         input: bool = true, BOOLEAN,

@@ -6,6 +6,7 @@ pub mod ids;
 pub mod locations;
 pub mod message;
 pub mod policy;
+pub mod quit;
 pub mod session;
 pub mod store;
 pub mod terminal;

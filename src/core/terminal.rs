@@ -8,3 +8,4 @@ pub mod output;
 pub mod sanitize;
 pub mod screen;
 pub mod shown;
+pub mod tabs;

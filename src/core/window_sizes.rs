@@ -1,6 +1,6 @@
 //! How large the windows of a chat are: how a transcript and its prompt divide what both have, where they float,
-//! and which share of the screen they keep when it has another size. All in cells; which windows there are is
-//! left to others.
+//! which share of the screen they keep, and whether a change was the user's own or came with other windows. All in
+//! cells; which windows there are is left to others.
 
 /// As many columns as are read with ease, and code fits into.
 const WIDE: u16 = 100;
@@ -29,6 +29,116 @@ pub struct Floats {
 pub struct Rows {
     pub first: u16,
     pub count: u16,
+}
+
+/// What of a chat's size is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// In a column of its own: the width.
+    Column,
+    /// Above or below everything else: the height of both together.
+    Row,
+    /// Where another window was: only the prompt's height.
+    Inside,
+}
+
+/// What could be seen of a chat's windows at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Columns and lines of the editor.
+    pub screen: (u16, u16),
+    /// The lines of it that are for windows.
+    pub free: u16,
+    /// Which windows there are, and how they are arranged.
+    pub arrangement: String,
+    /// How often a window has come or gone so far: all of it may be over before anybody looks.
+    pub events: u64,
+    /// The user is in a window that has just what 'winwidth' or 'winheight' asks for: entering it resized others.
+    pub is_entered: bool,
+    pub width: u16,
+    pub transcript: u16,
+    pub prompt: u16,
+    /// What the two have together, with the line between them, and with any window that stands there.
+    pub whole: u16,
+}
+
+/// Who has changed what is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangedBy {
+    Nobody,
+    /// Moved the border of a window.
+    User,
+    /// Windows that came or went, the size of the screen, or a command that makes all windows equal.
+    Others,
+}
+
+/// What a chat keeps while windows come and go around it: what the user made of it last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kept {
+    /// Of all columns or lines, depending on where the chat is.
+    pub share: Option<f32>,
+    pub prompt: u16,
+}
+
+/// The sizes to restore; none for what is left as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    pub width: Option<u16>,
+    pub whole: Option<u16>,
+    pub prompt: u16,
+}
+
+impl Seen {
+    /// Who has made `now` of what was seen before.
+    pub fn changed_by(&self, now: &Self, placement: Placement) -> ChangedBy {
+        if self == now {
+            return ChangedBy::Nobody;
+        }
+        let around = |seen: &Self| (seen.screen, seen.free, seen.events);
+        if around(self) != around(now) || self.arrangement != now.arrangement {
+            return ChangedBy::Others;
+        }
+        if now.is_entered {
+            return ChangedBy::Others;
+        }
+        // A window elsewhere was resized and took lines from this column, or gave it some.
+        if placement != Placement::Row && self.whole != now.whole {
+            return ChangedBy::Others;
+        }
+        // `CTRL-W =` does that where 'winfixheight' cannot be set. Nobody wants a prompt of that height.
+        let is_equal = now.transcript.abs_diff(now.prompt) <= 1;
+        if is_equal && self.prompt != now.prompt { ChangedBy::Others } else { ChangedBy::User }
+    }
+}
+
+impl Kept {
+    /// The user has resized windows.
+    pub fn learn(&mut self, before: &Seen, now: &Seen, placement: Placement) {
+        let found = match placement {
+            Placement::Column if now.width != before.width => share(now.width, now.screen.0),
+            Placement::Row if now.whole != before.whole => share(now.whole, now.screen.1),
+            _ => None,
+        };
+        self.share = found.or(self.share);
+        if now.prompt != before.prompt && now.transcript > now.prompt {
+            self.prompt = now.prompt;
+        }
+    }
+
+    /// What the windows are to have, when the text in the prompt takes so many rows.
+    pub fn sizes(&self, now: &Seen, placement: Placement, typed: u16) -> Sizes {
+        let (columns, lines) = now.screen;
+        let of = |all: u16| self.share.map(|share| part(all, share).max(1));
+        // A chat that has nothing beside it cannot have another size.
+        let width = of(columns).filter(|_| placement == Placement::Column && now.width < columns);
+        let whole = of(lines).filter(|_| placement == Placement::Row && now.whole + 1 < now.free);
+        Sizes { width, whole, prompt: self.prompt_height(whole.unwrap_or(now.whole), typed) }
+    }
+
+    /// The prompt grows with its text.
+    pub fn prompt_height(&self, whole: u16, typed: u16) -> u16 {
+        prompt_height(self.prompt.max(typed), whole)
+    }
 }
 
 /// Most of what both have is the transcript's.
@@ -78,6 +188,102 @@ mod tests {
             [(6, 40, 6), (6, 15, 6), (6, 14, 5), (6, 10, 4), (6, 3, 1), (6, 2, 1), (6, 0, 1), (1, 40, 1)]
         {
             assert_eq!(prompt_height(wanted, whole), expected, "{wanted} of {whole}");
+        }
+    }
+
+    fn seen(arrangement: &str, width: u16, transcript: u16, prompt: u16) -> Seen {
+        let whole = transcript + prompt + 1;
+        let (screen, free) = ((120, 40), 39);
+        Seen {
+            screen,
+            free,
+            arrangement: arrangement.to_owned(),
+            events: 0,
+            is_entered: false,
+            width,
+            transcript,
+            prompt,
+            whole,
+        }
+    }
+
+    #[test]
+    fn a_border_that_the_user_moves_is_kept() {
+        let before = seen("a", 60, 32, 5);
+        for (now, share, prompt) in [
+            (seen("a", 60, 29, 8), 0.5, 8),
+            (seen("a", 60, 35, 2), 0.5, 2),
+            (seen("a", 40, 32, 5), 1.0 / 3.0, 5),
+        ] {
+            assert_eq!(before.changed_by(&now, Placement::Column), ChangedBy::User, "{now:?}");
+            let mut kept = Kept { share: Some(0.5), prompt: 5 };
+            kept.learn(&before, &now, Placement::Column);
+            assert_eq!(kept, Kept { share: Some(share), prompt });
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_fills_the_chat_for_a_while_is_not_kept() {
+        let (before, now) = (seen("a", 60, 32, 5), seen("a", 60, 1, 36));
+        assert_eq!(before.changed_by(&now, Placement::Column), ChangedBy::User);
+        let mut kept = Kept { share: Some(0.5), prompt: 5 };
+        kept.learn(&before, &now, Placement::Column);
+        assert_eq!(kept.prompt, 5);
+    }
+
+    #[test]
+    fn what_other_windows_do_to_a_chat_is_not_the_users_wish() {
+        let before = seen("a", 60, 32, 5);
+        let smaller = Seen { screen: (40, 10), free: 9, ..seen("a", 20, 4, 3) };
+        for (now, what) in [
+            (seen("b", 60, 8, 29), "another window"),
+            (Seen { events: 2, ..seen("a", 60, 8, 29) }, "a window that is gone again"),
+            (Seen { is_entered: true, ..seen("a", 40, 32, 5) }, "a window that was entered"),
+            (smaller, "another screen"),
+            (seen("a", 60, 10, 5), "a window below that was resized"),
+            (seen("a", 60, 18, 19), "all windows made equal"),
+        ] {
+            assert_eq!(before.changed_by(&now, Placement::Column), ChangedBy::Others, "{what}");
+        }
+        assert_eq!(before.changed_by(&before.clone(), Placement::Column), ChangedBy::Nobody);
+    }
+
+    #[test]
+    fn a_chat_below_everything_keeps_the_height_that_the_user_gave_it() {
+        let before = seen("a", 120, 14, 5);
+        let now = seen("a", 120, 9, 5);
+        assert_eq!(before.changed_by(&now, Placement::Row), ChangedBy::User);
+        let mut kept = Kept { share: Some(0.5), prompt: 5 };
+        kept.learn(&before, &now, Placement::Row);
+        assert_eq!(kept.sizes(&seen("b", 120, 20, 5), Placement::Row, 1).whole, Some(15));
+    }
+
+    #[test]
+    fn sizes_are_restored_but_for_a_chat_that_stands_alone() {
+        let kept = Kept { share: Some(0.25), prompt: 5 };
+        let sizes = |now: &Seen, placement| kept.sizes(now, placement, 1);
+        let prompt = 5;
+        let squeezed = seen("b", 60, 8, 29);
+        assert_eq!(sizes(&squeezed, Placement::Column), Sizes { width: Some(30), whole: None, prompt });
+        assert_eq!(sizes(&squeezed, Placement::Inside), Sizes { width: None, whole: None, prompt });
+        assert_eq!(
+            sizes(&seen("c", 120, 8, 29), Placement::Column),
+            Sizes { width: None, whole: None, prompt }
+        );
+        let alone = seen("c", 120, 32, 5);
+        assert_eq!(sizes(&alone, Placement::Row), Sizes { width: None, whole: None, prompt });
+        // Of ten lines the prompt has no more than four.
+        assert_eq!(
+            sizes(&seen("b", 120, 20, 5), Placement::Row),
+            Sizes { width: None, whole: Some(10), prompt: 4 }
+        );
+    }
+
+    #[test]
+    fn a_prompt_grows_with_its_text_up_to_its_part_of_the_chat() {
+        let kept = Kept { share: None, prompt: 5 };
+        for (typed, whole, expected) in [(1, 38, 5), (5, 38, 5), (9, 38, 9), (60, 38, 15), (9, 16, 6)] {
+            assert_eq!(kept.prompt_height(whole, typed), expected, "{typed} rows in {whole}");
         }
     }
 

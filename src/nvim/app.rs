@@ -130,6 +130,7 @@ impl App {
             EditorEvent::SessionChosen(key) => self.show(key)?,
             EditorEvent::StoredSessionChosen(kept) => self.open_recorded(*kept)?,
             EditorEvent::LoginEnded(key) => self.restart(key)?,
+            EditorEvent::PromptChanged(key) => self.chats.fit_prompt(&self.cx, key)?,
             EditorEvent::PromptSent(key) => self.cx.emit("AcpPromptSent", key, json!({})),
             EditorEvent::TurnLeft(key) => self.turn_left(key)?,
             EditorEvent::BarOutdated(key) => self.update_bar(key)?,
@@ -179,12 +180,11 @@ impl App {
             EditorEvent::AnsweredInVain(ask) => {
                 Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
             }
-            EditorEvent::QuestionsChanged => self.asking.retry = true,
+            EditorEvent::QuestionsChanged | EditorEvent::DiffsPlaced => self.asking.retry = true,
             EditorEvent::FileRestored { path, held } => self.file_restored(&path, &held)?,
             EditorEvent::RestoreEnded => self.reviews.draw_reviews(&mut self.cx)?,
             EditorEvent::ChangeUndone { session, text } => self.reviews.undone.add(session, text),
-            EditorEvent::ReviewOutdated(buf) => self.review_stale(buf)?,
-            EditorEvent::DiffsPlaced => self.asking.retry = true,
+            EditorEvent::ReviewOutdated(buf) | EditorEvent::EditsFailed(buf) => self.review_stale(buf)?,
             EditorEvent::CommentsSent { session, text, count } => {
                 self.comments_sent(session, text, count)?;
             }
@@ -200,7 +200,6 @@ impl App {
             }
             EditorEvent::FileLoaded { buf, path } => self.review_loaded(buf, &path)?,
             EditorEvent::BufferUnloaded(buf) => self.reviews.release(buf),
-            EditorEvent::EditsFailed(buf) => self.review_stale(buf)?,
             EditorEvent::QuestionClosed(ask) => self.asking.put_off(ask),
         }
         Ok(())

@@ -47,7 +47,9 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufWinEnter"], App::buffer_shown)?;
     acp.on_buffer(&["BufEnter"], App::buffer_entered)?;
     acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
-    acp.on(&["WinResized", "VimResized"], App::resized)?;
+    acp.on(&["WinNew"], App::window_opened)?;
+    acp.on(&["VimResized"], App::screen_resized)?;
+    acp.on(&["WinResized", "TabEnter"], App::resized)?;
     acp.on(&["FocusLost"], |app| {
         app.cx.is_away = true;
         Ok(())

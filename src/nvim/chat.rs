@@ -22,6 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::session::Phase;
 use crate::core::transcript::Tail;
 use crate::mailbox::Mailbox;
 use crate::nvim::chat::canvas::Chat;
@@ -37,6 +38,8 @@ pub type AllTails<'a> = &'a dyn Fn(SessionKey, &TerminalId) -> Option<Tail>;
 pub struct Chats {
     open: BTreeMap<SessionKey, Chat>,
     windows: Windows,
+    /// The session of which the user was told, as they quit, that its agent is at work.
+    told_busy: Option<(SessionKey, Phase)>,
     /// The plan that stands in a window of its own.
     pinned: Option<Pinned>,
     highlight: Highlight,
@@ -61,6 +64,7 @@ impl Chats {
         Self {
             open: BTreeMap::new(),
             windows: Windows::default(),
+            told_busy: None,
             pinned: None,
             highlight: Highlight::new(editor),
             frames,

@@ -90,15 +90,52 @@ local function yanked(buf, ns, group, event)
   end
 end
 
--- How many columns of windows a window is in, the whole tab page being one if it is.
-local function columns_of(win, node, above)
+-- How many columns of windows a window is in, or how many rows, the whole tab page being one if it is.
+local function depth_in(win, kind, node, above)
   if node[1] == "leaf" then
     return node[2] == win and above or nil
   end
   for _, child in ipairs(node[2]) do
-    local found = columns_of(win, child, node[1] == "col" and above + 1 or above)
+    local found = depth_in(win, kind, child, node[1] == kind and above + 1 or above)
     if found then
       return found
+    end
+  end
+end
+
+-- Whether a window is in a part of a tab page's layout.
+local function holds(node, win)
+  if node[1] == "leaf" then
+    return node[2] == win
+  end
+  for _, child in ipairs(node[2]) do
+    if holds(child, win) then
+      return true
+    end
+  end
+  return false
+end
+
+-- The height of all that stands from one window down to another in the same column; nothing if they don't.
+local function height_of_both(node, upper, lower)
+  if node[1] == "leaf" then
+    return nil
+  end
+  local first
+  for i, child in ipairs(node[2]) do
+    local has_upper, has_lower = holds(child, upper), holds(child, lower)
+    if has_upper and has_lower then
+      return height_of_both(child, upper, lower)
+    elseif has_upper then
+      first = i
+    elseif has_lower then
+      if node[1] ~= "col" or not first then
+        return nil
+      end
+      local top = api.nvim_win_get_position(upper)[1]
+      local bottom = api.nvim_win_get_position(lower)[1] + api.nvim_win_get_height(lower)
+      -- As if nothing was between them but the upper one's last line.
+      return bottom - top - (i - first - 1)
     end
   end
 end
@@ -125,25 +162,108 @@ end
 return {
   bar = margin_bar,
 
-  -- Has these windows, and the pinned plan's, keep their height when others come and go, but for those in a column that is part of another
-  -- (beside a file, above the quickfix list): when Neovim gets small it would lay such a tab page out beyond the
-  -- screen, and end at the next redraw. Gives those that keep it again.
-  fix_heights = function(wins)
+  -- Has windows keep their height, and others their width, when windows elsewhere come and go; terminals and the
+  -- pinned plan their height as well. Not those in a column that is part of another (beside a file, above the quickfix
+  -- list), or in such a row: when Neovim gets small it would lay that tab page out beyond the screen, and end at the
+  -- next redraw.
+  fix_sizes = function(high, wide)
     for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-      if vim.bo[api.nvim_win_get_buf(win)].filetype == "acp-plan" then
-        wins[#wins + 1] = win
+      local kind = vim.bo[api.nvim_win_get_buf(win)].filetype
+      if kind == "acp-plan" or kind == "acp-terminal" then
+        high[#high + 1] = win
       end
     end
-    local again = {}
-    for _, win in ipairs(wins) do
-      local tab = api.nvim_tabpage_get_number(api.nvim_win_get_tabpage(win))
-      local fixed = (columns_of(win, vim.fn.winlayout(tab), 0) or 0) < 2
-      if fixed ~= vim.wo[win].winfixheight then
-        api.nvim_set_option_value("winfixheight", fixed, { scope = "local", win = win })
-        again[#again + 1] = fixed and win or nil
+    local layouts = {}
+    local function fix(wins, option, kind)
+      for _, win in ipairs(wins) do
+        local tab = api.nvim_tabpage_get_number(api.nvim_win_get_tabpage(win))
+        layouts[tab] = layouts[tab] or vim.fn.winlayout(tab)
+        local fixed = (depth_in(win, kind, layouts[tab], 0) or 0) < 2
+        if fixed ~= vim.wo[win][option] then
+          api.nvim_set_option_value(option, fixed, { scope = "local", win = win })
+        end
       end
     end
-    return again
+    fix(high, "winfixheight", "col")
+    fix(wide, "winfixwidth", "row")
+  end,
+
+  view_of = function(win)
+    return api.nvim_win_call(win, vim.fn.winsaveview)
+  end,
+
+  set_view = function(win, view)
+    api.nvim_win_call(win, function()
+      vim.fn.winrestview(view)
+    end)
+  end,
+
+  -- The file that the user saw last, of those that no window of this tab page shows.
+  hidden_file = function()
+    local best
+    for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1 })) do
+      local is_file = vim.bo[info.bufnr].buftype == "" and (info.name ~= "" or info.changed == 1)
+      if is_file and vim.fn.bufwinid(info.bufnr) < 0 and (not best or info.lastused > best.lastused) then
+        best = info
+      end
+    end
+    return best and best.bufnr
+  end,
+
+  -- What there is to see of a chat's two windows in this tab page; nothing where they do not stand one above the other.
+  chat_sizes = function(transcript, prompt)
+    if
+      not api.nvim_win_is_valid(transcript)
+      or not api.nvim_win_is_valid(prompt)
+      or api.nvim_win_get_tabpage(transcript) ~= api.nvim_get_current_tabpage()
+      or api.nvim_win_get_tabpage(prompt) ~= api.nvim_get_current_tabpage()
+    then
+      return nil
+    end
+    local above, below = api.nvim_win_get_height(transcript), api.nvim_win_get_height(prompt)
+    local layout = vim.fn.winlayout()
+    local whole = above + below
+    if api.nvim_win_get_config(transcript).relative == "" then
+      whole = height_of_both(layout, transcript, prompt)
+    end
+    local here = api.nvim_get_current_win()
+    local entered = here ~= transcript
+      and here ~= prompt
+      and (api.nvim_win_get_width(here) == vim.o.winwidth or api.nvim_win_get_height(here) == vim.o.winheight)
+    local tabline = vim.o.showtabline == 2 or vim.o.showtabline == 1 and #api.nvim_list_tabpages() > 1
+    return whole
+      and {
+        free = vim.o.lines - vim.o.cmdheight - (tabline and 1 or 0) - (vim.o.laststatus == 3 and 1 or 0),
+        entered = entered,
+        arrangement = vim.json.encode(layout),
+        width = api.nvim_win_get_width(transcript),
+        transcript = above,
+        prompt = below,
+        whole = whole,
+      }
+  end,
+
+  -- The rows that the text in a prompt takes, with the bar above it; as many as the screen has, if it is long.
+  typed_rows = function(win)
+    local buf = api.nvim_win_get_buf(win)
+    local last = api.nvim_buf_line_count(buf)
+    if last > vim.o.lines or api.nvim_buf_get_offset(buf, last) > vim.o.lines * vim.o.columns then
+      return vim.o.lines
+    end
+    local bar = vim.wo[win].winbar ~= "" and 1 or 0
+    return api.nvim_win_text_height(win, {}).all + bar
+  end,
+
+  -- Gives two floating windows, one above the other, these heights; the outer edges stay where they are.
+  set_float_heights = function(upper, height, lower, below)
+    local config = api.nvim_win_get_config(lower)
+    local row = type(config.row) == "table" and config.row[false] or config.row
+    row = row + config.height - below
+    api.nvim_win_set_config(upper, { height = height })
+    api.nvim_win_set_config(
+      lower,
+      { relative = config.relative, row = row, col = config.col, height = below }
+    )
   end,
 
   open_win = function(buf, enter, config)

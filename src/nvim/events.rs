@@ -69,6 +69,8 @@ pub enum EditorEvent {
         path: PathBuf,
     },
     BufferUnloaded(Buf),
+    /// There is another text in a session's prompt.
+    PromptChanged(SessionKey),
     /// An agent read or wrote a file, at these lines.
     FileVisited {
         session: SessionKey,

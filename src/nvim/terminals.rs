@@ -21,6 +21,8 @@ pub type Key = (SessionKey, TerminalId);
 #[derive(Default)]
 pub struct Terminals {
     open: BTreeMap<Key, Terminal>,
+    /// The windows that have opened by themselves.
+    by_itself: Vec<Win>,
     /// Windows are being given what they lack, piece by piece.
     feeding: bool,
 }
@@ -31,8 +33,8 @@ pub struct Terminal {
     channel: i64,
     /// What its windows have above them.
     bar: String,
-    /// The window that has opened by itself.
-    by_itself: Option<Win>,
+    /// It is one of those that the window of terminals is for.
+    listed: bool,
 }
 
 impl Terminals {
@@ -40,7 +42,7 @@ impl Terminals {
     fn start(&mut self, editor: &Editor, key: Key, program: Program) -> Result<Buf> {
         let (buf, channel) = make_buf(editor, &key, &program.command)?;
         let shown = Shown::new(program);
-        self.open.insert(key, Terminal { shown, buf, channel, bar: String::new(), by_itself: None });
+        self.open.insert(key, Terminal { shown, buf, channel, bar: String::new(), listed: false });
         Ok(buf)
     }
 

@@ -1,6 +1,7 @@
 //! Where a step leads: to the next or previous hunk across files, and around a list of files.
 
-use std::path::{Path, PathBuf};
+use std::borrow::Borrow;
+use std::path::PathBuf;
 
 /// A row of a file. Files are gone through in the order of their paths.
 pub type Position = (PathBuf, usize);
@@ -19,20 +20,26 @@ pub fn step(all: &[Position], now: &Position, count: usize, forward: bool) -> Op
     target.cloned()
 }
 
-/// The path after or before another, round and round.
-pub fn neighbour(paths: &[PathBuf], here: Option<&Path>, forward: bool) -> Option<PathBuf> {
-    let count = paths.len();
-    let at = here.and_then(|here| paths.iter().position(|path| path == here));
+/// What comes after or before something in a list, round and round.
+pub fn neighbour<T, B>(all: &[T], here: Option<&B>, forward: bool) -> Option<T>
+where
+    T: Clone + Borrow<B>,
+    B: PartialEq + ?Sized,
+{
+    let count = all.len();
+    let at = here.and_then(|here| all.iter().position(|each| each.borrow() == here));
     let next = match (at, forward) {
         (None, _) => 0,
         (Some(at), true) => (at + 1) % count,
         (Some(at), false) => (at + count - 1) % count,
     };
-    paths.get(next).cloned()
+    all.get(next).cloned()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn at(path: &str, row: usize) -> Position {
@@ -80,7 +87,7 @@ mod tests {
         assert_eq!(next(Some("/elsewhere"), false), Some("/a".into()));
         assert_eq!(next(Some("/c"), true), Some("/a".into()));
         assert_eq!(next(Some("/a"), false), Some("/c".into()));
-        assert_eq!(neighbour(&[], None, true), None);
-        assert_eq!(neighbour(&[], Some(Path::new("/a")), true), None);
+        assert_eq!(neighbour::<PathBuf, Path>(&[], None, true), None);
+        assert_eq!(neighbour::<PathBuf, Path>(&[], Some(Path::new("/a")), true), None);
     }
 }

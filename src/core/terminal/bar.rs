@@ -28,7 +28,23 @@ impl State<'_> {
         }
     }
 
-    fn group(&self) -> &'static str {
+    pub fn has_failed(&self) -> bool {
+        self.exit.is_some_and(|exit| match exit.code {
+            Some(code) => code != 0,
+            // Of some commands nobody says how they ended.
+            None => exit.signal.is_some(),
+        })
+    }
+
+    pub fn sign(&self) -> char {
+        match self.exit {
+            None => '\u{25cf}',
+            Some(_) if self.has_failed() => '\u{2717}',
+            Some(_) => '\u{2713}',
+        }
+    }
+
+    pub fn group(&self) -> &'static str {
         match self.exit {
             None => "AcpToolRunning",
             Some(Exit { code: Some(0), .. }) => "AcpToolDone",

@@ -130,11 +130,7 @@ impl Shown {
     /// The lines for the chat.
     pub fn tail(&self) -> Tail {
         let running = self.is_running();
-        let failed = self.exit.as_ref().is_some_and(|exit| match exit.code {
-            Some(code) => code != 0,
-            // Of some commands nobody says how they ended.
-            None => exit.signal.is_some(),
-        });
+        let failed = self.state().has_failed();
         if self.screen.is_taken() {
             let lines = vec!["(it has the whole terminal for itself, <CR> shows it)".to_owned()];
             return Tail { lines, spans: Vec::new(), total: 1, running, failed };

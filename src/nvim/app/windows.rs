@@ -6,6 +6,21 @@ use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
 
 impl App {
+    /// The user is in a window that was just made.
+    pub fn window_opened(&mut self) -> Result<()> {
+        let win = self.cx.editor.current_win()?;
+        // What floats moves no other window.
+        if !self.cx.editor.is_floating(win) {
+            self.chats.windows_moved();
+        }
+        Ok(())
+    }
+
+    pub fn screen_resized(&mut self) -> Result<()> {
+        self.chats.windows_moved();
+        self.resized()
+    }
+
     pub fn resized(&mut self) -> Result<()> {
         self.looks_changed();
         self.terminals.resized(&mut self.cx)?;
@@ -19,6 +34,7 @@ impl App {
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
         self.terminals.buffer_shown(&self.cx, buf)?;
         self.check_split(None)?;
+        self.chats.buffer_shown(&self.cx, buf)?;
         let shown = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
         if let Some(key) = shown.map(|(key, _)| *key) {
             self.cx.current = Some(key);

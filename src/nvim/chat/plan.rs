@@ -56,7 +56,7 @@ impl Chats {
                 cx.editor.set_win_option(win, name, value)?;
             }
             cx.editor.set_win_option(win, "winhighlight", "FoldColumn:EndOfBuffer")?;
-            cx.editor.helper::<Table>("fix_heights", Vec::<Win>::new())?;
+            cx.editor.helper::<()>("fix_sizes", (Vec::<Win>::new(), Vec::<Win>::new()))?;
         }
         self.update_plan(cx, key)
     }

@@ -3,17 +3,50 @@
 
 use std::time::Duration;
 
-use mlua::Result;
+use mlua::{Result, Value};
 
-use crate::core::session::Session;
+use crate::core::ids::SessionKey;
+use crate::core::quit::{Quit, Shows, Step};
+use crate::core::session::{Phase, Session};
 use crate::nvim::chat::Chats;
 use crate::nvim::chat::windows::Left;
 use crate::nvim::context::{ChatBuffers, Context};
-use crate::nvim::editor::{Level, Win};
+use crate::nvim::editor::code_window::split as split_off;
+use crate::nvim::editor::{Buf, Editor, Level, Win};
 
 impl Chats {
+    /// The text in a session's prompt has changed.
+    pub fn fit_prompt(&mut self, cx: &Context, key: SessionKey) -> Result<()> {
+        cx.chats.get(&key).map_or(Ok(()), |chat| self.windows.fit_prompt(&cx.editor, chat))
+    }
+
+    /// A window has come, or the screen has another size.
+    pub fn windows_moved(&mut self) {
+        self.windows.moved_by_others();
+    }
+
+    /// A buffer was shown in a window. In one of a chat's it does not stay.
+    pub fn buffer_shown(&mut self, cx: &Context, buf: Buf) -> Result<()> {
+        if cx.chats.values().any(|chat| chat.contains(buf))
+            || self.windows.taken_by(&cx.editor, buf).is_none()
+        {
+            return Ok(());
+        }
+        // Not now: who opens it is in the middle of that, and goes to a line next.
+        cx.later(Duration::ZERO, move |this: &mut Self, cx| {
+            let Some(taken) = this.windows.taken_by(&cx.editor, buf) else { return Ok(()) };
+            this.windows.take_back(&cx.editor, taken, cx.chats.get(&taken.session))?;
+            leave_insert_mode(cx)?;
+            this.redraw_bar(cx, taken.session);
+            Ok(())
+        })
+    }
+
     /// A window is about to be closed.
     pub fn window_closing(&mut self, cx: &mut Context, win: Win) -> Result<()> {
+        if !cx.editor.is_floating(win) {
+            self.windows.moved_by_others();
+        }
         let chats: Vec<&ChatBuffers> = cx.chats.values().collect();
         match self.windows.closing(&cx.editor, win, &chats) {
             // Not now: Neovim is in the middle of it.
@@ -45,8 +78,7 @@ impl Chats {
         Ok(())
     }
 
-    /// `:quit` and the like: chats do not keep Neovim, or a tab page, from being left. What an agent is
-    /// at work on does, once.
+    /// `:quit` and the like, before they are carried out: Neovim closes the window next, or leaves with the last one.
     pub fn quitting(&mut self, cx: &mut Context) -> Result<()> {
         let win = cx.editor.current_win()?;
         if cx.editor.is_floating(win) {
@@ -56,23 +88,60 @@ impl Chats {
         if others.is_empty() {
             return Ok(());
         }
-        let from_chat = self.windows.is_of_chat(&cx.editor, win);
-        let last_tab = cx.editor.api::<Vec<i64>>("nvim_list_tabpages", ())?.len() == 1;
-        if !from_chat && last_tab {
-            let busy = |session: &&Session| session.is_working() || !session.asks().is_empty();
-            if let Some(session) = cx.sessions.values().find(busy) {
-                let text = format!("{} is still at work: :quit once more, or :qall, ends it", session.name());
-                cx.advise(text, Level::Warn);
-                return Ok(());
+        let busy = busy_session(cx);
+        let hidden = hidden_file(&cx.editor)?;
+        let quit = Quit {
+            shows: self.windows.shows(&cx.editor, win),
+            last_tab: cx.editor.api::<Vec<i64>>("nvim_list_tabpages", ())?.len() == 1,
+            has_hidden_file: hidden.is_some(),
+            busy: busy.is_some() && busy != self.told_busy,
+        };
+        match (quit.step(), hidden) {
+            (Step::OnlyWindow, _) => Ok(()),
+            (Step::BackToFile, Some(file)) => {
+                // Closing the window of a chat closes the other one as well.
+                let shown = split_off(&cx.editor, file);
+                shown.map(drop)
             }
+            (Step::Refuse, _) => {
+                if let Some(session) = busy.as_ref().and_then(|(key, _)| cx.sessions.get(key)) {
+                    let text =
+                        format!("{} is still at work: :quit once more, or :qall, ends it", session.name());
+                    cx.advise(text, Level::Warn);
+                }
+                self.told_busy = busy;
+                if quit.shows == Shows::Chat { Ok(()) } else { self.keep_in_window(cx, win) }
+            }
+            (Step::ChatsToo | Step::BackToFile, _) => self.make_way(cx, win, &others),
         }
+    }
+
+    /// The window is closed next; a new one has what it shows.
+    fn keep_in_window(&mut self, cx: &mut Context, win: Win) -> Result<()> {
+        let config =
+            cx.editor.table([("split", cx.editor.string("above")?), ("win", Value::Integer(win.0))])?;
+        let buf = cx.editor.win_buf(win)?;
+        let Ok(kept) = cx.editor.open_win(buf, false, config) else {
+            // There is no room: the chat stays at least.
+            return Ok(());
+        };
+        cx.later(Duration::ZERO, move |_: &mut Self, cx| {
+            if cx.editor.win_is_valid(win) {
+                // It was not closed.
+                return if cx.editor.win_is_valid(kept) { cx.editor.close_win(kept) } else { Ok(()) };
+            }
+            if cx.editor.win_is_valid(kept) { cx.editor.set_current_win(kept) } else { Ok(()) }
+        })
+    }
+
+    /// The chats go along with a window. Unsaved edits keep Neovim; they are back then.
+    fn make_way(&mut self, cx: &mut Context, win: Win, others: &[Win]) -> Result<()> {
         let shown = others.iter().find_map(|other| {
             let buf = cx.editor.win_buf(*other).ok()?;
             cx.chats.values().find(|chat| chat.contains(buf)).map(|chat| chat.session)
         });
         let chats: Vec<&ChatBuffers> = cx.chats.values().collect();
-        self.windows.make_way(&cx.editor, &others, &chats)?;
-        // Unsaved edits keep Neovim; the chat is back then.
+        self.windows.make_way(&cx.editor, others, &chats)?;
         let Some(key) = shown else { return Ok(()) };
         cx.later(Duration::ZERO, move |this: &mut Self, cx| {
             if !cx.editor.win_is_valid(win) {
@@ -86,6 +155,17 @@ impl Chats {
             Ok(())
         })
     }
+}
+
+/// A session whose agent does something, or waits for an answer, and since when.
+fn busy_session(cx: &Context) -> Option<(SessionKey, Phase)> {
+    let busy = |session: &&Session| session.is_working() || !session.asks().is_empty();
+    cx.sessions.values().find(busy).map(|session| (session.key, session.phase.clone()))
+}
+
+/// The file that the user saw last, of those that no window of the tab page shows.
+fn hidden_file(editor: &Editor) -> Result<Option<Buf>> {
+    editor.helper("hidden_file", ())
 }
 
 /// Whoever typed into a prompt that is gone does not type into a file.

@@ -4,6 +4,8 @@
 //! opened is left to `layout`, what stands in them to `chat`.
 
 pub mod layout;
+pub mod other_buffers;
+pub mod sizes;
 
 use std::collections::HashMap;
 
@@ -11,20 +13,18 @@ use mlua::{Result, Table, Value};
 
 use crate::config::{Layout, WindowOptions};
 use crate::core::ids::SessionKey;
-use crate::core::window_sizes::{part, prompt_height, share};
-use crate::nvim::chat::windows::layout::Side;
+use crate::core::quit::Shows;
+use crate::core::window_sizes::prompt_height;
+use crate::nvim::chat::windows::sizes::Sized;
 use crate::nvim::context::ChatBuffers;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// The two windows of a chat in one tab page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Pair {
-    transcript: Win,
-    prompt: Win,
-    layout: Layout,
-    /// Of the editor's columns or lines, whichever the layout is about; as the user left it.
-    share: Option<f32>,
-    prompt_height: u16,
+    sized: Sized,
+    /// The chat that it shows.
+    session: SessionKey,
     /// What stood in the window that the chat took over.
     replaced: Option<Buf>,
 }
@@ -43,8 +43,8 @@ struct View {
 pub struct Windows {
     pairs: Vec<Pair>,
     views: HashMap<SessionKey, View>,
-    /// The editor's columns and lines as the shares were last taken.
-    size: (u16, u16),
+    /// How often a window that does not float has come or gone, or the screen had another size.
+    events: u64,
 }
 
 /// What becomes of the other window when one is closed.
@@ -58,39 +58,19 @@ pub enum Left {
 
 impl Pair {
     fn has(&self, win: Win) -> bool {
-        self.transcript == win || self.prompt == win
+        self.sized.transcript == win || self.sized.prompt == win
     }
 
-    /// Gives the two together this many lines. Where Neovim takes them from, and whom it gives them to,
-    /// depends on the window that is changed.
-    fn set_height(&self, editor: &Editor, side: Side, whole: u16) -> Result<()> {
-        let prompt = prompt_height(self.prompt_height, whole);
-        if side == Side::Above {
-            let rest = whole.saturating_sub(prompt).max(1);
-            editor.api::<()>("nvim_win_set_height", (self.transcript, rest))?;
-            return editor.api("nvim_win_set_height", (self.prompt, prompt));
-        }
-        editor.api::<()>("nvim_win_set_height", (self.prompt, prompt))?;
-        let (_, above) = editor.win_size(self.transcript)?;
-        let (_, below) = editor.win_size(self.prompt)?;
-        // The lower border of the window above moves: the transcript alone gives or takes.
-        let said: String = editor.func("win_execute", (self.transcript, "echo win_getid(winnr('k'))"))?;
-        let Ok(border) = said.trim().parse::<i64>() else { return Ok(()) };
-        let offset = i32::from(above + below) - i32::from(whole);
-        editor.func::<Value>("win_move_statusline", (border, offset)).map(drop)
+    fn is_in(&self, wins: &[Win]) -> bool {
+        wins.contains(&self.sized.transcript) || wins.contains(&self.sized.prompt)
     }
 
-    /// The windows whose heights are their own.
-    fn fixed(&self) -> Vec<Win> {
-        match (self.layout, layout::edge(self.layout)) {
-            (Layout::Float, _) => Vec::new(),
-            (_, Some(Side::Below | Side::Above)) => vec![self.transcript, self.prompt],
-            _ => vec![self.prompt],
-        }
+    fn is_whole(&self, editor: &Editor) -> bool {
+        editor.win_is_valid(self.sized.transcript) && editor.win_is_valid(self.sized.prompt)
     }
 
     fn other(&self, win: Win) -> Win {
-        if win == self.transcript { self.prompt } else { self.transcript }
+        if win == self.sized.transcript { self.sized.prompt } else { self.sized.transcript }
     }
 }
 
@@ -153,9 +133,7 @@ impl Windows {
         }
         let shown = (chat.window(editor), chat.prompt_window(editor));
         let here = editor.tab_wins()?;
-        let pair =
-            self.pairs.iter().find(|pair| here.contains(&pair.transcript) || here.contains(&pair.prompt));
-        let pair = pair.copied();
+        let pair = self.pairs.iter().find(|pair| pair.is_in(&here)).cloned();
         // A pair's window that shows something else by now is the user's.
         let free = |win: Option<Win>, filetype: &str| {
             win.filter(|win| here.contains(win) && shows(editor, *win, filetype))
@@ -164,9 +142,10 @@ impl Windows {
         for other in chats.iter().filter(|other| other.session != chat.session) {
             self.remember(editor, other);
         }
-        let layout = pair.map_or(options.layout, |pair| pair.layout);
-        let transcript = shown.0.or_else(|| free(pair.map(|pair| pair.transcript), "acp"));
-        let prompt = shown.1.or_else(|| free(pair.map(|pair| pair.prompt), "acp-prompt"));
+        let sized = pair.as_ref().map(|pair| &pair.sized);
+        let layout = sized.map_or(options.layout, |sized| sized.layout);
+        let transcript = shown.0.or_else(|| free(sized.map(|sized| sized.transcript), "acp"));
+        let prompt = shown.1.or_else(|| free(sized.map(|sized| sized.prompt), "acp-prompt"));
         let replaced = editor.current_buf().ok();
         let transcript = match (transcript, prompt) {
             (Some(win), _) => {
@@ -179,7 +158,7 @@ impl Windows {
                 layout::split(
                     editor,
                     chat.transcript,
-                    Side::Above,
+                    layout::Side::Above,
                     height.saturating_sub(kept + 1),
                     Some(prompt),
                 )?
@@ -193,25 +172,24 @@ impl Windows {
             }
             None => layout::open_prompt(editor, chat.prompt, transcript, options)?,
         };
-        layout::dress(editor, transcript, prompt, layout)?;
+        layout::dress(editor, transcript, prompt)?;
         self.pairs.retain(|pair| !pair.has(transcript) && !pair.has(prompt));
-        let mut next = pair.unwrap_or(Pair {
-            transcript,
-            prompt,
-            layout,
-            share: None,
-            prompt_height: options.prompt_height,
+        let mut next = pair.unwrap_or_else(|| Pair {
+            sized: Sized::new(transcript, prompt, layout, options.prompt_height),
+            session: chat.session,
             replaced: replaced.filter(|_| layout == Layout::Current),
         });
-        (next.transcript, next.prompt) = (transcript, prompt);
-        self.pairs.push(next);
+        next.session = chat.session;
+        (next.sized.transcript, next.sized.prompt) = (transcript, prompt);
         if shown.0.is_none() {
             self.restore_transcript(editor, chat, transcript)?;
         }
         if shown.1.is_none() {
             self.restore_prompt(editor, chat, prompt)?;
         }
-        self.measure(editor);
+        editor.helper::<()>("fix_sizes", (next.sized.high(), next.sized.wide()))?;
+        next.sized.opened(editor, options, self.events)?;
+        self.pairs.push(next);
         Ok(prompt)
     }
 
@@ -234,14 +212,14 @@ impl Windows {
     pub fn hide(&mut self, editor: &Editor, chat: &ChatBuffers) -> Result<()> {
         self.remember(editor, chat);
         let here = editor.tab_wins()?;
-        let pair = self.pairs.iter().find(|pair| here.contains(&pair.transcript)).copied();
-        self.pairs.retain(|pair| !here.contains(&pair.transcript) && !here.contains(&pair.prompt));
+        let pair = self.pairs.iter().find(|pair| pair.is_in(&here)).cloned();
+        self.pairs.retain(|pair| !pair.is_in(&here));
         if let Some(pair) = pair
             && let Some(before) = pair.replaced.filter(|buf| editor.buf_is_valid(*buf))
-            && editor.win_buf(pair.transcript)? == chat.transcript
+            && let Some(win) = chat.window(editor).filter(|win| *win == pair.sized.transcript)
         {
             // The window was there before the chat.
-            editor.set_win_buf(pair.transcript, before)?;
+            editor.set_win_buf(win, before)?;
         }
         let tabs: Vec<i64> = editor.api("nvim_list_tabpages", ())?;
         let tab: i64 = editor.api("nvim_get_current_tabpage", ())?;
@@ -277,7 +255,7 @@ impl Windows {
 
     /// A window is about to be closed: what the user saw in it is kept. Gives the other one of its pair.
     pub fn closing(&mut self, editor: &Editor, win: Win, chats: &[&ChatBuffers]) -> Option<Win> {
-        let pair = self.pairs.iter().find(|pair| pair.has(win)).copied();
+        let pair = self.pairs.iter().find(|pair| pair.has(win)).cloned();
         let buf = editor.win_buf(win).ok()?;
         if let Some(chat) = chats.iter().find(|chat| chat.transcript == buf || chat.prompt == buf) {
             self.remember_win(editor, chat, win);
@@ -290,7 +268,6 @@ impl Windows {
         if editor.win_is_valid(win) {
             return Left::Nothing;
         }
-        self.prune(editor);
         if !editor.win_is_valid(other) {
             return Left::Nothing;
         }
@@ -308,8 +285,28 @@ impl Windows {
     /// all that is left without it.
     pub fn only_beside(&self, editor: &Editor, win: Win) -> Result<Vec<Win>> {
         let others = editor.normal_wins_beside(win)?;
-        let of_chats = |win: &Win| self.is_of_chat(editor, *win) || shows(editor, *win, "acp-terminal");
+        let of_chats = |win: &Win| {
+            self.is_of_chat(editor, *win)
+                || shows(editor, *win, "acp-terminal")
+                || shows(editor, *win, "acp-plan")
+        };
         Ok(if others.iter().all(of_chats) { others } else { Vec::new() })
+    }
+
+    /// What a window shows, as far as it matters when it is quit.
+    pub fn shows(&self, editor: &Editor, win: Win) -> Shows {
+        if self.is_of_chat(editor, win) {
+            return Shows::Chat;
+        }
+        let Ok(buf) = editor.win_buf(win) else { return Shows::Other };
+        let filetype: String = editor.buf_option(buf, "filetype").unwrap_or_default();
+        let is_preview = editor.win_option::<bool>(win, "previewwindow").unwrap_or(false);
+        match editor.buf_option::<String>(buf, "buftype").unwrap_or_default().as_str() {
+            _ if is_preview || filetype.starts_with("acp") => Shows::Page,
+            "" => Shows::File,
+            "help" | "quickfix" => Shows::Page,
+            _ => Shows::Other,
+        }
     }
 
     pub fn is_of_chat(&self, editor: &Editor, win: Win) -> bool {
@@ -321,79 +318,39 @@ impl Windows {
         for chat in chats {
             self.remember(editor, chat);
         }
-        self.pairs.retain(|pair| !wins.contains(&pair.transcript) && !wins.contains(&pair.prompt));
+        self.pairs.retain(|pair| !pair.is_in(wins));
         wins.iter().try_for_each(|win| editor.close_win(*win))
     }
 
-    /// Windows, or all of Neovim, have another size: pairs keep their share of the screen, and what the
-    /// user makes of it is their share from then on.
+    /// Windows, or all of Neovim, have another size: what the user did to a chat is kept, what came with other
+    /// windows is undone.
     pub fn resized(&mut self, editor: &Editor, options: &WindowOptions) -> Result<()> {
         self.prune(editor);
-        let stacked: Vec<Win> = self.pairs.iter().flat_map(Pair::fixed).collect();
-        let again: Vec<Win> = editor.helper("fix_heights", stacked)?;
-        for pair in self.pairs.iter().filter(|pair| again.contains(&pair.prompt)) {
-            // Others may have moved its border meanwhile.
-            editor.api::<()>("nvim_win_set_height", (pair.prompt, pair.prompt_height))?;
-        }
-        let size = editor.size();
-        if size == self.size {
-            self.measure(editor);
-            return Ok(());
-        }
-        for pair in &self.pairs {
-            if pair.layout == Layout::Float {
-                let (transcript, prompt) = layout::floats(editor, options)?;
-                editor.api::<()>("nvim_win_set_config", (pair.transcript, transcript))?;
-                editor.api::<()>("nvim_win_set_config", (pair.prompt, prompt))?;
-                continue;
-            }
-            let share = pair.share.unwrap_or_default();
-            let (columns, lines) = size;
-            match layout::edge(pair.layout) {
-                Some(Side::Right | Side::Left) if share > 0.0 => {
-                    editor.api::<()>("nvim_win_set_width", (pair.transcript, part(columns, share)))?;
-                }
-                Some(side @ (Side::Below | Side::Above)) if share > 0.0 => {
-                    pair.set_height(editor, side, part(lines, share))?;
-                    continue;
-                }
-                _ => {}
-            }
-            let (_, above) = editor.win_size(pair.transcript)?;
-            let (_, below) = editor.win_size(pair.prompt)?;
-            let prompt = prompt_height(pair.prompt_height, above + below);
-            if prompt != below {
-                editor.api::<()>("nvim_win_set_height", (pair.prompt, prompt))?;
-            }
-        }
-        self.size = size;
-        Ok(())
+        // Of one whose other half was just closed nothing is looked after any more.
+        let whole: Vec<&Pair> = self.pairs.iter().filter(|pair| pair.is_whole(editor)).collect();
+        let high: Vec<Win> = whole.iter().flat_map(|pair| pair.sized.high()).collect();
+        let wide: Vec<Win> = whole.iter().flat_map(|pair| pair.sized.wide()).collect();
+        editor.helper::<()>("fix_sizes", (high, wide))?;
+        let events = self.events;
+        self.pairs.iter_mut().try_for_each(|pair| pair.sized.settle(editor, options, events))
     }
 
-    /// Takes down which share of the screen each pair has.
-    fn measure(&mut self, editor: &Editor) {
-        let size = editor.size();
-        self.size = size;
-        for pair in &mut self.pairs {
-            let (Ok((width, height)), Ok((_, below))) =
-                (editor.win_size(pair.transcript), editor.win_size(pair.prompt))
-            else {
-                continue;
-            };
-            let kept = match layout::edge(pair.layout) {
-                Some(Side::Right | Side::Left) => share(width, size.0),
-                Some(Side::Below | Side::Above) => share(height + below, size.1),
-                None => Some(0.0),
-            };
-            pair.share = kept.or(pair.share);
-            if height > below {
-                pair.prompt_height = below;
-            }
-        }
+    /// A window has come or is about to go, or the screen has another size: what follows is not the user's doing.
+    pub fn moved_by_others(&mut self) {
+        self.events += 1;
     }
 
+    /// The text in a chat's prompt has changed: its window grows with it, or shrinks.
+    pub fn fit_prompt(&mut self, editor: &Editor, chat: &ChatBuffers) -> Result<()> {
+        let Some(win) = chat.prompt_window(editor) else { return Ok(()) };
+        let pair = self.pairs.iter_mut().find(|pair| pair.sized.prompt == win);
+        pair.map_or(Ok(()), |pair| pair.sized.fit_prompt(editor))
+    }
+
+    /// Without those that are gone. One of which half is left is completed, or its other half closed.
     fn prune(&mut self, editor: &Editor) {
-        self.pairs.retain(|pair| editor.win_is_valid(pair.transcript) && editor.win_is_valid(pair.prompt));
+        let is_left = |win: Win| editor.win_is_valid(win);
+        self.pairs.retain(|pair| is_left(pair.sized.transcript) || is_left(pair.sized.prompt));
     }
 
     // Where the user was.

@@ -182,13 +182,23 @@ fn chunk(editor: &Editor, text: &str, groups: &[Group]) -> Result<Table> {
 /// Neovim does not show virtual lines above the first line until the window is told to make room
 /// (`:help winrestview()`, topfill).
 pub fn show_above_first_line(editor: &Editor, buf: Buf) {
+    fill_above_first_line(editor, buf, |before, fill| fill > 0 && before != fill);
+}
+
+/// Nor does it take that room away when they are gone: it would show dashes there.
+pub fn forget_above_first_line(editor: &Editor, buf: Buf) {
+    fill_above_first_line(editor, buf, |before, fill| before > fill);
+}
+
+/// Gives windows whose first line is on the screen room for what is above it, where they need it.
+fn fill_above_first_line(editor: &Editor, buf: Buf, is_needed: fn(i64, i64) -> bool) {
     for win in editor.wins_of(buf) {
         let fill = || -> Result<()> {
             let height: mlua::Table =
                 editor.api("nvim_win_text_height", (win, editor.table([("end_row", Value::Integer(0))])?))?;
             let fill: i64 = height.get("fill")?;
-            let top: i64 = editor.func("line", ("w0", win))?;
-            if top == 1 && fill > 0 {
+            let view: Table = editor.helper("view_of", win)?;
+            if view.get::<i64>("topline")? == 1 && is_needed(view.get("topfill")?, fill) {
                 editor.func::<Value>(
                     "win_execute",
                     (win, format!("call winrestview({{'topfill': {fill}}})")),
@@ -196,7 +206,7 @@ pub fn show_above_first_line(editor: &Editor, buf: Buf) {
             }
             Ok(())
         };
-        // Without it the lines show once the window scrolls.
+        // Without it the lines show, or go, once the window scrolls.
         let _ = fill();
     }
 }

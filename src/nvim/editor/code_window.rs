@@ -5,21 +5,49 @@ use mlua::{Result, Value};
 
 use crate::nvim::editor::{Buf, Editor, Win};
 
+/// Narrower and lower windows are lists and bars, not for code.
+const LEAST: (u16, u16) = (20, 3);
+
 /// The window for code: the last one the user was in that shows a file, else the first of the tab
-/// page, else a new one at the left.
+/// page, else one whose contents nobody misses, else a new one at the left.
 pub fn code_window(editor: &Editor) -> Result<Option<Win>> {
-    let current = editor.current_win()?;
-    if is_code(editor, current) {
-        return Ok(Some(current));
+    match code_window_but(editor, &[])? {
+        Some(win) => Ok(Some(win)),
+        None => {
+            let empty = editor.create_buf(true, false)?;
+            split(editor, empty).map(Some)
+        }
     }
-    if let Some(win) = previous(editor)?.filter(|win| is_code(editor, *win)) {
+}
+
+/// The same among all windows but these; none is made.
+pub fn code_window_but(editor: &Editor, others: &[Win]) -> Result<Option<Win>> {
+    let wins = editor.tab_wins()?;
+    let likely = [Some(editor.current_win()?), previous(editor)?].into_iter().flatten();
+    let mut all = likely.chain(wins.iter().copied()).filter(|win| !others.contains(win));
+    if let Some(win) = all.find(|win| is_code(editor, *win)) {
         return Ok(Some(win));
     }
-    if let Some(win) = editor.tab_wins()?.into_iter().find(|win| is_code(editor, *win)) {
-        return Ok(Some(win));
-    }
-    let empty = editor.create_buf(true, false)?;
-    split(editor, empty).map(Some)
+    let spare = wins.into_iter().filter(|win| !others.contains(win) && is_spare(editor, *win));
+    let area =
+        |win: &Win| editor.win_size(*win).map_or(0, |(width, height)| u32::from(width) * u32::from(height));
+    Ok(spare.max_by_key(area))
+}
+
+/// A start screen, a directory: large, and of no size of its own as sidebars are.
+fn is_spare(editor: &Editor, win: Win) -> bool {
+    let has = |name: &str| editor.win_option::<bool>(win, name).unwrap_or(false);
+    let (Ok(buf), Ok((width, height))) = (editor.win_buf(win), editor.win_size(win)) else { return false };
+    let kind: String = editor.buf_option(buf, "buftype").unwrap_or_default();
+    let filetype: String = editor.buf_option(buf, "filetype").unwrap_or_default();
+    let is_fixed = has("winfixbuf") || has("winfixwidth") || has("winfixheight");
+    let is_page = has("diff") || has("previewwindow") || filetype.starts_with("acp");
+    matches!(kind.as_str(), "nofile" | "nowrite" | "acwrite")
+        && !is_fixed
+        && !is_page
+        && !editor.is_floating(win)
+        && (width, height) >= LEAST
+        && height >= LEAST.1
 }
 
 /// The window of the tab page that may follow an agent, best first: `last`, where the user was last in

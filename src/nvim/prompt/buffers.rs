@@ -18,6 +18,7 @@ use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{self, Context, LONG_PROMPT};
 use crate::nvim::editor::{Buf, Level};
+use crate::nvim::events::EditorEvent;
 use crate::nvim::prompt::{Prompt, Prompts};
 
 /// How long a prompt takes to be filled or emptied, at least.
@@ -117,6 +118,7 @@ impl Prompts {
         let folder = prompt.folder.clone();
         self.mark_references(cx, key)?;
         self.show_queue(cx, key)?;
+        cx.raise(EditorEvent::PromptChanged(key));
         if differs {
             self.keep_drafts(cx, folder);
         }

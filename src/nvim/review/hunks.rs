@@ -11,7 +11,9 @@ use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
-use crate::nvim::diff_view::marks::{line, push, seen, show_above_first_line, virtual_lines, words_in};
+use crate::nvim::diff_view::marks::{
+    forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
+};
 use crate::nvim::editor::{Buf, Editor};
 
 /// What is drawn in a buffer.
@@ -163,6 +165,7 @@ impl Drawn {
         self.spent = Duration::ZERO;
         if editor.buf_is_valid(buf) {
             editor.clear_namespace(buf, namespace(editor)?, 0, -1)?;
+            forget_above_first_line(editor, buf);
         }
         Ok(())
     }

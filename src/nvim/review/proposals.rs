@@ -11,7 +11,9 @@ use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::words::Words;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::nvim::diff_view::appearance::Appearance;
-use crate::nvim::diff_view::marks::{line, push, seen, show_above_first_line, virtual_lines, words_in};
+use crate::nvim::diff_view::marks::{
+    forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
+};
 use crate::nvim::editor::{Buf, Editor};
 
 /// A tool call of a session.
@@ -115,6 +117,7 @@ impl Proposals {
         for buf in bufs {
             if editor.buf_is_valid(buf) {
                 editor.clear_namespace(buf, ns, 0, -1)?;
+                forget_above_first_line(editor, buf);
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 use mlua::{Function, Result, Table, Value};
 
+use crate::core::changes::stepping::neighbour;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::Session;
@@ -12,7 +13,7 @@ use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::{Buf, Level};
+use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::terminals::{Key, Terminals};
 
@@ -26,13 +27,17 @@ impl Terminals {
     pub fn command(&mut self, cx: &mut Context, verb: Option<&str>, under: UnderCursor) -> Result<()> {
         match verb {
             None | Some("open") => self.with_terminal(cx, under, false, Self::enter),
+            Some("next") => self.step(cx, true),
+            Some("previous") => self.step(cx, false),
             Some("close") => self.with_terminal(cx, under, false, Self::close),
             Some("kill") => match cx.session_here().filter(|key| self.has_only_left(cx, *key)) {
                 Some(key) => Self::end_left(cx, key),
                 None => self.with_terminal(cx, under, true, Self::kill),
             },
             Some("quickfix") => self.with_terminal(cx, under, false, Self::find_locations),
-            Some(other) => fail(format!("terminal takes open, close, kill or quickfix, not {other:?}")),
+            Some(other) => {
+                fail(format!("terminal takes open, next, previous, close, kill or quickfix, not {other:?}"))
+            }
         }
     }
 
@@ -92,11 +97,31 @@ impl Terminals {
     }
 
     pub fn enter(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
-        self.open(cx, key)?;
-        let Some(terminal) = self.get(key) else { return Ok(()) };
-        match cx.editor.wins_of(terminal.buf).first() {
-            Some(win) => cx.editor.set_current_win(*win),
-            None => Ok(()),
+        let here = |terminals: &Self, cx: &Context| -> Result<Option<Win>> {
+            let wins = terminals.get(key).map(|terminal| cx.editor.wins_of(terminal.buf)).unwrap_or_default();
+            let in_tab = cx.editor.tab_wins()?;
+            let near = wins.iter().copied().find(|win| in_tab.contains(win));
+            Ok(near.or_else(|| wins.first().copied()))
+        };
+        if here(self, cx)?.is_none() {
+            self.open(cx, key)?;
+        }
+        let Some(win) = here(self, cx)? else { return Ok(()) };
+        // What the user has asked for does not close by itself.
+        self.by_itself.retain(|other| *other != win);
+        cx.editor.set_current_win(win)
+    }
+
+    /// Shows the next or previous command in the window of terminals.
+    pub fn step(&mut self, cx: &mut Context, forward: bool) -> Result<()> {
+        let Some(win) = self.window(&cx.editor, &cx.config.terminal)? else {
+            return fail("no window shows a terminal");
+        };
+        let listed = self.listed();
+        let shown = self.shown_in(&cx.editor, win);
+        match neighbour(&listed, shown.as_ref(), forward).filter(|next| Some(next) != shown.as_ref()) {
+            Some(next) => self.show_key(cx, &next, win),
+            None => fail("this is the only command in this window"),
         }
     }
 
@@ -170,6 +195,17 @@ impl Terminals {
             let options =
                 cx.editor.table([("buffer", Value::Integer(buf.0)), ("desc", cx.editor.string(about)?)])?;
             set.call::<()>(("n", lhs, go, options))?;
+        }
+        for (lhs, forward, about) in
+            [("]t", true, "acp: show the next command"), ("[t", false, "acp: show the previous command")]
+        {
+            let step = cx.editor.lua.create_function(move |_, ()| {
+                context::run(move |terminals: &mut Self, cx| terminals.step(cx, forward));
+                Ok(())
+            })?;
+            let options =
+                cx.editor.table([("buffer", Value::Integer(buf.0)), ("desc", cx.editor.string(about)?)])?;
+            set.call::<()>(("n", lhs, step, options))?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::core::session::Session;
 use crate::core::terminal::shown::Program;
 use crate::nvim::context::Context;
 use crate::nvim::editor::code_window::code_window;
-use crate::nvim::editor::{Buf, Level};
+use crate::nvim::editor::{Buf, Level, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::terminals::{Key, Terminals};
 
@@ -68,6 +68,7 @@ impl Terminals {
         if let Some(terminal) = self.open.get_mut(&key) {
             terminal.shown.ended(exit, now);
         }
+        self.show_failed(cx, &key)?;
         touch(cx, &key);
         self.feed(cx)?;
         self.update_bars(cx)?;
@@ -79,7 +80,9 @@ impl Terminals {
             return Ok(());
         }
         cx.later(LINGER, move |terminals: &mut Self, cx| {
-            terminals.close_opened_by_itself(&cx.editor, &key)?;
+            for (win, next) in terminals.put_away(&cx.editor, &key)? {
+                terminals.show_key(cx, &next, win)?;
+            }
             cx.raise(EditorEvent::WindowsResized);
             Ok(())
         })
@@ -97,13 +100,45 @@ impl Terminals {
     }
 
     fn open_by_itself(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
-        let editor = cx.editor.clone();
-        let wins = |terminals: &Self| terminals.get(key).map(|terminal| editor.wins_of(terminal.buf));
-        let before = wins(self);
-        self.open(cx, key)?;
-        if let (Some([]), Some([win, ..])) = (before.as_deref(), wins(self).as_deref()) {
-            self.opened_by_itself(key, *win);
+        if let Some(terminal) = self.open.get_mut(key) {
+            terminal.listed = true;
         }
+        match self.window(&cx.editor, &cx.config.terminal)? {
+            // What the user looks at stays; the line says that there is another one.
+            Some(win) if cx.editor.current_win()? == win => self.update_bars(cx),
+            Some(win) => self.show_key(cx, key, win),
+            None => {
+                self.open(cx, key)?;
+                let win = self.window(&cx.editor, &cx.config.terminal)?;
+                self.by_itself.extend(win);
+                Ok(())
+            }
+        }
+    }
+
+    /// A command that has failed is worth a look, unless another one that did is looked at, or the user does.
+    fn show_failed(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
+        let failed =
+            |key: &Key| self.get(key).is_some_and(|each| each.listed && each.shown.state().has_failed());
+        let Some(win) = self.window(&cx.editor, &cx.config.terminal)?.filter(|_| failed(key)) else {
+            return Ok(());
+        };
+        let shown = self.shown_in(&cx.editor, win);
+        if self.is_the_users(&cx.editor, win)? || shown.is_some_and(|shown| failed(&shown)) {
+            return Ok(());
+        }
+        self.show_key(cx, key, win)
+    }
+
+    /// Has a window show a terminal, whose buffer the user may have deleted.
+    pub(super) fn show_key(&mut self, cx: &mut Context, key: &Key, win: Win) -> Result<()> {
+        if let Some(buf) = self.revive(&cx.editor, key)? {
+            Self::bind_keys(cx, key, buf)?;
+        }
+        self.show_in(&cx.editor, key, win)?;
+        self.open.values_mut().for_each(|terminal| terminal.bar.clear());
+        self.feed(cx)?;
+        cx.raise(EditorEvent::WindowsResized);
         Ok(())
     }
 
@@ -142,10 +177,13 @@ impl Terminals {
         }
     }
 
-    /// Opens the terminal's window, unless there is one.
+    /// Shows a terminal in the window for it, which is opened if there is none.
     pub fn open(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
         if let Some(buf) = self.revive(&cx.editor, key)? {
             Self::bind_keys(cx, key, buf)?;
+        }
+        if let Some(win) = self.window(&cx.editor, &cx.config.terminal)? {
+            return self.show_key(cx, key, win);
         }
         let beside = code_window(&cx.editor)?;
         self.open_window(&cx.editor, key, &cx.config.terminal, beside)?;

@@ -5,12 +5,23 @@ use mlua::{Result, Value};
 
 use crate::config::{Position, TerminalOptions};
 use crate::core::ids::Moment;
+use crate::core::terminal::tabs::{Tab, line, successor};
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::terminals::{Key, Terminal, Terminals};
 
 impl Terminals {
-    /// Opens a terminal's window without moving the cursor there, unless one is open already; gives the
-    /// new one.
+    /// The window of terminals in this tab page; where they have a tab page of their own, the one there.
+    pub(super) fn window(&self, editor: &Editor, options: &TerminalOptions) -> Result<Option<Win>> {
+        let wins = match options.position {
+            Position::Tab => editor.api("nvim_list_wins", ())?,
+            _ => editor.tab_wins()?,
+        };
+        let bufs: Vec<Buf> = self.open.values().map(|terminal| terminal.buf).collect();
+        let shows = |win: &Win| editor.win_buf(*win).is_ok_and(|buf| bufs.contains(&buf));
+        Ok(wins.into_iter().find(|win| shows(win) && !editor.is_floating(*win)))
+    }
+
+    /// Opens a window for a terminal without moving the cursor there.
     pub(super) fn open_window(
         &mut self,
         editor: &Editor,
@@ -18,10 +29,11 @@ impl Terminals {
         options: &TerminalOptions,
         beside: Option<Win>,
     ) -> Result<Option<Win>> {
-        let Some(terminal) = self.open.get_mut(key) else { return Ok(None) };
-        if !editor.wins_of(terminal.buf).is_empty() {
-            return Ok(None);
+        // What was in a window that is gone by now is not for a new one.
+        for terminal in self.open.values_mut() {
+            terminal.listed = terminal.listed && terminal.shown.is_running();
         }
+        let Some(terminal) = self.open.get(key) else { return Ok(None) };
         let (columns, lines) = editor.size();
         let split = |direction: &str, name: &str, size: u16| -> Result<Win> {
             let config = editor.table([
@@ -40,36 +52,69 @@ impl Terminals {
                 let before = editor.current_win()?;
                 editor.command("tab split")?;
                 let win = editor.current_win()?;
-                editor.set_win_buf(win, terminal.buf)?;
                 editor.set_current_win(before)?;
                 win
             }
         };
-        dress(editor, win)?;
-        // Its program's next line is seen only where the cursor is at the end.
-        let last = editor.line_count(terminal.buf)?;
-        editor.set_cursor(win, last, 0)?;
+        self.show_in(editor, key, win)?;
         Ok(Some(win))
     }
 
-    /// A window has opened by itself.
-    pub(super) fn opened_by_itself(&mut self, key: &Key, win: Win) {
+    /// Has a window show a terminal.
+    pub(super) fn show_in(&mut self, editor: &Editor, key: &Key, win: Win) -> Result<()> {
+        let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
+        terminal.listed = true;
+        if editor.win_buf(win)? != terminal.buf {
+            editor.set_win_buf(win, terminal.buf)?;
+        }
+        dress(editor, win)?;
+        // Its program's next line is seen only where the cursor is at the end.
+        editor.set_cursor(win, editor.line_count(terminal.buf)?, 0)
+    }
+
+    /// Whether the user looks at a window, or has asked for it.
+    pub(super) fn is_the_users(&self, editor: &Editor, win: Win) -> Result<bool> {
+        Ok(editor.current_win()? == win || !self.by_itself.contains(&win))
+    }
+
+    pub(super) fn shown_in(&self, editor: &Editor, win: Win) -> Option<Key> {
+        editor.win_buf(win).ok().and_then(|buf| self.of_buf(buf))
+    }
+
+    /// Puts a command away that has ended well, where nobody looks at it. Gives the windows in which another one
+    /// takes its place; those that have none are closed.
+    pub(super) fn put_away(&mut self, editor: &Editor, key: &Key) -> Result<Vec<(Win, Key)>> {
+        self.by_itself.retain(|win| editor.win_is_valid(*win));
+        let Some(terminal) = self.open.get(key).filter(|terminal| terminal.shown.has_succeeded()) else {
+            return Ok(Vec::new());
+        };
+        let wins = editor.wins_of(terminal.buf);
+        for win in &wins {
+            if self.is_the_users(editor, *win)? {
+                return Ok(Vec::new());
+            }
+        }
         if let Some(terminal) = self.open.get_mut(key) {
-            terminal.by_itself = Some(win);
+            terminal.listed = false;
+            // The others are one fewer.
+            self.open.values_mut().for_each(|terminal| terminal.bar.clear());
+        }
+        let listed = self.open.iter().filter(|(_, terminal)| terminal.listed);
+        let others: Vec<_> = listed.map(|(key, terminal)| (key, terminal.shown.state())).collect();
+        match successor(&others).cloned() {
+            Some(next) => Ok(wins.into_iter().map(|win| (win, next.clone())).collect()),
+            None => {
+                wins.iter().try_for_each(|win| editor.close_win(*win))?;
+                Ok(Vec::new())
+            }
         }
     }
 
-    /// Closes the window that has opened by itself, if its command has ended well and the cursor is not in
-    /// it.
-    pub(super) fn close_opened_by_itself(&mut self, editor: &Editor, key: &Key) -> Result<()> {
-        let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
-        let succeeded = terminal.shown.has_succeeded();
-        let Some(win) = terminal.by_itself.filter(|_| succeeded) else { return Ok(()) };
-        if editor.current_win()? != win && editor.wins_of(terminal.buf).contains(&win) {
-            terminal.by_itself = None;
-            editor.close_win(win)?;
-        }
-        Ok(())
+    /// The commands that the window of terminals is for, in the order in which they were started.
+    pub(super) fn listed(&self) -> Vec<Key> {
+        let mut listed: Vec<_> = self.open.iter().filter(|(_, terminal)| terminal.listed).collect();
+        listed.sort_by_key(|(_, terminal)| terminal.shown.program().started.0);
+        listed.into_iter().map(|(key, _)| key.clone()).collect()
     }
 
     /// Closes a terminal's windows; says whether there were any.
@@ -108,16 +153,16 @@ impl Terminals {
         now: Moment,
         title: impl Fn(&Key) -> Option<String>,
     ) -> Result<()> {
-        for (key, terminal) in &mut self.open {
+        let mut drawn = Vec::new();
+        for (key, terminal) in &self.open {
             let wins = editor.wins_of(terminal.buf);
             if wins.is_empty() {
-                terminal.bar.clear();
+                drawn.push((key.clone(), String::new()));
                 continue;
             }
-            let label = title(key);
             let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
             let width = widths.map(|(columns, _)| usize::from(columns)).min().unwrap_or(80);
-            let text = terminal.shown.bar(label.as_deref(), now, width);
+            let text = self.bar_text(key, now, width, &title);
             if text == terminal.bar {
                 continue;
             }
@@ -125,9 +170,38 @@ impl Terminals {
                 // A window of a single row has no room for one.
                 let _ = editor.set_win_option(win, "winbar", text.as_str());
             }
-            terminal.bar = text;
+            drawn.push((key.clone(), text));
+        }
+        for (key, text) in drawn {
+            if let Some(terminal) = self.open.get_mut(&key) {
+                terminal.bar = text;
+            }
         }
         Ok(())
+    }
+
+    fn bar_text(
+        &self,
+        key: &Key,
+        now: Moment,
+        width: usize,
+        title: &impl Fn(&Key) -> Option<String>,
+    ) -> String {
+        let Some(terminal) = self.open.get(key) else { return String::new() };
+        let listed = self.listed();
+        if !terminal.listed || listed.len() < 2 {
+            return terminal.shown.bar(title(key).as_deref(), now, width);
+        }
+        let labels: Vec<String> = listed
+            .iter()
+            .map(|key| title(key).unwrap_or_else(|| self.open[key].shown.program().command.clone()))
+            .collect();
+        let tabs: Vec<Tab<'_>> = listed
+            .iter()
+            .zip(&labels)
+            .map(|(each, label)| Tab { label, state: self.open[each].shown.state(), is_shown: each == key })
+            .collect();
+        line(&tabs, now, width)
     }
 
     /// Whether a command runs in sight, so that its time has to move on.

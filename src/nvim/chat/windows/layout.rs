@@ -4,7 +4,7 @@
 use mlua::{Result, Table, Value};
 
 use crate::config::{Layout, Size, WindowOptions};
-use crate::core::window_sizes::{self, Floats, Rows, Wanted, prompt_height};
+use crate::core::window_sizes::{self, Floats, Rows, Wanted, prompt_height, share};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// What a chat at an edge has of the editor, unless the user says otherwise.
@@ -68,6 +68,29 @@ pub fn edge(layout: Layout) -> Option<Side> {
     }
 }
 
+/// What a chat at an edge is to have of the editor: columns or lines.
+fn edge_size(editor: &Editor, side: Side, options: &WindowOptions) -> u16 {
+    let (size, all) = wanted(editor, side, options);
+    size.of(all)
+}
+
+/// The share of the editor that this is.
+pub fn edge_share(editor: &Editor, side: Side, options: &WindowOptions) -> Option<f32> {
+    match wanted(editor, side, options) {
+        // On a small screen the cells would not say it exactly.
+        (Size::Percent(percent), _) => share(percent, 100),
+        (size, all) => share(size.of(all), all),
+    }
+}
+
+fn wanted(editor: &Editor, side: Side, options: &WindowOptions) -> (Size, u16) {
+    let (columns, lines) = editor.size();
+    match side {
+        Side::Right | Side::Left => (options.width.unwrap_or(HALF), columns),
+        Side::Below | Side::Above => (options.height.unwrap_or(HALF), lines),
+    }
+}
+
 /// Whether Neovim has no room for one more window beside the others.
 pub fn is_without_room(error: &mlua::Error) -> bool {
     error.to_string().contains("E36:")
@@ -75,12 +98,7 @@ pub fn is_without_room(error: &mlua::Error) -> bool {
 
 pub fn open_transcript(editor: &Editor, buf: Buf, options: &WindowOptions) -> Result<Win> {
     if let Some(side) = edge(options.layout) {
-        let (columns, lines) = editor.size();
-        let size = match side {
-            Side::Right | Side::Left => options.width.unwrap_or(HALF).of(columns),
-            Side::Below | Side::Above => options.height.unwrap_or(HALF).of(lines),
-        };
-        return split(editor, buf, side, size, None);
+        return split(editor, buf, side, edge_size(editor, side, options), None);
     }
     match options.layout {
         Layout::Float => editor.open_win(buf, false, floats(editor, options)?.0),
@@ -127,7 +145,7 @@ pub fn floats(editor: &Editor, options: &WindowOptions) -> Result<(Table, Table)
 
 /// Window options, set each time since a window may have shown something else before. They belong to
 /// the buffer in its window: what the window shows afterwards has its own.
-pub fn dress(editor: &Editor, transcript: Win, prompt: Win, layout: Layout) -> Result<()> {
+pub fn dress(editor: &Editor, transcript: Win, prompt: Win) -> Result<()> {
     for win in [transcript, prompt] {
         for (name, value) in [
             ("number", false),
@@ -138,6 +156,8 @@ pub fn dress(editor: &Editor, transcript: Win, prompt: Win, layout: Layout) -> R
             ("wrap", true),
             ("linebreak", true),
             ("breakindent", true),
+            // A paragraph that is higher than the window is scrolled by rows: without this, rows stay blank.
+            ("smoothscroll", true),
         ] {
             editor.set_win_option(win, name, value)?;
         }
@@ -152,14 +172,6 @@ pub fn dress(editor: &Editor, transcript: Win, prompt: Win, layout: Layout) -> R
         editor.set_win_option(win, "concealcursor", "nc")?;
         editor.set_win_option(win, "statuscolumn", "")?;
         editor.set_win_option(win, "fillchars", "eob: ")?;
-        // Windows that come and go elsewhere do not change the chat's size.
-        let aside = matches!(edge(layout), Some(Side::Right | Side::Left));
-        editor.set_win_option(win, "winfixwidth", aside)?;
     }
-    let stacked = matches!(edge(layout), Some(Side::Below | Side::Above));
-    if !stacked {
-        editor.set_win_option(transcript, "winfixheight", false)?;
-    }
-    let fixed = if stacked { vec![transcript, prompt] } else { vec![prompt] };
-    editor.helper::<Table>("fix_heights", fixed).map(drop)
+    Ok(())
 }

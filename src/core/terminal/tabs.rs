@@ -1,0 +1,113 @@
+//! The one terminal window of a tab page: which of several commands it shows, and the line that says how all of them
+//! do. Pure text and choices; windows and buffers are the editor's part.
+
+use crate::core::ids::Moment;
+use crate::core::terminal::bar::State;
+use crate::core::text::visible::visible_line;
+use crate::core::transcript::cut_middle;
+
+/// The shortest label of a command.
+const SHORTEST: usize = 8;
+const LONGEST: usize = 24;
+
+/// A command of the line.
+#[derive(Clone, Copy, Debug)]
+pub struct Tab<'a> {
+    pub label: &'a str,
+    pub state: State<'a>,
+    pub is_shown: bool,
+}
+
+/// The command that takes the place of one that is put away: the newest that runs, else the newest that has failed.
+pub fn successor<Id: Copy>(others: &[(Id, State<'_>)]) -> Option<Id> {
+    let newest = |fits: fn(&State<'_>) -> bool| {
+        let fitting = others.iter().filter(|(_, state)| fits(state));
+        fitting.max_by_key(|(_, state)| state.started.0).map(|(id, _)| *id)
+    };
+    newest(|state| state.exit.is_none()).or_else(|| newest(|state| state.has_failed()))
+}
+
+/// In the format of 'winbar', for a window of this width: each command with its state, and the time of the shown one.
+pub fn line(tabs: &[Tab<'_>], now: Moment, width: usize) -> String {
+    let words = tabs.iter().find(|tab| tab.is_shown).map(|tab| tab.state.words(now)).unwrap_or_default();
+    let room = width.saturating_sub(words.chars().count() + 2);
+    // A sign, and a blank on each side.
+    let each = (room / tabs.len().max(1)).saturating_sub(4).clamp(SHORTEST, LONGEST);
+    let fitting = (room / (each + 4)).clamp(1, tabs.len().max(1));
+    // Those around the shown one, where there are too many.
+    let shown = tabs.iter().position(|tab| tab.is_shown).unwrap_or_default();
+    let first = shown.saturating_sub(fitting / 2).min(tabs.len().saturating_sub(fitting));
+    let mut line = String::new();
+    if first > 0 {
+        line.push_str(&format!("%#AcpMeta# +{first}"));
+    }
+    for tab in tabs.iter().skip(first).take(fitting) {
+        let label = cut_middle(&visible_line(tab.label), each).replace('%', "%%");
+        let (sign, group) = (tab.state.sign(), tab.state.group());
+        let name = if tab.is_shown { "AcpWinbar" } else { "AcpMeta" };
+        line.push_str(&format!("%#{group}# {sign} %#{name}#{label} "));
+    }
+    let rest = tabs.len() - (first + fitting).min(tabs.len());
+    if rest > 0 {
+        line.push_str(&format!("%#AcpMeta#+{rest} "));
+    }
+    let group = tabs.get(shown).map_or("AcpMeta", |tab| tab.state.group());
+    format!("{line}%=%<%#{group}#{} ", words.replace('%', "%%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::message::Exit;
+
+    const GOOD: Exit = Exit { code: Some(0), signal: None };
+    const BAD: Exit = Exit { code: Some(1), signal: None };
+
+    fn state(exit: Option<&Exit>, started: u64) -> State<'_> {
+        State { exit, started: Moment(started), ended: exit.map(|_| Moment(started + 2000)) }
+    }
+
+    fn plain(line: &str) -> String {
+        line.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
+    }
+
+    #[test]
+    fn what_runs_comes_before_what_failed_and_success_needs_no_look() {
+        assert_eq!(
+            successor(&[(1, state(None, 1)), (2, state(None, 5)), (3, state(Some(&BAD), 9))]),
+            Some(2)
+        );
+        assert_eq!(successor(&[(1, state(Some(&BAD), 1)), (2, state(Some(&GOOD), 5))]), Some(1));
+        assert_eq!(successor(&[(2, state(Some(&GOOD), 5))]), None);
+        assert_eq!(successor::<u8>(&[]), None);
+    }
+
+    #[test]
+    fn the_line_says_how_each_command_does() {
+        let tabs = [
+            Tab { label: "cargo test 100%", state: state(Some(&BAD), 0), is_shown: false },
+            Tab { label: "make", state: state(None, 1000), is_shown: true },
+            Tab { label: "ls", state: state(Some(&GOOD), 0), is_shown: false },
+        ];
+        let line = line(&tabs, Moment(13_000), 80);
+        assert_eq!(plain(&line), " \u{2717} cargo test 100%%  \u{25cf} make  \u{2713} ls %=%<running 0:12 ");
+    }
+
+    #[test]
+    fn where_there_are_too_many_the_shown_one_is_among_those_that_are_listed() {
+        let labels: Vec<String> = (0..12).map(|number| format!("command {number}")).collect();
+        for shown in 0..12 {
+            let tabs = labels.iter().enumerate().map(|(at, label)| Tab {
+                label,
+                state: state(None, 0),
+                is_shown: at == shown,
+            });
+            let tabs: Vec<Tab<'_>> = tabs.collect();
+            let line = plain(&line(&tabs, Moment(1000), 60));
+            let before = line.split("%=").next().unwrap_or_default();
+            assert!(before.chars().count() <= 60, "{line}");
+            assert!(line.contains(" +") || line.contains('+'), "{line}");
+            assert!(before.contains(&cut_middle(&labels[shown], SHORTEST)), "{shown}: {line}");
+        }
+    }
+}

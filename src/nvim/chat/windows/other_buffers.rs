@@ -1,0 +1,87 @@
+//! Other buffers in the windows of a chat: a file that the user or a plugin opens while the cursor is there goes to a
+//! window for files, and the chat is shown again. 'winfixbuf' would only refuse it. Which window that is, is left to
+//! `code_window`.
+
+use mlua::{Result, Table};
+
+use crate::config::Layout;
+use crate::core::ids::SessionKey;
+use crate::nvim::chat::windows::{Windows, layout};
+use crate::nvim::context::ChatBuffers;
+use crate::nvim::editor::code_window::{code_window_but, split};
+use crate::nvim::editor::{Buf, Editor, Win};
+
+/// A window of a chat that shows something else.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    pub win: Win,
+    pub session: SessionKey,
+}
+
+impl Windows {
+    /// The window of a chat in which a buffer was shown that is none of a chat's.
+    pub fn taken_by(&self, editor: &Editor, buf: Buf) -> Option<Taken> {
+        // Those of a saved session stand for a chat.
+        if editor.buf_name(buf).starts_with("acp://") {
+            return None;
+        }
+        let shows = |win: Win| editor.win_buf(win).is_ok_and(|shown| shown == buf);
+        let all = self.pairs.iter().flat_map(|pair| {
+            [pair.sized.transcript, pair.sized.prompt].map(|win| Taken { win, session: pair.session })
+        });
+        all.into_iter().find(|taken| shows(taken.win))
+    }
+
+    /// Shows the buffer in a window for files and goes there; the chat has its window again.
+    pub fn take_back(&mut self, editor: &Editor, taken: Taken, chat: Option<&ChatBuffers>) -> Result<()> {
+        let Some(at) = self.pairs.iter().position(|pair| pair.has(taken.win)) else { return Ok(()) };
+        let sized = self.pairs[at].sized.clone();
+        let Ok(buf) = editor.win_buf(taken.win) else { return Ok(()) };
+        if !self.pairs[at].is_whole(editor) {
+            return Ok(());
+        }
+        let both = [sized.transcript, sized.prompt];
+        let file_win = code_window_but(editor, &both)?;
+        let other = self.pairs[at].other(taken.win);
+        let Some(chat) =
+            chat.filter(|chat| editor.buf_is_loaded(chat.transcript) && editor.buf_is_loaded(chat.prompt))
+        else {
+            // The chat was deleted, and something else was put in its place.
+            self.pairs.remove(at);
+            let gone: &[Win] = if file_win.is_some() { &[taken.win, other] } else { &[other] };
+            return close(editor, gone);
+        };
+        if chat.contains(buf) {
+            return Ok(());
+        }
+        if file_win.is_none() && sized.layout == Layout::Current {
+            // The chat was shown in place of what the user looked at; now this is.
+            self.pairs.remove(at);
+            return close(editor, &[other]);
+        }
+        let was_here = editor.current_win()? == taken.win;
+        let view: Table = editor.helper("view_of", taken.win)?;
+        // Before the chat is back: some buffers are gone once no window shows them ('bufhidden').
+        let win = match file_win {
+            Some(win) if editor.set_win_buf(win, buf).is_ok() => win,
+            // It must not be left with unsaved edits.
+            _ => split(editor, buf)?,
+        };
+        let own = if taken.win == sized.prompt { chat.prompt } else { chat.transcript };
+        editor.set_win_buf(taken.win, own)?;
+        layout::dress(editor, sized.transcript, sized.prompt)?;
+        editor.helper::<()>("set_view", (win, view))?;
+        if was_here {
+            editor.set_current_win(win)?;
+        }
+        if was_here && editor.is_floating(taken.win) {
+            // It would stand over the file.
+            return self.hide(editor, chat);
+        }
+        Ok(())
+    }
+}
+
+fn close(editor: &Editor, wins: &[Win]) -> Result<()> {
+    wins.iter().filter(|win| editor.win_is_valid(**win)).try_for_each(|win| editor.close_win(*win))
+}

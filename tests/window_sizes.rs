@@ -1,0 +1,326 @@
+//! What windows that come and go do to a chat: whatever is opened, closed, split and resized around it, on whichever
+//! screen and with whichever options, its prompt and its share are as the user left them. `ACP_WINDOWS` is how many
+//! cases to try, and `ACP_WINDOWS_SEED` which. What stands in the windows is left to `windows`.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::json;
+
+use support::Nvim;
+use support::script::{Scripted, opened};
+
+/// The chat in a layout beside a file, with the cursor in the file.
+fn chat(layout: &str, columns: u16, rows: u16) -> Scripted {
+    let files = [("code.txt", "one\ntwo\nthree\n"), ("other.txt", "other\n")];
+    let mut chat = Scripted::sized(&files, opened(), columns, rows);
+    let window = json!({ "layout": layout });
+    chat.configure(&format!("window = vim.json.decode([[{window}]])"));
+    chat.nvim.command("edit code.txt");
+    chat.nvim.command("AcpChat");
+    let idle = "local all = require('acp').status().sessions return all[1] and all[1].state";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(idle, []).as_str() == Some("idle"), "the session");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd p");
+    chat
+}
+
+/// The chat's width, and the heights of its transcript and its prompt.
+fn sizes(nvim: &mut Nvim) -> (u64, u64, u64) {
+    let code = "local chat = require('acp').status().sessions[1]
+        local win, prompt = vim.fn.bufwinid(chat.buffer), vim.fn.bufwinid(chat.prompt)
+        if win < 0 or prompt < 0 then return { 0, 0, 0 } end
+        return { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win), vim.api.nvim_win_get_height(prompt) }";
+    let found = nvim.exec_lua(code, []);
+    let size = |index: usize| found[index].as_u64().unwrap_or_default();
+    (size(0), size(1), size(2))
+}
+
+#[track_caller]
+fn wait_for_sizes(nvim: &mut Nvim, wanted: (u64, u64, u64), what: &str) {
+    nvim.wait_until(|nvim| sizes(nvim) == wanted, &format!("{wanted:?} after {what}"));
+}
+
+fn prompt_of(whole: u64, wanted: u64) -> u64 {
+    wanted.min(whole * 2 / 5).max(1)
+}
+
+#[test]
+fn windows_that_come_and_go_leave_the_chat_as_it_was() {
+    for (columns, rows) in [(140, 40), (80, 24)] {
+        for layout in ["right", "left", "bottom", "top"] {
+            let mut chat = chat(layout, columns, rows);
+            let nvim = &mut chat.nvim;
+            let before = sizes(nvim);
+            for (open, close) in [
+                ("botright new", "quit"),
+                ("botright copen", "cclose"),
+                ("botright 16new", "quit"),
+                ("botright 20vnew", "quit"),
+                ("topleft 20vnew", "quit"),
+                ("help", "helpclose"),
+                ("tabnew", "tabclose"),
+                ("botright 9split | terminal", "bwipeout!"),
+                ("vsplit", "quit"),
+                ("split", "quit"),
+                ("set cmdheight=4", "set cmdheight=1"),
+                ("set laststatus=3", "set laststatus=2"),
+                ("set showtabline=2", "set showtabline=1"),
+            ] {
+                // Small screens may have no room for some of them.
+                if nvim.try_lua("vim.cmd(...)", [open.into()]).is_err() {
+                    continue;
+                }
+                let (mut width, mut above, mut below) = (0, 0, 0);
+                nvim.wait_until(
+                    |nvim| {
+                        (width, above, below) = sizes(nvim);
+                        // With its bar it has two lines at the least.
+                        below == prompt_of(above + below + 1, 5).max(2) || below == 0
+                    },
+                    &format!("the prompt's height beside {open}, {layout} {columns}x{rows}"),
+                );
+                nvim.command(close);
+                wait_for_sizes(nvim, before, &format!("{open}, {close}, {layout} {columns}x{rows}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_small_screen_leaves_nothing_behind() {
+    for layout in ["right", "bottom", "top", "float", "current", "tab"] {
+        let mut chat = chat(layout, 120, 40);
+        let nvim = &mut chat.nvim;
+        if layout == "tab" {
+            nvim.command("tablast");
+        }
+        let before = sizes(nvim);
+        for (columns, rows) in [(40, 10), (60, 14), (80, 24), (30, 10)] {
+            nvim.resize(columns, rows);
+            nvim.resize(120, 40);
+            wait_for_sizes(nvim, before, &format!("{columns}x{rows}, {layout}"));
+        }
+    }
+}
+
+#[test]
+fn equal_windows_leave_the_prompt_as_it_is_also_above_another_window() {
+    for open in ["botright 8new", "topleft 8new"] {
+        let mut chat = chat("right", 120, 40);
+        let nvim = &mut chat.nvim;
+        nvim.command(open);
+        nvim.command("wincmd =");
+        nvim.wait_until(
+            |nvim| {
+                let (_, above, below) = sizes(nvim);
+                below == 5 && above < 28
+            },
+            "the prompt",
+        );
+    }
+}
+
+#[test]
+fn what_the_user_makes_of_a_chat_is_kept() {
+    let mut chat = chat("right", 120, 40);
+    let nvim = &mut chat.nvim;
+    let (_, above, below) = sizes(nvim);
+    nvim.command("wincmd b | resize 8");
+    nvim.command("wincmd k | vertical resize 40 | wincmd h");
+    let wanted = (40, above + below - 8, 8);
+    wait_for_sizes(nvim, wanted, "resizing");
+    for (open, close) in [("botright new", "quit"), ("vsplit", "quit"), ("tabnew", "tabclose")] {
+        nvim.command(open);
+        nvim.command(close);
+        wait_for_sizes(nvim, wanted, open);
+    }
+    nvim.resize(60, 20);
+    nvim.wait_until(|nvim| sizes(nvim).0 == 20, "a third");
+    nvim.resize(120, 40);
+    wait_for_sizes(nvim, wanted, "a small screen");
+}
+
+#[test]
+fn a_chat_that_was_made_whole_takes_its_share_when_a_file_is_back() {
+    let mut chat = chat("right", 120, 40);
+    let nvim = &mut chat.nvim;
+    nvim.command("wincmd l | vertical resize 40");
+    nvim.wait_until(|nvim| sizes(nvim).0 == 40, "a third");
+    nvim.command("only");
+    nvim.wait_until(|nvim| sizes(nvim).0 == 120 && sizes(nvim).2 == 5, "the whole screen");
+    nvim.command("topleft vsplit code.txt");
+    nvim.wait_until(|nvim| sizes(nvim).0 == 40 && sizes(nvim).2 == 5, "its share again");
+}
+
+#[test]
+fn a_prompt_grows_with_its_text_and_shrinks_again() {
+    for layout in ["right", "bottom", "float"] {
+        let mut chat = chat(layout, 120, 40);
+        let nvim = &mut chat.nvim;
+        let before = sizes(nvim);
+        let whole = before.1 + before.2;
+        nvim.command("AcpChat");
+        nvim.input(&"a line<CR>".repeat(6));
+        // A row more than the seven, for the bar.
+        let grown = 8.min((whole + u64::from(layout != "float")) * 2 / 5);
+        wait_for_sizes(nvim, (before.0, whole - grown, grown), &format!("seven lines, {layout}"));
+        nvim.input(&"a line<CR>".repeat(40));
+        nvim.wait_until(
+            |nvim| sizes(nvim).2 == (whole + u64::from(layout != "float")) * 2 / 5,
+            "its part of the chat",
+        );
+        nvim.input("<Esc>ggdG");
+        wait_for_sizes(nvim, before, &format!("deleting the text, {layout}"));
+        // One long line counts with the rows it takes.
+        nvim.input(&format!("i{}<Esc>", "word ".repeat(200)));
+        nvim.wait_until(|nvim| sizes(nvim).2 > 5, "the rows of a long line");
+        nvim.input("dd");
+        wait_for_sizes(nvim, before, &format!("deleting the line, {layout}"));
+    }
+}
+
+/// What a user may do.
+const DEEDS: [&str; 25] = [
+    "botright new",
+    "botright 16new",
+    "botright 20vnew",
+    "topleft new",
+    "topleft vnew",
+    "new",
+    "vnew",
+    "split",
+    "vsplit",
+    "belowright split other.txt",
+    "botright copen",
+    "cclose",
+    "help",
+    "helpclose",
+    "Acp toggle",
+    "tab split",
+    "tabnext",
+    "wincmd =",
+    "wincmd w",
+    "wincmd p",
+    "resize +3",
+    "vertical resize -7",
+    "set equalalways!",
+    "set splitright! splitbelow!",
+    "set laststatus=3",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+/// Runs an Ex command in no window of the chat's.
+fn outside(nvim: &mut Nvim, command: &str) {
+    let code = "local function is_chat(win)
+          return vim.bo[vim.api.nvim_win_get_buf(win)].filetype:find('^acp') ~= nil
+        end
+        if is_chat(0) then
+          for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+            if not is_chat(win) then vim.api.nvim_set_current_win(win) end
+          end
+        end
+        -- Where windows with a 'winbar' are squeezed to their last lines Neovim ends (`grid_put_linebuf`).
+        local deed, count = ..., #vim.api.nvim_tabpage_list_wins(0)
+        local is_full = count > 5
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          is_full = is_full or vim.api.nvim_win_get_height(win) < 6
+        end
+        local splits = deed:find('new') or deed:find('tab') or deed:find('toggle') or deed:find('split') or deed:find('help$') or deed:find('copen')
+        if not is_chat(0) and not (is_full and splits) then pcall(vim.cmd, deed) end";
+    nvim.exec_lua(code, [command.into()]);
+}
+
+/// Leaves a file and the chat, in one tab page, and the options as they come.
+fn tidy(nvim: &mut Nvim, layout: &str) {
+    let split = match layout {
+        "right" => "topleft vsplit",
+        "left" => "botright vsplit",
+        "bottom" => "topleft split",
+        _ => "botright split",
+    };
+    let code = "vim.cmd('tabonly')
+        local chat, file = require('acp').status().sessions[1], nil
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local buf = vim.api.nvim_win_get_buf(win)
+          local is_chat = buf == chat.buffer or buf == chat.prompt
+          if not is_chat and not file then
+            file = win
+          elseif not is_chat then
+            vim.api.nvim_win_close(win, true)
+          end
+        end
+        vim.cmd('set equalalways& splitright& splitbelow& laststatus& cmdheight&')
+        local shown = vim.fn.bufwinid(chat.buffer)
+        if shown > 0 and vim.api.nvim_win_get_config(shown).relative ~= '' then
+          -- There was no room for anything else.
+          vim.cmd('Acp toggle')
+          shown = -1
+        end
+        if shown < 0 then
+          vim.cmd('edit code.txt | AcpChat')
+        else
+          vim.cmd(... .. ' code.txt')
+          if file then vim.api.nvim_win_close(file, true) end
+        end
+        vim.cmd('stopinsert')";
+    nvim.exec_lua(code, [split.into()]);
+}
+
+#[test]
+fn in_any_order_the_chat_has_its_sizes_in_the_end() {
+    let number = |name: &str, default: u64| {
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+    };
+    let (cases, seed) = (number("ACP_WINDOWS", 6), number("ACP_WINDOWS_SEED", 1));
+    for case in seed..seed + cases {
+        let mut random = Random(case);
+        let layout = ["right", "left", "bottom", "top"][random.below(4)];
+        let (columns, rows) = [(140, 40), (80, 24), (100, 30)][random.below(3)];
+        let mut chat = chat(layout, columns, rows);
+        let nvim = &mut chat.nvim;
+        let before = sizes(nvim);
+        let mut done = vec![format!("{layout} {columns}x{rows}")];
+        for _ in 0..25 {
+            if random.below(6) == 0 {
+                let (columns, rows) = [(80, 24), (columns, rows), (100, 20)][random.below(3)];
+                // With many windows Neovim keeps a larger screen than that.
+                println!("case {case}: {columns}x{rows}");
+                let size = vec![columns.into(), rows.into()];
+                nvim.request("nvim_ui_try_resize", size).expect("a new size");
+                done.push(format!("{columns}x{rows}"));
+            } else {
+                let deed = DEEDS[random.below(DEEDS.len())];
+                // Who resizes the window beside a chat resizes the chat.
+                let beside = if matches!(layout, "right" | "left") { "vertical resize" } else { "resize" };
+                if deed.starts_with(beside) {
+                    continue;
+                }
+                done.push(deed.to_owned());
+                println!("case {case}: {deed}");
+                outside(nvim, deed);
+            }
+            let what = format!("case {case}: {}", done.join(" | "));
+            nvim.wait_until(
+                |nvim| {
+                    let (_, above, below) = sizes(nvim);
+                    below <= 5 && (below == 0 || below >= prompt_of(above + below, 5))
+                },
+                &format!("the prompt's height, {what}"),
+            );
+            assert_eq!(nvim.messages(), "", "{what}");
+        }
+        tidy(nvim, layout);
+        nvim.resize(columns, rows);
+        let what = format!("case {case}: {}", done.join(" | "));
+        wait_for_sizes(nvim, before, &what);
+    }
+}
