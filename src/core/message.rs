@@ -40,7 +40,7 @@ pub use agent::{
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
 pub use content::{Content, Picture, PicturePlace, ResourceBody};
-pub use files::{Access, FileChange, HalfWritten, OnDisk, Stamp, UnsavedText};
+pub use files::{Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, Stamp, UnsavedText};
 pub use launch::{Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
@@ -287,6 +287,12 @@ pub enum Event {
         path: PathBuf,
         kind: FileChange,
     },
+    /// Files in the folders of sessions are others on the disk than before. What this background wrote for an agent, and
+    /// what the editor saved, is not among them.
+    FilesChanged {
+        cause: Cause,
+        files: Vec<ChangedFile>,
+    },
     /// What agents may read and write outside of their sessions' folders.
     Allowed {
         allowed: Vec<Allowed>,
@@ -432,6 +438,7 @@ impl Event {
             | Self::LoggedOut { .. }
             | Self::Resolved { .. }
             | Self::FileChanged { .. }
+            | Self::FilesChanged { .. }
             | Self::Allowed { .. }
             | Self::Advised { .. }
             | Self::Computed { .. }

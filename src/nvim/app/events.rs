@@ -91,6 +91,7 @@ impl App {
                 self.terminals.ended(&mut self.cx, (session, terminal), exit)?;
             }
             Event::Resolved { names } => self.resolved(names)?,
+            Event::FilesChanged { .. } => {}
             Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
             event @ Event::FileServed { .. } => self.file_served(event)?,
             event @ (Event::Found { .. }
