@@ -92,7 +92,7 @@ impl App {
             }
             Event::Resolved { names } => self.resolved(names)?,
             Event::FilesChanged { .. } => {}
-            Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
+            Event::FileChanged { path, kind, .. } => self.file_changed_outside(&path, &kind)?,
             event @ Event::FileServed { .. } => self.file_served(event)?,
             event @ (Event::Found { .. }
             | Event::PastPrompts { .. }
