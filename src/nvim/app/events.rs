@@ -179,13 +179,13 @@ impl App {
         if access != Access::Wrote {
             return Ok(());
         }
-        let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::Text);
+        let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::text);
         self.changed(Change {
             session,
             call: self.call_about(session, &resolved),
             path: resolved,
             buf: None,
-            held: (was, after.clone().map_or(Held::Unknown, Held::Text)),
+            held: (was, after.clone().map_or(Held::Unknown, Held::text)),
             before: before.map(|text| text.plain_lines()),
             after: after.map(|text| text.plain_lines()),
             ranges: Vec::new(),

@@ -580,10 +580,7 @@ impl Reviews {
         {
             review.is_there = *held != Held::Absent;
         }
-        let text = match held {
-            Held::Text(text) => text.plain_lines(),
-            Held::Absent | Held::Unknown => Text::default(),
-        };
+        let text = held.as_text().map(Text::plain_lines).unwrap_or_default();
         self.take_in(cx, path, Input::Text(text))
     }
 

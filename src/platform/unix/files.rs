@@ -42,6 +42,21 @@ pub fn same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
+/// The permission bits of a file.
+pub fn mode(metadata: &Metadata) -> Option<u32> {
+    Some(metadata.mode() & 0o7777)
+}
+
+/// Gives a file permission bits.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// Makes a symbolic link that leads to `target`, whatever is there.
+pub fn make_link(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
 /// How many names a file has.
 pub fn links(metadata: &Metadata) -> u64 {
     metadata.nlink()
