@@ -81,11 +81,6 @@ pub fn changed(metadata: &Metadata) -> (i64, i64) {
     (metadata.ctime(), metadata.ctime_nsec())
 }
 
-/// Who may do what with a file.
-pub fn mode(metadata: &Metadata) -> u32 {
-    metadata.mode() & 0o7777
-}
-
 /// Options by which a file is read, and a pipe without a writer is not waited for.
 pub fn reading() -> OpenOptions {
     let mut options = OpenOptions::new();
