@@ -175,11 +175,11 @@ impl Dispatcher {
             Command::Handle { requests, notifications } => {
                 self.shared.extension_methods.set(requests, notifications)
             }
-            Command::PutBack { job, path, expected, text } => {
+            Command::PutBack { job, path, what } => {
                 let shared = self.shared.clone();
                 tokio::spawn(async move {
                     let file = path.clone();
-                    let put = move || restore::put_back(&file, expected.as_deref(), text.as_deref());
+                    let put = move || restore::put_back(&file, &what);
                     if let Some(done) = shared.disks.run(&path, put).await {
                         shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
                     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::store::checkpoint::{Held, Mode};
 use crate::core::text::Text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,18 @@ pub enum FileChange {
     Gone,
     /// It is gone, and the same file has this name now.
     Renamed(PathBuf),
+}
+
+/// What a file is put back to when changes in it are undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PutBack {
+    /// Of a file that no buffer holds: its lines, without a last line break, unless it has others than are expected.
+    /// `None` is no file.
+    Lines { expected: Option<String>, lines: Option<String> },
+    /// The same, and byte for byte.
+    Exactly { expected: Option<String>, held: Held },
+    /// The permissions of a file whose text is back already.
+    Mode(Mode),
 }
 
 /// A file with unsaved edits; without the texts where they are not known, or too long.

@@ -13,8 +13,10 @@ use crate::core::changes::stepping::step;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{Command, Content, Outcome};
+use crate::core::message::{Command, Content, Outcome, PutBack};
+use crate::core::store::checkpoint::Held;
 use crate::nvim::arguments::{Args, fail};
+use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::saving;
 use crate::nvim::context::Context;
@@ -223,12 +225,20 @@ impl Reviews {
         }
         let Some(buf) = buf else {
             let expected = was.is_there.then(|| was.current());
-            return self.put_back(cx, path, (expected, there.then_some(text)), was);
+            let lines = there.then_some(text);
+            let what = match self.original(path, lines.as_deref()) {
+                Some(held) => PutBack::Exactly { expected, held: held.clone() },
+                None => PutBack::Lines { expected, lines },
+            };
+            return self.put_back(cx, path, what, was);
         };
         // A step of its own for `u`: what came before must not be undone along with it.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
-        let ends_with_newline = editor.buf_option(buf, "endofline")?;
-        let content = saving::Content { ends_with_newline, format: None, mark: None };
+        let original = self.original(path, there.then_some(&text)).cloned();
+        let content = match original.as_ref().and_then(Held::as_text) {
+            Some(original) => saving::Content::of(original, &editor.buf_option::<String>(buf, "fileformat")?),
+            None => saving::Content::as_before(&editor, buf)?,
+        };
         let done = saving::write(&editor, buf, &edits, &content);
         self.set_reviewed_tick(cx, path, buf)?;
         if let Err(why) = done {
@@ -236,9 +246,15 @@ impl Reviews {
             return fail(format!("couldn't undo in {}: {why}", cx.short_name(None, path)));
         }
         if removed {
-            return self.put_back(cx, path, (Some(String::new()), None), was);
+            let what = PutBack::Lines { expected: Some(String::new()), lines: None };
+            return self.put_back(cx, path, what, was);
         }
-        Ok(())
+        match original.map(|held| held.mode()) {
+            Some(mode) if mode.0.is_some() && !is_modified(&editor, buf) => {
+                self.put_back(cx, path, PutBack::Mode(mode), was)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The agent is to know that what it wrote is not there any more.
@@ -255,19 +271,13 @@ impl Reviews {
         content
     }
 
-    fn put_back(
-        &mut self,
-        cx: &mut Context,
-        path: &Path,
-        (expected, text): (Option<String>, Option<String>),
-        was: Box<FileReview>,
-    ) -> Result<()> {
+    fn put_back(&mut self, cx: &mut Context, path: &Path, what: PutBack, was: Box<FileReview>) -> Result<()> {
         let named = path.to_owned();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| match outcome {
             Outcome::PutBack(done) => this.was_put_back(cx, &named, was, done),
             _ => Ok(()),
         });
-        cx.send(Command::PutBack { job, path: path.to_owned(), expected, text });
+        cx.send(Command::PutBack { job, path: path.to_owned(), what });
         Ok(())
     }
 

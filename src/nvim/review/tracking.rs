@@ -84,6 +84,7 @@ impl Reviews {
         }
         let Some(origin) = self.origin_of(cx, *session, *call, path) else { return Ok(()) };
         self.reported.take(path);
+        self.note_original(path, &held.0);
         let buf = buf.or_else(|| cx.buf_of(path));
         self.review_written(cx, (path, buf), (before.clone(), after.clone()), origin)
     }
