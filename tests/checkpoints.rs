@@ -124,7 +124,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
       + a
       @@ 2
       - noise
-    deep/new.txt  1 hunk · +0 -1 · was not there: is removed
+    deep/new.txt  1 hunk · +0 -1 · was not there: is removed, and the folder deep with it
       @@ 1
       - fresh
     "#);
@@ -136,7 +136,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n", "it is saved as it was");
     assert_eq!(chat.project.read("ignored.log"), "a\r\nb", "byte for byte");
-    assert!(!chat.project.file("deep/new.txt").exists());
+    assert!(!chat.project.file("deep").exists(), "the folder that was made for it goes, too");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the hunks to go");
     chat.nvim.input("u");
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE", "it is one step");
@@ -164,7 +164,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
       - a
       @@ 3
       + noise
-    deep/new.txt  1 hunk · +1 -0 · comes back
+    deep/new.txt  1 hunk · +1 -0 · comes back, and the folder deep with it
       @@ 1
       + fresh
     "#);

@@ -286,6 +286,9 @@ pub enum Event {
     FileChanged {
         path: PathBuf,
         kind: FileChange,
+        /// As far as it was known at that moment: of an agent that announces its calls when they are over, only
+        /// `FilesChanged`, which follows for files in the folders of sessions, says that it was the agent.
+        cause: Cause,
     },
     /// Files in the folders of sessions are others on the disk than before. What this background wrote for an agent, and
     /// what the editor saved, is not among them.

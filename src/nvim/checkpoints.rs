@@ -69,7 +69,9 @@ impl Checkpoints {
 
     /// A change of an agent's has come about.
     pub fn record(&mut self, cx: &mut Context, change: &Change) {
-        let is_same = change.held.0 == change.held.1 && change.held.0 != Held::Unknown;
+        let (before, after) = &change.held;
+        // What is not known may be another thing each time.
+        let is_same = before.matches(after) && *before != Held::Unknown;
         if !cx.config.checkpoints.enabled || is_same {
             return;
         }

@@ -156,6 +156,8 @@ impl Scripted {
         let project = TempProject::new(files);
         let text = Value::Array(steps).to_string().replace("$PROJECT", &project.path().to_string_lossy());
         project.write(".agent/script.json", &text);
+        // What the agent is sent is written down there, which is no change of the project's.
+        project.write(".agent/.gitignore", "*\n");
         let nvim = Nvim::start(Options {
             columns,
             rows,

@@ -1,10 +1,16 @@
-//! Puts files on the disk back to what they were, when they still hold what they are expected to. All
-//! of it blocks; call it where waiting is allowed.
+//! Files on the disk as they are, byte for byte, and putting them back to what they were, when they still hold what
+//! they are expected to. All of it blocks; call it where waiting is allowed.
 
-use std::fs;
+use std::fs::{self, Metadata};
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-use super::disk::{self, DiskErrorKind};
+use super::disk::{
+    self, DiskError, DiskErrorKind, LARGEST, Unclaimed, bytes, check_kind, create_folder, overwrite, put_new,
+    stand_in, unused_name,
+};
+use crate::core::store::checkpoint::{self, Held, Mode};
+use crate::platform::files;
 
 /// `expected` and `text` are without the newline that ends a file; `None` means no file.
 pub fn put_back(path: &Path, expected: Option<&str>, text: Option<&str>) -> Result<(), String> {
@@ -25,6 +31,88 @@ pub fn put_back(path: &Path, expected: Option<&str>, text: Option<&str>) -> Resu
         text.push_str(if found.ends_with("\r\n") { "\r\n" } else { "\n" });
     }
     disk::write(path, &text).map(drop).map_err(|error| error.to_string())
+}
+
+/// What a path holds itself: a link is not followed.
+pub fn held(path: &Path) -> Held {
+    let found = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Held::Absent;
+        }
+        Err(_) => return Held::Unknown,
+    };
+    if found.is_symlink() {
+        return fs::read_link(path).map_or(Held::Unknown, Held::Link);
+    }
+    // A folder, and what can't be read.
+    let Ok(bytes) = bytes(path, LARGEST) else { return Held::Unknown };
+    let held = Held::of_bytes(bytes, Mode(files::mode(&found)));
+    if matches!(&held, Held::Bytes(bytes, _) if bytes.len() > checkpoint::LARGEST) {
+        Held::Unknown
+    } else {
+        held
+    }
+}
+
+/// Has a path hold a file with exactly these bytes, and the permissions if they are known. A link that is there is
+/// replaced and not followed; owner and further names of a file stay.
+pub fn put_file(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => {
+            if bytes(path, LARGEST).ok().as_deref() != Some(content) {
+                replace(path, &found, content)?;
+            }
+            set_mode(path, mode)
+        }
+        Ok(found) if found.is_symlink() => put_new(path, content, mode),
+        Ok(found) => check_kind(&found),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            create_folder(path)?;
+            put_new(path, content, mode)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Has a path hold a symbolic link in the place of a file, another link, or nothing.
+pub fn put_link(path: &Path, target: &Path) -> Result<(), DiskError> {
+    create_folder(path)?;
+    if let Ok(found) = fs::symlink_metadata(path)
+        && !found.is_symlink()
+    {
+        check_kind(&found)?;
+    }
+    let (name, ()) = unused_name(path, |name| files::make_link(target, name))?;
+    let mut link = Unclaimed(Some(name));
+    if let Some(name) = &link.0 {
+        fs::rename(name, path)?;
+    }
+    link.0 = None;
+    Ok(())
+}
+
+/// Gives a file permissions, if they are known.
+pub fn set_mode(path: &Path, mode: Mode) -> Result<(), DiskError> {
+    let Some(mode) = mode.0 else { return Ok(()) };
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_file() || files::mode(&found).is_none_or(|found| found == mode) {
+        return Ok(());
+    }
+    files::set_mode(path, mode)?;
+    Ok(())
+}
+
+/// The same as [`overwrite`], for what the user wants back: a file that may not be written is replaced, too, as what
+/// changed it must have done.
+fn replace(path: &Path, found: &Metadata, content: &[u8]) -> Result<(), DiskError> {
+    match overwrite(path, found, content) {
+        Err(DiskError::Denied) => {}
+        done => return done,
+    }
+    let mut temporary = stand_in(path, found).ok_or(DiskError::Denied)?;
+    temporary.file.write_all(content)?;
+    Ok(temporary.replace(path)?)
 }
 
 /// A text's lines, however they end.

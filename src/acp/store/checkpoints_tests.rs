@@ -45,7 +45,7 @@ fn writer() -> CheckpointWriter {
 }
 
 fn text(text: &str) -> Held {
-    Held::Text(text.into())
+    Held::text(text)
 }
 
 fn add(writer: &mut CheckpointWriter, folder: &Path, at: u64, path: &str, before: &Held, after: &Held) {
@@ -78,8 +78,8 @@ fn a_turn_is_told_by_its_first_text_and_its_last() {
     assert_eq!(turns[0].files[0].before, Stored::Unknown, "the newest comes first");
     let file = &turns[1].files[0];
     assert_eq!((file.added, file.removed), (2, 1), "since the turn began");
-    assert_eq!(text_of(&folder.texts(), &file.before), Ok(text("one\n")));
-    assert_eq!(text_of(&folder.texts(), &file.after), Ok(text("three\nfour\n")));
+    assert_eq!(held_of(&folder.texts(), &file.before), Ok(text("one\n")));
+    assert_eq!(held_of(&folder.texts(), &file.after), Ok(text("three\nfour\n")));
     assert_eq!(fs::read_dir(folder.texts()).expect("texts").count(), 3, "each text is there once");
 }
 
@@ -107,8 +107,8 @@ fn neovims_that_write_at_once_lose_nothing() {
     let (turns, broken) = folder.turns();
     assert_eq!((turns.len(), broken), (80, 0));
     for file in turns.iter().flat_map(|turn| &turn.files) {
-        assert_eq!(text_of(&folder.texts(), &file.before), Ok(text("same")));
-        assert!(matches!(text_of(&folder.texts(), &file.after), Ok(Held::Text(_))));
+        assert_eq!(held_of(&folder.texts(), &file.before), Ok(text("same")));
+        assert!(matches!(held_of(&folder.texts(), &file.after), Ok(Held::Text(..))));
     }
 }
 
@@ -128,12 +128,12 @@ fn what_is_old_or_too_much_goes_with_the_texts_that_only_it_names() {
     assert_eq!((turns[0].at, broken), (2000, 0), "the newest stay");
     assert!(turns.len() > 1 && turns.len() < 10, "{}", turns.len());
     assert!(bytes_below(&folder.0) <= 5000);
-    assert_eq!(text_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
+    assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
     // A turn whose record was taken away while it ran is whole again with its next change.
     prune(&folder.0, Limits { age: 1, bytes: 5000 }, 9000).expect("to prune");
     add(&mut writer, &folder.0, 2000, "/a", &text("x"), &text("y"));
     let (turns, _) = folder.turns();
-    assert_eq!(text_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
+    assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
 }
 
 #[test]
@@ -146,12 +146,12 @@ fn a_damaged_record_is_told_of_and_costs_no_more_than_itself() {
     fs::write(project.join("0000000000003-1-1.jsonl"), "{\"at\":3,\"tu").expect("half a line");
     let (turns, broken) = folder.turns();
     assert_eq!((turns.len(), broken), (2, 1));
-    let Stored::Text(name) = &turns[0].files[0].before else { panic!("a text") };
+    let name = turns[0].files[0].before.name().expect("a text");
     fs::write(folder.texts().join(name), "").expect("a damaged text");
-    let error = text_of(&folder.texts(), &turns[0].files[0].before).expect_err("damaged");
+    let error = held_of(&folder.texts(), &turns[0].files[0].before).expect_err("damaged");
     assert!(error.ends_with("is damaged"), "{error}");
     add(&mut writer, &folder.0, 3, "/b", &text("two"), &text("four"));
-    assert_eq!(text_of(&folder.texts(), &turns[0].files[0].before), Ok(text("two")), "it is mended");
+    assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("two")), "it is mended");
 }
 
 #[cfg(unix)]

@@ -6,31 +6,40 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use crate::core::store::checkpoint::Held;
+use crate::core::store::checkpoint::{Held, Mode};
 
 /// What each file held after the last change that was told.
 #[derive(Default)]
 pub struct Told(HashMap<PathBuf, Fingerprint>);
 
-/// A text by its length and hash: the texts themselves are kept elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fingerprint {
-    Absent,
-    Text(usize, u64),
+/// What a path held, by its length and hash: the bytes themselves are kept elsewhere.
+#[derive(Clone, Copy, Debug)]
+struct Fingerprint {
+    /// `None` for no file.
+    content: Option<(usize, u64)>,
+    mode: Mode,
 }
 
 impl Fingerprint {
     fn of(held: &Held) -> Option<Self> {
-        match held {
-            Held::Absent => Some(Self::Absent),
-            Held::Text(text) => {
-                let mut hasher = DefaultHasher::new();
-                text.hash(&mut hasher);
-                Some(Self::Text(text.len(), hasher.finish()))
-            }
-            Held::Unknown => None,
-        }
+        let content = match held {
+            Held::Unknown => return None,
+            Held::Absent => None,
+            Held::Link(target) => Some((usize::MAX, hash(target))),
+            Held::Text(..) | Held::Bytes(..) => held.bytes().map(|bytes| (bytes.len(), hash(bytes))),
+        };
+        Some(Self { content, mode: held.mode() })
     }
+
+    fn matches(self, other: Self) -> bool {
+        self.content == other.content && self.mode.matches(other.mode)
+    }
+}
+
+fn hash(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Told {
@@ -41,10 +50,14 @@ impl Told {
             self.0.remove(path);
             return true;
         };
-        if Fingerprint::of(before) == Some(after) {
+        let before = Fingerprint::of(before);
+        if before.is_some_and(|before| before.matches(after)) {
             return false;
         }
-        self.0.insert(path.to_owned(), after) != Some(after)
+        // A buffer that took the text knows nothing of permissions.
+        let is_mode_alone = before.is_some_and(|before| before.content == after.content);
+        let last = self.0.insert(path.to_owned(), after);
+        !last.is_some_and(|last| last.matches(after) && (!is_mode_alone || last.mode == after.mode))
     }
 
     /// The file holds this on the disk, and that needs no telling: the user has saved it, or somebody else wrote it.
@@ -68,7 +81,7 @@ mod tests {
     use super::*;
 
     fn held(text: u8) -> Held {
-        if text == 0 { Held::Absent } else { Held::Text(text.to_string().into()) }
+        if text == 0 { Held::Absent } else { Held::text(text.to_string()) }
     }
 
     #[test]
@@ -81,6 +94,16 @@ mod tests {
         told.forget(path);
         assert!(told.is_news(path, &held(3), &held(2)), "the user has saved it meanwhile");
         assert!(told.is_news(Path::new("/b"), &held(1), &held(2)), "another file");
+    }
+
+    #[test]
+    fn other_permissions_are_news_also_of_a_file_that_a_buffer_took() {
+        let (mut told, path) = (Told::default(), Path::new("/a"));
+        let text = |mode| Held::Text("a".into(), Mode(Some(mode)));
+        assert!(told.is_news(path, &held(1), &Held::text("a")));
+        assert!(!told.is_news(path, &held(1), &text(0o644)), "the same, as the disk knows it");
+        assert!(told.is_news(path, &text(0o644), &text(0o755)));
+        assert!(!told.is_news(path, &text(0o644), &text(0o755)));
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub struct ChangedFile {
     pub after: Held,
     /// Why `before` or `after` is unknown, for the user: "larger than 1 MB", "not a text", ...
     pub unknown: Option<String>,
+    /// Where many files changed at once the texts stay in the background: `before` and `after` are `Unknown` then,
+    /// and `Work::ChangedTexts` gets them by this number.
+    pub later: Option<u64>,
 }
 
 /// A file with unsaved edits; without the texts where they are not known, or too long.

@@ -92,7 +92,7 @@ impl App {
             }
             Event::Resolved { names } => self.resolved(names)?,
             Event::FilesChanged { cause, files } => self.files_changed(cause, files)?,
-            Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
+            Event::FileChanged { path, kind, cause } => self.file_changed_outside(&path, &kind, cause)?,
             event @ Event::FileServed { .. } => self.file_served(event)?,
             event @ (Event::Found { .. }
             | Event::PastPrompts { .. }
@@ -179,8 +179,8 @@ impl App {
         if access != Access::Wrote {
             return Ok(());
         }
-        let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::Text);
-        let is = after.clone().map_or(Held::Unknown, Held::Text);
+        let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::text);
+        let is = after.clone().map_or(Held::Unknown, Held::text);
         if !self.files.on_disk.told.is_news(&resolved, &was, &is) && was != is {
             return Ok(());
         }

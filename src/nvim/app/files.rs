@@ -57,8 +57,8 @@ impl App {
         self.route()
     }
 
-    pub fn file_changed_outside(&mut self, path: &Path, kind: &FileChange) -> Result<()> {
-        self.files.file_changed_outside(&mut self.cx, path, kind)?;
+    pub fn file_changed_outside(&mut self, path: &Path, kind: &FileChange, cause: Cause) -> Result<()> {
+        self.files.file_changed_outside(&mut self.cx, path, kind, cause)?;
         self.route()
     }
 

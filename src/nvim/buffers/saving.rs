@@ -16,6 +16,9 @@ use crate::platform::files::stamp;
 /// A text that is to be in a buffer, as to its end.
 pub struct Content {
     pub ends_with_newline: bool,
+    /// The buffer's 'fileformat' and 'bomb', where they are to be others.
+    pub format: Option<String>,
+    pub mark: Option<bool>,
 }
 
 /// Applies edits of the user's own making at once, and saves where nothing was unsaved before.
@@ -28,6 +31,16 @@ pub fn write(
     let was_modified = is_modified(editor, buf);
     let apply = || -> Result<()> {
         edits.iter().try_for_each(|edit| apply(editor, buf, edit))?;
+        if let Some(format) = &content.format
+            && editor.buf_option::<String>(buf, "fileformat")? != *format
+        {
+            editor.set_buf_option(buf, "fileformat", format.as_str())?;
+        }
+        if let Some(mark) = content.mark
+            && editor.buf_option::<bool>(buf, "bomb")? != mark
+        {
+            editor.set_buf_option(buf, "bomb", mark)?;
+        }
         if editor.buf_option::<bool>(buf, "endofline")? != content.ends_with_newline {
             editor.set_buf_option(buf, "endofline", content.ends_with_newline)?;
         }

@@ -3,7 +3,7 @@
 
 use mlua::Result;
 
-use crate::core::store::checkpoint::{Reply, Turn, Wish, plan};
+use crate::core::store::checkpoint::{Reply, Turn, Wish, plan, since};
 use crate::core::store::restore::Restore;
 use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
@@ -97,7 +97,10 @@ impl Checkpoints {
             // It is called by what is taken back.
             head.prompt = call.to_owned();
         }
-        self.show_preview(cx, Restore { head, files: plan(turns, id, from), hunk: None })
+        self.show_preview(
+            cx,
+            Restore { head, files: plan(turns, id, from), since: since(turns, id, from), hunk: None },
+        )
     }
 }
 

@@ -184,7 +184,7 @@ impl Files {
             self.see(cx, job, as_lines(text, on_disk));
         }
         self.watching.has_settled(&job.path);
-        let now = Held::Text(if *bomb { format!("\u{feff}{text}").into() } else { text.clone() });
+        let now = Held::text(if *bomb { format!("\u{feff}{text}").into() } else { text.clone() });
         if writer.is_none() {
             // It may turn out to be an agent's.
             self.on_disk.told.forget(&job.path);

@@ -16,7 +16,7 @@ use crate::core::changes::file_job::{
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::Sides;
 use crate::core::changes::writers::Writers;
-use crate::core::message::{Answer, Command, FileChange, HalfWritten, Outcome, Severity, Stamp, Work};
+use crate::core::message::{Answer, Cause, Command, FileChange, HalfWritten, Outcome, Severity, Stamp, Work};
 use crate::core::text::Text;
 use crate::nvim::buffers::applying::{Applying, Progress};
 use crate::nvim::buffers::is_modified;
@@ -27,6 +27,7 @@ use crate::nvim::editor::{Buf, first_line};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::files::Files;
 use crate::nvim::files::job::Job;
+use crate::nvim::files::whose::writers_of;
 
 /// How long an edit is put off while the user is in the middle of a word or a key.
 const WAIT: Duration = Duration::from_millis(50);
@@ -104,8 +105,18 @@ impl Files {
     }
 
     /// The content of a file that a session has to do with is another one on the disk.
-    pub fn file_changed_outside(&mut self, cx: &mut Context, path: &Path, kind: &FileChange) -> Result<()> {
-        let writers = self.guess_writers(cx, path);
+    pub fn file_changed_outside(
+        &mut self,
+        cx: &mut Context,
+        path: &Path,
+        kind: &FileChange,
+        cause: Cause,
+    ) -> Result<()> {
+        let writers = match cause {
+            // It may still turn out to be an agent's.
+            Cause::Outside => self.guess_writers(cx, path),
+            cause => writers_of(cx, cause),
+        };
         if let FileChange::Renamed(to) = kind
             && let Some(held) = cx.buffers.held(path)
         {

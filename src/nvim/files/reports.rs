@@ -8,9 +8,8 @@ use std::time::Duration;
 use mlua::Result;
 
 use crate::core::changes::file_task::Task;
-use crate::core::changes::writers::{Writer, Writers};
-use crate::core::ids::EntryId;
-use crate::core::message::{Activity, Cause, ChangedFile};
+use crate::core::changes::writers::Writer;
+use crate::core::message::{Cause, ChangedFile, Outcome, Work};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
@@ -18,6 +17,7 @@ use crate::nvim::editor::Buf;
 use crate::nvim::events::{Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::files::Files;
 use crate::nvim::files::on_disk::Report;
+use crate::nvim::files::whose::writers_of;
 
 /// At most this many files are gone through before the editor has its turn, and no more than these bytes.
 const MAX_FILES: usize = 16;
@@ -34,23 +34,52 @@ impl Files {
         if self.on_disk.is_scheduled { Ok(()) } else { self.go_through(cx) }
     }
 
+    /// Goes through some of the files, then the editor has its turn. Texts that stayed in the background are fetched.
     fn go_through(&mut self, cx: &mut Context) -> Result<()> {
-        let mut bytes = 0;
-        for _ in 0..MAX_FILES {
-            if bytes > MAX_BYTES {
-                break;
-            }
+        let (mut bytes, mut ready, mut numbers) = (0, Vec::new(), Vec::new());
+        while ready.len() < MAX_FILES && bytes < MAX_BYTES {
             let Some(report) = self.on_disk.waiting.pop_front() else { break };
-            bytes += size(&report.file.before) + size(&report.file.after);
+            bytes += report.file.before.size() + report.file.after.size();
+            numbers.extend(report.file.later);
+            ready.push(report);
+        }
+        self.on_disk.is_scheduled = true;
+        if numbers.is_empty() {
+            return self.tell_ready(cx, ready, Vec::new());
+        }
+        cx.compute(Work::ChangedTexts { numbers }, |files: &mut Self, cx, outcome| match outcome {
+            Outcome::ChangedTexts(texts) => files.tell_ready(cx, ready, texts),
+            _ => Ok(()),
+        });
+        Ok(())
+    }
+
+    fn tell_ready(
+        &mut self,
+        cx: &mut Context,
+        ready: Vec<Report>,
+        texts: Vec<Option<(Held, Held)>>,
+    ) -> Result<()> {
+        let mut texts = texts.into_iter();
+        for mut report in ready {
+            if report.file.later.is_some() {
+                match texts.next().flatten() {
+                    Some((before, after)) => (report.file.before, report.file.after) = (before, after),
+                    None => {
+                        let why = || "too many files changed at once to keep it".to_owned();
+                        report.file.unknown.get_or_insert_with(why);
+                    }
+                }
+            }
             for report in sides(report) {
                 self.file_reported(cx, report)?;
             }
         }
         self.on_disk.is_scheduled = !self.on_disk.waiting.is_empty();
-        if !self.on_disk.is_scheduled {
-            return Ok(());
+        match self.on_disk.is_scheduled {
+            true => cx.later(PAUSE, |files: &mut Self, cx| files.go_through(cx)),
+            false => Ok(()),
         }
-        cx.later(PAUSE, |files: &mut Self, cx| files.go_through(cx))
     }
 
     fn file_reported(&mut self, cx: &mut Context, report: Report) -> Result<()> {
@@ -118,6 +147,7 @@ fn sides(report: Report) -> Vec<Report> {
         before: file.before,
         after: Held::Absent,
         unknown: file.unknown.clone(),
+        later: None,
     };
     let to = Some(Renamed::To(file.path.clone()));
     let new = ChangedFile { before: Held::Absent, ..file };
@@ -127,40 +157,7 @@ fn sides(report: Report) -> Vec<Report> {
     ]
 }
 
-/// The sessions behind a change, with their calls as the chat knows them.
-fn writers_of(cx: &Context, cause: Cause) -> Writers {
-    let activities = match cause {
-        Cause::Outside => Vec::new(),
-        Cause::Session(activity) => vec![activity],
-        Cause::OneOf(activities) => activities,
-    };
-    let writer = |activity: Activity| Writer { session: activity.session, call: call_of(cx, &activity) };
-    Writers::known(activities.into_iter().map(writer).collect())
-}
-
-fn call_of(cx: &Context, activity: &Activity) -> Option<EntryId> {
-    let session = cx.sessions.get(&activity.session)?;
-    let by_id = activity.call.as_ref().and_then(|call| session.call_entry(call));
-    by_id.or_else(|| {
-        let terminal = activity.terminal.as_ref()?;
-        (0..session.entries().len()).rev().map(EntryId).find(|entry| {
-            let call = session.entry(*entry).and_then(|entry| entry.tool());
-            call.is_some_and(|call| call.terminals().any(|of_call| of_call == terminal))
-        })
-    })
-}
-
-fn size(held: &Held) -> usize {
-    match held {
-        Held::Text(text) => text.len(),
-        Held::Absent | Held::Unknown => 0,
-    }
-}
-
 /// A file's text as buffers hold it.
 fn plain(held: &Held) -> Option<Text> {
-    match held {
-        Held::Text(text) => Some(text.without_prefix('\u{feff}').plain_lines()),
-        Held::Absent | Held::Unknown => None,
-    }
+    held.as_text().map(Text::plain_lines)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::core::changes::writers::{Writer, Writers};
 use crate::core::ids::{EntryId, SessionKey};
+use crate::core::message::{Activity, Cause};
 use crate::core::session::Session;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
@@ -66,4 +67,27 @@ pub fn call_about(cx: &Context, key: SessionKey, path: &Path) -> Option<EntryId>
     let calls = (0..session.entries().len()).rev().take(RECENT).map(EntryId);
     let found: Vec<(EntryId, bool)> = calls.filter_map(|id| Some((id, about(id)?))).collect();
     found.iter().find(|(_, over)| !over).or(found.first()).map(|(id, _)| *id)
+}
+
+/// The sessions behind a change, with their calls as the chat knows them.
+pub fn writers_of(cx: &Context, cause: Cause) -> Writers {
+    let activities = match cause {
+        Cause::Outside => Vec::new(),
+        Cause::Session(activity) => vec![activity],
+        Cause::OneOf(activities) => activities,
+    };
+    let writer = |activity: Activity| Writer { session: activity.session, call: call_of(cx, &activity) };
+    Writers::known(activities.into_iter().map(writer).collect())
+}
+
+fn call_of(cx: &Context, activity: &Activity) -> Option<EntryId> {
+    let session = cx.sessions.get(&activity.session)?;
+    let by_id = activity.call.as_ref().and_then(|call| session.call_entry(call));
+    by_id.or_else(|| {
+        let terminal = activity.terminal.as_ref()?;
+        (0..session.entries().len()).rev().map(EntryId).find(|entry| {
+            let call = session.entry(*entry).and_then(|entry| entry.tool());
+            call.is_some_and(|call| call.terminals().any(|of_call| of_call == terminal))
+        })
+    })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::core::ids::SessionKey;
 use crate::core::store::checkpoint::Held;
+use crate::core::text::Text;
 use crate::nvim::events::{Change, OutsideChange, Renamed};
 
 /// At most this many files that somebody else changed are remembered.
@@ -47,10 +48,7 @@ impl ChangeStats {
         if self.outside.len() >= MAX_OUTSIDE && !self.outside.contains_key(&change.path) {
             return;
         }
-        let text = |held: &Held| match held {
-            Held::Text(text) => Some(text.plain_lines()),
-            Held::Absent | Held::Unknown => None,
-        };
+        let text = |held: &Held| held.as_text().map(Text::plain_lines);
         let (before, after) = (text(&change.before), text(&change.after));
         let changes = self.outside.entry(change.path.clone()).or_default();
         changes.add(before.as_deref(), after.as_deref(), &[], None);

@@ -75,7 +75,8 @@ impl Reviews {
         let Some(origin) = self.origin_of_change(cx, change) else { return Ok(()) };
         // What nobody knows cannot be brought back: to take it for no file would remove one.
         let unknown = |text: &Option<Text>, held: &Held| text.is_none() && *held != Held::Absent;
-        if unknown(before, &held.0) || unknown(after, &held.1) {
+        let is_mode_alone = before == after && !held.0.matches(&held.1);
+        if unknown(before, &held.0) || unknown(after, &held.1) || is_mode_alone {
             return self.review_unknown(cx, change, origin);
         }
         self.reported.take(path);
@@ -100,7 +101,7 @@ impl Reviews {
 
     /// A file has changed whose text is not known: it is listed, without hunks.
     fn review_unknown(&mut self, cx: &mut Context, change: &Change, origin: OriginId) -> Result<()> {
-        let why = change.unknown.clone().unwrap_or_else(|| "its text before is not known".to_owned());
+        let why = change.unknown.clone().unwrap_or_else(|| why_unknown(&change.held).to_owned());
         let sides = (change.held.0 != Held::Absent, change.held.1 != Held::Absent);
         self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides });
         self.draw_panel(cx)
@@ -115,14 +116,14 @@ impl Reviews {
             return Ok(());
         }
         match &change.after {
-            Held::Text(text) => self.take_in(cx, path, Input::Text(text.plain_lines())),
+            Held::Text(text, _) => self.take_in(cx, path, Input::Text(text.plain_lines())),
             Held::Absent => {
                 // There is nothing left to decide.
                 self.files.remove(path);
                 self.draw_panel(cx)
             }
             // To undo something in it is refused, since the file is another one.
-            Held::Unknown => Ok(()),
+            Held::Bytes(..) | Held::Link(_) | Held::Unknown => Ok(()),
         }
     }
 
@@ -664,10 +665,7 @@ impl Reviews {
         {
             review.is_there = *held != Held::Absent;
         }
-        let text = match held {
-            Held::Text(text) => text.plain_lines(),
-            Held::Absent | Held::Unknown => Text::default(),
-        };
+        let text = held.as_text().map(Text::plain_lines).unwrap_or_default();
         self.take_in(cx, path, Input::Text(text))
     }
 
@@ -767,6 +765,16 @@ fn origin_of(cx: &Context, key: SessionKey, call: Option<EntryId>, path: &Path) 
     let agent = session.name();
     let (at, others) = (cx.now(), Vec::new());
     Some(Origin { session: key, agent, prompt, turn, asked, call, title, at, others })
+}
+
+/// Why a change has no hunks.
+fn why_unknown((before, after): &(Held, Held)) -> &'static str {
+    match (before, after) {
+        (Held::Link(_), _) | (_, Held::Link(_)) => "a symbolic link",
+        (Held::Bytes(..), _) | (_, Held::Bytes(..)) => "not a text",
+        (Held::Text(..), Held::Text(..)) => "its permissions changed",
+        _ => "its text before is not known",
+    }
 }
 
 /// What a file held that a call says it has taken away.

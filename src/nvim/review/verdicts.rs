@@ -237,7 +237,7 @@ impl Reviews {
         // A step of its own for `u`: what came before must not be undone along with it.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let ends_with_newline = editor.buf_option(buf, "endofline")?;
-        let content = saving::Content { ends_with_newline };
+        let content = saving::Content { ends_with_newline, format: None, mark: None };
         let done = saving::write(&editor, buf, &edits, &content);
         cx.raise(EditorEvent::FileWritten(path.to_owned()));
         self.set_reviewed_tick(cx, path, buf)?;
