@@ -8,6 +8,7 @@ pub mod change_stats;
 pub mod changes_list;
 pub mod hunks;
 pub mod inline_proposals;
+pub mod originals;
 pub mod panel;
 pub mod panel_actions;
 pub mod panel_edits;
@@ -33,6 +34,7 @@ use crate::core::changes::scope::Origins;
 use crate::core::changes::undone::Undone;
 use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{OriginId, SessionKey};
+use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
@@ -48,6 +50,8 @@ pub struct Reviews {
     pub origins: Origins,
     /// Files that agents changed and whose texts are not known.
     pub unknown: BTreeMap<PathBuf, UnknownChange>,
+    /// What files were before the changes that are still to be decided on.
+    originals: HashMap<PathBuf, Held>,
     /// What calls said they did to files that nobody has looked at yet.
     reported: Reported,
     by_buf: HashMap<Buf, PathBuf>,

@@ -64,7 +64,7 @@ fn line(cause: &Cause, file: &ChangedFile, project: &Path) -> String {
     let name = |path: &Path| path.strip_prefix(project).unwrap_or(path).display().to_string();
     let side = |held: &Held| match held {
         Held::Absent => "nothing".to_owned(),
-        Held::Text(text) => text.replace('\n', "/"),
+        Held::Text(text, _) => text.replace('\n', "/"),
         _ => "?".to_owned(),
     };
     let from = file.renamed_from.as_ref().map(|from| format!("{} -> ", name(from))).unwrap_or_default();

@@ -169,13 +169,7 @@ impl CheckpointWriter {
                 self.reply(*job, Reply::Blamed(blame::author(&steps, text, *row)));
             }),
             Wish::SetMode { job, path, mode } => {
-                let (file, mode) = (path.clone(), *mode);
-                let done = self.disks.soon(path, PATIENCE, move || set_mode(&file, mode));
-                let done = match done {
-                    Some(done) => done.map_err(|error| format!("its permissions: {error}")),
-                    None => Err("its permissions: its disk does not answer".to_owned()),
-                };
-                self.reply(*job, Reply::Put(done));
+                self.reply(*job, Reply::Put(self.set_mode(path, *mode)));
                 Ok(())
             }
             Wish::Put { job, turn, head, at, since, path, seen, target } => {
@@ -197,6 +191,14 @@ impl CheckpointWriter {
         };
         if let Err(error) = done {
             self.failed(folder, &wish, &error);
+        }
+    }
+
+    fn set_mode(&self, path: &Path, mode: Mode) -> Result<(), String> {
+        let file = path.to_owned();
+        match self.disks.soon(path, PATIENCE, move || set_mode(&file, mode)) {
+            Some(done) => done.map_err(|error| format!("its permissions: {error}")),
+            None => Err("its permissions: its disk does not answer".to_owned()),
         }
     }
 

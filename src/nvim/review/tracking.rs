@@ -83,10 +83,12 @@ impl Reviews {
         self.unknown.remove(path);
         if after.is_none() && !change.is_in_buffer {
             // What a buffer still shows of it is the user's to write or to drop.
+            self.note_original(path, &held.0);
             self.let_go(cx, path)?;
             return self.review_written(cx, (path, None), (before.clone(), None), origin);
         }
         let buf = buf.or_else(|| cx.buf_of(path));
+        self.note_original(path, &held.0);
         let texts = (before.clone(), after.clone());
         if buf.is_none() && self.files.len() >= MAX_READ && !self.files.contains_key(path) {
             self.begin_unread(cx, path, texts, origin);
@@ -103,7 +105,9 @@ impl Reviews {
     fn review_unknown(&mut self, cx: &mut Context, change: &Change, origin: OriginId) -> Result<()> {
         let why = change.unknown.clone().unwrap_or_else(|| why_unknown(&change.held).to_owned());
         let sides = (change.held.0 != Held::Absent, change.held.1 != Held::Absent);
-        self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides });
+        let is_mode_alone = change.before.is_some() && change.before == change.after;
+        let mode = is_mode_alone.then(|| change.held.0.mode());
+        self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides, mode });
         self.draw_panel(cx)
     }
 

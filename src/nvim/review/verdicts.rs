@@ -12,7 +12,8 @@ use crate::core::changes::review_page::Listed;
 use crate::core::changes::scope::Scope;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::SessionKey;
-use crate::core::message::{Command, Content, Outcome};
+use crate::core::message::{Command, Content, Outcome, PutBack};
+use crate::core::store::checkpoint::Held;
 use crate::nvim::arguments::fail;
 use crate::nvim::buffers::{self, saving};
 use crate::nvim::context::Context;
@@ -146,6 +147,7 @@ impl Reviews {
             if self.unknown.contains_key(&path) {
                 match judging.verdict {
                     Verdict::Keep => drop(self.unknown.remove(&path)),
+                    Verdict::Undo if self.undo_unknown(cx, &path) => {}
                     Verdict::Undo => judging.without.push(path.clone()),
                 }
             }
@@ -232,12 +234,20 @@ impl Reviews {
         }
         let Some(buf) = buf.filter(|buf| !removed || !is_clean(buf)) else {
             let expected = was.is_there.then(|| was.current());
-            return self.put_back(cx, path, (expected, there.then_some(text)), was);
+            let lines = there.then_some(text);
+            let what = match self.original(path, lines.as_deref()) {
+                Some(held) => PutBack::Exactly { expected, held: held.clone() },
+                None => PutBack::Lines { expected, lines },
+            };
+            return self.put_back(cx, path, what, was);
         };
         // A step of its own for `u`: what came before must not be undone along with it.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
-        let ends_with_newline = editor.buf_option(buf, "endofline")?;
-        let content = saving::Content { ends_with_newline, format: None, mark: None };
+        let original = self.original(path, there.then_some(&text)).cloned();
+        let content = match original.as_ref().and_then(Held::as_text) {
+            Some(original) => saving::Content::of(original, &editor.buf_option::<String>(buf, "fileformat")?),
+            None => saving::Content::as_before(&editor, buf)?,
+        };
         let done = saving::write(&editor, buf, &edits, &content);
         cx.raise(EditorEvent::FileWritten(path.to_owned()));
         self.set_reviewed_tick(cx, path, buf)?;
@@ -246,9 +256,15 @@ impl Reviews {
             return fail(format!("couldn't undo in {}: {why}", cx.short_name(None, path)));
         }
         if removed {
-            return self.put_back(cx, path, (Some(String::new()), None), was);
+            let what = PutBack::Lines { expected: Some(String::new()), lines: None };
+            return self.put_back(cx, path, what, was);
         }
-        Ok(())
+        match original.map(|held| held.mode()) {
+            Some(mode) if mode.0.is_some() && !buffers::is_modified(&editor, buf) => {
+                self.put_back(cx, path, PutBack::Mode(mode), was)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The agent is to know that what it wrote is not there any more.
@@ -265,13 +281,7 @@ impl Reviews {
         content
     }
 
-    fn put_back(
-        &mut self,
-        cx: &mut Context,
-        path: &Path,
-        (expected, text): (Option<String>, Option<String>),
-        was: Box<FileReview>,
-    ) -> Result<()> {
+    fn put_back(&mut self, cx: &mut Context, path: &Path, what: PutBack, was: Box<FileReview>) -> Result<()> {
         let named = path.to_owned();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| match outcome {
             Outcome::PutBack(done) => {
@@ -280,7 +290,24 @@ impl Reviews {
             }
             _ => Ok(()),
         });
-        cx.send(Command::PutBack { job, path: path.to_owned(), expected, text });
+        cx.send(Command::PutBack { job, path: path.to_owned(), what });
         Ok(())
+    }
+
+    /// Undoes a change that has no hunks, if it can be.
+    fn undo_unknown(&mut self, cx: &mut Context, path: &Path) -> bool {
+        let Some(mode) = self.unknown.get(path).and_then(|change| change.mode) else { return false };
+        let change = self.unknown.remove(path);
+        let named = path.to_owned();
+        let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
+            cx.raise(EditorEvent::FileWritten(named.clone()));
+            let Outcome::PutBack(Err(why)) = outcome else { return this.draw_panel(cx) };
+            let text = format!("couldn't undo in {}: {why}", cx.short_name(None, &named));
+            cx.advise(text, Level::Error);
+            this.unknown.extend(change.map(|change| (named, change)));
+            this.draw_panel(cx)
+        });
+        cx.send(Command::PutBack { job, path: path.to_owned(), what: PutBack::Mode(mode) });
+        true
     }
 }
