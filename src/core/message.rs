@@ -40,7 +40,9 @@ pub use agent::{
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
 pub use content::{Content, Picture, PicturePlace, ResourceBody};
-pub use files::{Access, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText};
+pub use files::{
+    Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
+};
 pub use launch::{Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
@@ -285,6 +287,15 @@ pub enum Event {
     FileChanged {
         path: PathBuf,
         kind: FileChange,
+        /// As far as it was known at that moment: of an agent that announces its calls when they are over, only
+        /// `FilesChanged`, which follows for files in the folders of sessions, says that it was the agent.
+        cause: Cause,
+    },
+    /// Files in the folders of sessions are others on the disk than before. What this background wrote for an agent, and
+    /// what the editor saved, is not among them.
+    FilesChanged {
+        cause: Cause,
+        files: Vec<ChangedFile>,
     },
     /// What agents may read and write outside of their sessions' folders.
     Allowed {
@@ -431,6 +442,7 @@ impl Event {
             | Self::LoggedOut { .. }
             | Self::Resolved { .. }
             | Self::FileChanged { .. }
+            | Self::FilesChanged { .. }
             | Self::Allowed { .. }
             | Self::Advised { .. }
             | Self::Computed { .. }

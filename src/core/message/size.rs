@@ -4,9 +4,10 @@
 use serde_json::Value;
 
 use super::{
-    Content, Event, Location, PlanItem, Question, ResourceBody, SlashCommand, ToolCallPatch, ToolContent,
-    Update,
+    ChangedFile, Content, Event, Location, PlanItem, Question, ResourceBody, SlashCommand, ToolCallPatch,
+    ToolContent, Update,
 };
+use crate::core::store::checkpoint::Held;
 
 /// What an event counts beside the texts in it, and an item that is small.
 const SMALL: usize = 256;
@@ -23,6 +24,7 @@ impl Event {
                 Self::FileServed { before, after, .. } => {
                     [before, after].into_iter().flatten().map(|text| text.len()).sum()
                 }
+                Self::FilesChanged { files, .. } => files.iter().map(changed_size).sum(),
                 Self::Called { params, .. } | Self::Told { params, .. } => json_size(params),
                 Self::Asked { question, .. } => match question {
                     Question::Permission { call, options } => call_size(call) + SMALL * options.len(),
@@ -37,6 +39,14 @@ impl Event {
                 _ => 0,
             }
     }
+}
+
+fn changed_size(file: &ChangedFile) -> usize {
+    let sides = [&file.before, &file.after].into_iter().map(|held| match held {
+        Held::Text(text, _) => text.len(),
+        _ => 0,
+    });
+    size_of::<ChangedFile>() + file.path.as_os_str().len() + sides.sum::<usize>()
 }
 
 fn update_size(update: &Update) -> usize {

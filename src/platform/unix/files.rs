@@ -76,6 +76,11 @@ pub fn stamp(metadata: &Metadata) -> Stamp {
     Stamp { written: (metadata.mtime(), metadata.mtime_nsec()), size: metadata.len(), inode: metadata.ino() }
 }
 
+/// When anything about a file changed last, as [`Stamp::written`].
+pub fn changed(metadata: &Metadata) -> (i64, i64) {
+    (metadata.ctime(), metadata.ctime_nsec())
+}
+
 /// Options by which a file is read, and a pipe without a writer is not waited for.
 pub fn reading() -> OpenOptions {
     let mut options = OpenOptions::new();
