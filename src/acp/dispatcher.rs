@@ -24,7 +24,7 @@ use super::store::registry::AgentRegistry;
 use super::store::session_index::SessionIndex;
 use super::{compute, connection};
 use crate::core::ids::{AgentId, JobId, SessionKey};
-use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, Severity};
+use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
 use crate::mailbox::Mailbox;
 use crate::platform::paths::resolve_file;
 
@@ -65,7 +65,11 @@ impl Dispatcher {
         let shared = Shared::new(mailbox.clone(), settings);
         Self {
             session_index: SessionIndex::new(mailbox.clone()),
-            checkpoints: Checkpoints::new(mailbox.clone(), shared.disks.clone()),
+            checkpoints: Checkpoints::new(
+                mailbox.clone(),
+                shared.disks.clone(),
+                shared.folder_indexes.clone(),
+            ),
             drafts: DraftStore::new(mailbox.clone()),
             registry: AgentRegistry::new(mailbox, shared.log.clone()),
             shared: Arc::new(shared),
@@ -177,7 +181,7 @@ impl Dispatcher {
             Command::Handle { requests, notifications } => {
                 self.shared.extension_methods.set(requests, notifications)
             }
-            Command::PutBack { job, path, expected, text } => self.put_back(job, path, expected, text),
+            Command::PutBack { job, path, what } => self.put_back(job, path, what),
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
             Command::Record { folder, wish } => self.session_index.request(folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
@@ -201,7 +205,7 @@ impl Dispatcher {
         }
     }
 
-    fn put_back(&self, job: JobId, path: PathBuf, expected: Option<String>, text: Option<String>) {
+    fn put_back(&self, job: JobId, path: PathBuf, what: PutBack) {
         let shared = self.shared.clone();
         tokio::spawn(async move {
             let (file, theirs) = (path.clone(), shared.clone());
@@ -209,7 +213,7 @@ impl Dispatcher {
                 let resolved = resolve_file(&file);
                 // The user's doing is no news.
                 theirs.folder_indexes.writing(&resolved);
-                let done = restore::put_back(&file, expected.as_deref(), text.as_deref());
+                let done = restore::put_back(&file, &what);
                 theirs.folder_indexes.wrote(&resolved);
                 done
             };

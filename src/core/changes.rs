@@ -26,5 +26,8 @@ pub mod review_page;
 pub mod scope;
 pub mod stepping;
 pub mod text_edits;
+pub mod told;
 pub mod undone;
+pub mod unknown_change;
 pub mod words;
+pub mod writers;

@@ -48,6 +48,7 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufEnter"], App::buffer_entered)?;
     acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
     acp.on(&["WinResized", "VimResized"], App::resized)?;
+    acp.on(&["WinScrolled"], App::scrolled)?;
     acp.on(&["FocusLost"], |app| {
         app.cx.is_away = true;
         Ok(())

@@ -39,7 +39,7 @@ use crate::acp::wire::log::WireLog;
 use crate::core::changes::attribution::{Activities, CallNews, Judgement};
 use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
-use crate::core::message::{Cause, Place, Stamp};
+use crate::core::message::{Cause, Event, Place, Stamp};
 use crate::core::store::checkpoint::Held;
 use crate::mailbox::Mailbox;
 use crate::platform::paths::{canonicalize, resolve_file};
@@ -77,6 +77,35 @@ struct Running {
     messages: Sender<Message>,
     watch: Option<Arc<FolderWatch>>,
     ready: watch::Receiver<bool>,
+}
+
+/// Folders that are looked after without any session; for benchmarks.
+#[doc(hidden)]
+pub struct IndexedFolder {
+    worker: Worker,
+    mailbox: Arc<Mailbox>,
+}
+
+impl IndexedFolder {
+    pub fn new(root: PathBuf) -> Self {
+        let mailbox = Mailbox::new(|_| {});
+        let common = Arc::new(Common::new(mailbox.clone(), WireLog::start(None)));
+        let (mut worker, _) = Worker::new(1, common, vec![root], mpsc::channel().0);
+        worker.build();
+        Self { worker, mailbox }
+    }
+
+    /// What is done at the end of a turn. Gives how many files are told of.
+    pub fn check(&mut self) -> usize {
+        self.worker.check(true);
+        let mut told = 0;
+        while let Some(event) = self.mailbox.take() {
+            if let Event::FilesChanged { files, .. } = event {
+                told += files.len();
+            }
+        }
+        told
+    }
 }
 
 impl Drop for Running {

@@ -6,31 +6,69 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use super::disk::{
-    self, DiskError, DiskErrorKind, LARGEST, Unclaimed, bytes, check_kind, create_folder, overwrite, put_new,
-    stand_in, unused_name,
+    self, DiskError, LARGEST, Unclaimed, bytes, check_kind, create_folder, overwrite, put_new, stand_in,
+    unused_name,
 };
-use crate::core::store::checkpoint::{self, Held, Mode};
+use crate::core::message::PutBack;
+use crate::core::store::checkpoint::{self, Held, Mode, unmarked};
+use crate::core::text::Text;
+use crate::core::text::file_format::is_dos;
 use crate::platform::files;
 
-/// `expected` and `text` are without the newline that ends a file; `None` means no file.
-pub fn put_back(path: &Path, expected: Option<&str>, text: Option<&str>) -> Result<(), String> {
-    let found = match disk::read(path, None, None) {
-        Ok(found) => Some(found.text),
-        Err(error) if error.kind() == DiskErrorKind::NotFound => None,
-        Err(error) => return Err(error.to_string()),
+const CHANGED: &str = "the file has changed since; open it and undo it there";
+
+/// Undoes what was done to a file.
+pub fn put_back(path: &Path, what: &PutBack) -> Result<(), String> {
+    let done = match what {
+        PutBack::Mode(mode) => {
+            return set_mode(path, *mode).map_err(|error| format!("its permissions: {error}"));
+        }
+        PutBack::Lines { expected, lines } => {
+            let found = expect(path, expected.as_deref())?;
+            match lines {
+                None => return remove(path),
+                Some(lines) => disk::write(path, &with_lines(found.as_deref(), lines)).map(drop),
+            }
+        }
+        PutBack::Exactly { expected, held } => {
+            expect(path, expected.as_deref())?;
+            match held {
+                Held::Absent => return remove(path),
+                Held::Text(text, mode) => put_file(path, text.as_bytes(), *mode),
+                Held::Bytes(bytes, mode) => put_file(path, bytes, *mode),
+                Held::Link(target) => put_link(path, target),
+                Held::Unknown => return Err("what it held before is not known".to_owned()),
+            }
+        }
     };
-    if found.as_deref().map(bare) != expected.map(bare) {
-        return Err("the file has changed since; open it and undo it there".to_owned());
-    }
-    let Some(text) = text else {
-        return fs::remove_file(path).map_err(|error| error.to_string());
+    done.map_err(|error| error.to_string())
+}
+
+/// The text of a file, which is to have these lines; without a last line break, none for no file.
+fn expect(path: &Path, expected: Option<&str>) -> Result<Option<Text>, String> {
+    let found = match held(path) {
+        Held::Absent => None,
+        Held::Text(text, _) => Some(text),
+        Held::Bytes(..) | Held::Link(_) | Held::Unknown => return Err(CHANGED.to_owned()),
     };
-    let found = found.unwrap_or_else(|| "\n".to_owned());
-    let mut text = if found.contains("\r\n") { bare(text).replace('\n', "\r\n") } else { text.to_owned() };
+    let is_expected = found.as_deref().map(|text| bare(unmarked(text))) == expected.map(bare);
+    if is_expected { Ok(found) } else { Err(CHANGED.to_owned()) }
+}
+
+fn remove(path: &Path) -> Result<(), String> {
+    fs::remove_file(path).map_err(|error| error.to_string())
+}
+
+/// A file's text with other lines, which end as its lines do.
+fn with_lines(found: Option<&str>, lines: &str) -> String {
+    let found = found.map(unmarked).unwrap_or("\n");
+    // In a file with both ends, a carriage return is a part of its line.
+    let mut text =
+        if is_dos(found) { lines.replace("\r\n", "\n").replace('\n', "\r\n") } else { lines.to_owned() };
     if found.is_empty() || found.ends_with('\n') {
-        text.push_str(if found.ends_with("\r\n") { "\r\n" } else { "\n" });
+        text.push_str(if is_dos(found) { "\r\n" } else { "\n" });
     }
-    disk::write(path, &text).map(drop).map_err(|error| error.to_string())
+    text
 }
 
 /// What a path holds itself: a link is not followed.
@@ -123,21 +161,103 @@ fn bare(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("acp-restore-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir_all(&folder).expect("a folder");
+            Self(folder)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn lines(path: &Path, expected: Option<&str>, lines: Option<&str>) -> Result<(), String> {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        put_back(path, &PutBack::Lines { expected: owned(expected), lines: owned(lines) })
+    }
+
+    fn exactly(path: &Path, expected: Option<&str>, held: Held) -> Result<(), String> {
+        put_back(path, &PutBack::Exactly { expected: expected.map(str::to_owned), held })
+    }
 
     #[test]
     fn a_file_is_put_back_unless_it_holds_something_else() {
-        let folder = std::env::temp_dir().join(format!("acp-restore-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("a.txt");
+        let folder = Folder::new("lines");
+        let path = folder.0.join("a.txt");
         fs::write(&path, "one\r\nTWO\r\n").expect("a file");
-        assert!(put_back(&path, Some("one\nother"), Some("one\ntwo")).is_err());
-        put_back(&path, Some("one\nTWO"), Some("one\ntwo")).expect("to be put back");
+        assert!(lines(&path, Some("one\nother"), Some("one\ntwo")).is_err());
+        lines(&path, Some("one\nTWO"), Some("one\ntwo")).expect("to be put back");
         assert_eq!(fs::read_to_string(&path).expect("a text"), "one\r\ntwo\r\n");
-        put_back(&path, Some("one\ntwo"), None).expect("to be removed");
+        lines(&path, Some("one\ntwo"), None).expect("to be removed");
         assert!(!path.exists());
-        put_back(&path, None, Some("again")).expect("to be made again");
+        lines(&path, None, Some("again")).expect("to be made again");
         assert_eq!(fs::read_to_string(&path).expect("a text"), "again\n");
-        fs::remove_dir_all(&folder).expect("a folder of ours");
+    }
+
+    #[test]
+    fn lines_that_end_in_different_ways_stay_as_they_are() {
+        let folder = Folder::new("mixed");
+        let path = folder.0.join("a.txt");
+        fs::write(&path, "\u{feff}one\r\nTWO\nthree\r\nfour").expect("a file");
+        lines(&path, Some("one\r\nTWO\nthree\r\nfour"), Some("one\r\ntwo\nthree\r\nfour"))
+            .expect("to be put back");
+        assert_eq!(fs::read_to_string(&path).expect("a text"), "\u{feff}one\r\ntwo\nthree\r\nfour");
+    }
+
+    #[test]
+    fn all_of_it_is_put_back_byte_for_byte() {
+        let folder = Folder::new("exact");
+        let path = folder.0.join("deep/a.txt");
+        let old = Held::text("\u{feff}one\r\ntwo");
+        exactly(&path, None, old.clone()).expect("to be made again");
+        assert!(held(&path).matches(&old), "{:?}", held(&path));
+        fs::write(&path, "one\ntwo\nthree\n").expect("to be changed");
+        assert_eq!(exactly(&path, Some("one"), old.clone()), Err(CHANGED.to_owned()));
+        exactly(&path, Some("one\ntwo\nthree"), old.clone()).expect("to be put back");
+        assert!(held(&path).matches(&old), "{:?}", held(&path));
+        fs::write(&path, b"\0").expect("to be changed");
+        assert_eq!(exactly(&path, Some(""), old), Err(CHANGED.to_owned()), "it is no text any more");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_and_links_come_back_and_a_link_is_not_written_through() {
+        use std::os::unix::fs::symlink;
+        let folder = Folder::new("modes");
+        let (path, other) = (folder.0.join("a"), folder.0.join("b"));
+        let script = Held::Text("#!/bin/sh\n".into(), Mode(Some(0o755)));
+        put_file(&path, b"#!/bin/sh\n", script.mode()).expect("a file");
+        assert_eq!(held(&path), script);
+        set_mode(&path, Mode(Some(0o444))).expect("to be protected");
+        put_file(&path, b"other\n", Mode(Some(0o640))).expect("to be written all the same");
+        assert_eq!(held(&path), Held::Text("other\n".into(), Mode(Some(0o640))));
+        fs::hard_link(&path, folder.0.join("c")).expect("another name");
+        put_file(&path, b"both\n", Mode(None)).expect("to be written");
+        assert_eq!(held(&folder.0.join("c")).bytes(), Some(&b"both\n"[..]), "it is one file still");
+        put_link(&other, Path::new("nowhere/x")).expect("a link");
+        assert_eq!(held(&other), Held::Link("nowhere/x".into()));
+        fs::remove_file(&other).expect("to go");
+        symlink(&path, &other).expect("a link");
+        put_file(&other, b"new\n", Mode(Some(0o600))).expect("to take the place of the link");
+        assert_eq!(held(&other), Held::Text("new\n".into(), Mode(Some(0o600))));
+        assert_eq!(held(&path).bytes(), Some(&b"both\n"[..]), "what the link led to is as it was");
+        put_link(&other, Path::new("a")).expect("to take the place of the file");
+        assert_eq!(held(&other), Held::Link("a".into()));
+        assert_eq!(held(&folder.0), Held::Unknown);
+        assert_eq!(held(&path.join("below")), Held::Absent);
+        let left: Vec<_> =
+            fs::read_dir(&folder.0).expect("a list").flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left.len(), 3, "nothing is left over: {left:?}");
     }
 }

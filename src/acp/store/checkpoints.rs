@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::acp::files::disk;
 use crate::acp::files::disks::{Disks, PATIENCE};
+use crate::acp::files::index::FolderIndexes;
 use crate::acp::files::restore::{held, put_file, put_link, set_mode};
 use crate::acp::store::undoing::Undoing;
 use crate::acp::worker::Worker;
@@ -36,12 +37,13 @@ const JOURNAL: &str = "jsonl";
 pub struct Checkpoints {
     mailbox: Arc<Mailbox>,
     disks: Disks,
+    folder_indexes: FolderIndexes,
     worker: Worker<(PathBuf, Limits, Wish)>,
 }
 
 impl Checkpoints {
-    pub fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
-        Self { mailbox, disks, worker: Worker::new("acp-checkpoints") }
+    pub fn new(mailbox: Arc<Mailbox>, disks: Disks, folder_indexes: FolderIndexes) -> Self {
+        Self { mailbox, disks, folder_indexes, worker: Worker::new("acp-checkpoints") }
     }
 
     /// Changes or reads the checkpoints in this folder.
@@ -50,7 +52,10 @@ impl Checkpoints {
             // Nothing is kept yet.
             return;
         }
-        let writer = || CheckpointWriter::new(self.mailbox.clone(), self.disks.clone());
+        let writer = || CheckpointWriter {
+            folder_indexes: Some(self.folder_indexes.clone()),
+            ..CheckpointWriter::new(self.mailbox.clone(), self.disks.clone())
+        };
         let started = self.worker.start(|_| {
             let mut writer = writer();
             move |queue| {
@@ -74,6 +79,8 @@ impl Checkpoints {
 struct CheckpointWriter {
     mailbox: Arc<Mailbox>,
     disks: Disks,
+    /// Whom it concerns that files are written here.
+    folder_indexes: Option<FolderIndexes>,
     /// What the turns of this Neovim that are not over did to files.
     turns: HashMap<(TurnKey, PathBuf), TurnBaseline>,
     /// What files held when calls that are about them began.
@@ -109,7 +116,15 @@ struct Adding<'a> {
 
 impl CheckpointWriter {
     fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
-        Self { mailbox, disks, turns: HashMap::new(), looked: HashMap::new(), written: None, told: false }
+        Self {
+            mailbox,
+            disks,
+            folder_indexes: None,
+            turns: HashMap::new(),
+            looked: HashMap::new(),
+            written: None,
+            told: false,
+        }
     }
 
     fn grant(&mut self, folder: &Path, limits: Limits, wish: Wish) {
@@ -169,13 +184,7 @@ impl CheckpointWriter {
                 self.reply(*job, Reply::Blamed(blame::author(&steps, text, *row)));
             }),
             Wish::SetMode { job, path, mode } => {
-                let (file, mode) = (path.clone(), *mode);
-                let done = self.disks.soon(path, PATIENCE, move || set_mode(&file, mode));
-                let done = match done {
-                    Some(done) => done.map_err(|error| format!("its permissions: {error}")),
-                    None => Err("its permissions: its disk does not answer".to_owned()),
-                };
-                self.reply(*job, Reply::Put(done));
+                self.reply(*job, Reply::Put(self.set_mode(path, *mode)));
                 Ok(())
             }
             Wish::Put { job, turn, head, at, since, path, seen, target } => {
@@ -186,7 +195,7 @@ impl CheckpointWriter {
                     format!("its checkpoint couldn't be written in {}: {error}", folder.display())
                 });
                 let undoing = Undoing::new(&self.disks, &head.cwd, *since);
-                let done = done.and_then(|()| put(&self.disks, &undoing, path, (seen, target)));
+                let done = done.and_then(|()| self.put(&undoing, path, (seen, target)));
                 if done.is_err() {
                     // What did not come about is no change; if this fails, an empty one stays.
                     let _ = self.add(folder, &Adding { after: seen, ..adding });
@@ -198,6 +207,31 @@ impl CheckpointWriter {
         if let Err(error) = done {
             self.failed(folder, &wish, &error);
         }
+    }
+
+    fn set_mode(&self, path: &Path, mode: Mode) -> Result<(), String> {
+        let file = path.to_owned();
+        let set = || self.disks.soon(path, PATIENCE, move || set_mode(&file, mode));
+        match self.as_our_own(path, set) {
+            Some(done) => done.map_err(|error| format!("its permissions: {error}")),
+            None => Err("its permissions: its disk does not answer".to_owned()),
+        }
+    }
+
+    fn put(&self, undoing: &Undoing, path: &Path, sides: (&Held, &Held)) -> Result<(), String> {
+        self.as_our_own(path, || put(&self.disks, undoing, path, sides))
+    }
+
+    /// Writes a file for the user, which is no news.
+    fn as_our_own<R>(&self, path: &Path, write: impl FnOnce() -> R) -> R {
+        if let Some(indexes) = &self.folder_indexes {
+            indexes.writing(path);
+        }
+        let done = write();
+        if let Some(indexes) = &self.folder_indexes {
+            indexes.wrote(path);
+        }
+        done
     }
 
     fn reply(&self, job: JobId, reply: Reply) {

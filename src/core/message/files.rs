@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
-use crate::core::store::checkpoint::Held;
+use crate::core::store::checkpoint::{Held, Mode};
 use crate::core::text::Text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +60,18 @@ pub struct ChangedFile {
     /// Where many files changed at once the texts stay in the background: `before` and `after` are `Unknown` then,
     /// and `Work::ChangedTexts` gets them by this number.
     pub later: Option<u64>,
+}
+
+/// What a file is put back to when changes in it are undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PutBack {
+    /// Of a file that no buffer holds: its lines, without a last line break, unless it has others than are expected.
+    /// `None` is no file.
+    Lines { expected: Option<String>, lines: Option<String> },
+    /// The same, and byte for byte.
+    Exactly { expected: Option<String>, held: Held },
+    /// The permissions of a file whose text is back already.
+    Mode(Mode),
 }
 
 /// A file with unsaved edits; without the texts where they are not known, or too long.

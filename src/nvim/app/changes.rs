@@ -4,13 +4,19 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::nvim::app::App;
-use crate::nvim::events::Change;
+use crate::nvim::events::{Change, OutsideChange};
 use crate::nvim::follow;
 
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
 const MANY: usize = 50;
 
 impl App {
+    /// Somebody else has changed a file of a session's folders.
+    pub fn changed_outside(&mut self, change: &OutsideChange) -> Result<()> {
+        self.reviews.changed_outside(&mut self.cx, change)?;
+        self.route()
+    }
+
     pub fn changed(&mut self, change: Change) -> Result<()> {
         self.checkpoints.record(&mut self.cx, &change);
         self.reviews.stats.add(&change);

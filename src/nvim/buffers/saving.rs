@@ -7,6 +7,7 @@ use mlua::{Result, Value};
 
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::message::Stamp;
+use crate::core::store::checkpoint::{format_for, unmarked};
 use crate::nvim::buffers::applying::apply;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
@@ -19,6 +20,25 @@ pub struct Content {
     /// The buffer's 'fileformat' and 'bomb', where they are to be others.
     pub format: Option<String>,
     pub mark: Option<bool>,
+}
+
+impl Content {
+    /// What makes a file with the right lines this text, in a buffer with that 'fileformat'.
+    pub fn of(text: &str, format: &str) -> Self {
+        let plain = unmarked(text);
+        let format = format_for(plain, format).to_owned();
+        let end = if format == "mac" { '\r' } else { '\n' };
+        Self {
+            ends_with_newline: plain.ends_with(end) || plain.is_empty(),
+            format: Some(format),
+            mark: Some(plain.len() < text.len()),
+        }
+    }
+
+    /// The buffer's file ends its lines as before.
+    pub fn as_before(editor: &Editor, buf: Buf) -> Result<Self> {
+        Ok(Self { ends_with_newline: editor.buf_option(buf, "endofline")?, format: None, mark: None })
+    }
 }
 
 /// Applies edits of the user's own making at once, and saves where nothing was unsaved before.

@@ -52,7 +52,7 @@ impl Checkpoints {
             cx.advise(text, Level::Warn);
         }
         if shown.is_empty() {
-            return fail("there is no checkpoint yet: no agent has changed a file of this project");
+            return fail("there is no checkpoint yet: no change of an agent's was seen in this project");
         }
         let (mut items, mut points) = (Vec::new(), Vec::new());
         let today: String = cx.editor.func("strftime", "%Y-%m-%d")?;

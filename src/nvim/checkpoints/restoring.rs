@@ -10,9 +10,7 @@ use mlua::Result;
 
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::session::Session;
-use crate::core::store::checkpoint::{
-    Fetched, Held, Loaded, Planned, Reply, TurnKey, Wish, format_for, unmarked,
-};
+use crate::core::store::checkpoint::{Fetched, Held, Loaded, Planned, Reply, TurnKey, Wish};
 use crate::core::store::restore::{Choice, Plan, Question, Restore, question};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::{self, saving};
@@ -287,15 +285,7 @@ impl Checkpoints {
             // There are no unsaved edits to a file that is not there.
             editor.set_buf_option(buf, "modified", false)?;
         }
-        let text = unmarked(target);
-        let format: String = editor.buf_option(buf, "fileformat")?;
-        let format = format_for(text, &format);
-        let end = if format == "mac" { '\r' } else { '\n' };
-        let content = saving::Content {
-            ends_with_newline: text.ends_with(end) || text.is_empty(),
-            format: Some(format.to_owned()),
-            mark: Some(text.len() < target.len()),
-        };
+        let content = saving::Content::of(target, &editor.buf_option::<String>(buf, "fileformat")?);
         Ok(Some(saving::write(&editor, buf, &file.edits, &content)))
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::holders::Holders;
 use super::texts::{Location, Pack};
@@ -18,6 +18,10 @@ use crate::mailbox::Mailbox;
 
 /// Texts of changes that were told without them have no more bytes together; the oldest go.
 const MOST: u64 = 64 << 20;
+
+/// No more bytes of texts are told to the editor's side in this time.
+const ALLOWANCE: usize = 1 << 20;
+const REFILL: Duration = Duration::from_secs(2);
 
 /// The clock begins here, so that there are times before.
 const START: Millis = 24 * 60 * 60 * 1000;
@@ -35,6 +39,7 @@ pub struct Common {
     /// A change waits for what its agent says next.
     pub waits: AtomicBool,
     began: Instant,
+    allowance: Mutex<(Instant, usize)>,
 }
 
 /// What files held before and after changes that were told without their texts.
@@ -62,6 +67,7 @@ impl Common {
             cache: Mutex::new(cache),
             waits: AtomicBool::new(false),
             began: Instant::now(),
+            allowance: Mutex::new((Instant::now(), ALLOWANCE)),
         }
     }
 
@@ -72,6 +78,19 @@ impl Common {
 
     pub fn now(&self) -> Millis {
         self.at(Instant::now())
+    }
+
+    /// Whether so much text may be told at once with all that was told just before.
+    pub fn may_tell(&self, bytes: usize) -> bool {
+        let mut allowance = lock(&self.allowance);
+        if allowance.0.elapsed() > REFILL {
+            *allowance = (Instant::now(), ALLOWANCE);
+        }
+        let is_allowed = bytes <= allowance.1;
+        if is_allowed {
+            allowance.1 -= bytes;
+        }
+        is_allowed
     }
 
     pub fn wait_for_word(&self, waits: bool) {

@@ -29,6 +29,7 @@ pub struct FolderWatch {
     wake: OwnedFd,
     inner: Mutex<Inner>,
     clock: Box<dyn Fn() -> Millis + Send + Sync>,
+    news: Box<dyn Fn() + Send + Sync>,
 }
 
 #[derive(Default)]
@@ -40,10 +41,10 @@ struct Inner {
 /// Says whose process has a file open.
 type Asks = Box<dyn Fn(&Path) -> Option<Holder> + Send>;
 
-/// What the thread does beside reading.
+/// What is done beside reading.
 pub struct Listener {
     /// Something is to be looked at.
-    pub news: Box<dyn Fn() + Send>,
+    pub news: Box<dyn Fn() + Send + Sync>,
     /// Whose process has the file open, if it is worth to look.
     pub holder: Asks,
 }
@@ -55,9 +56,10 @@ impl FolderWatch {
     ) -> io::Result<Option<Arc<Self>>> {
         let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC)?;
-        let watch = Arc::new(Self { queue, wake, inner: Mutex::default(), clock });
+        let Listener { news, holder } = listener;
+        let watch = Arc::new(Self { queue, wake, inner: Mutex::default(), clock, news });
         let theirs = watch.clone();
-        thread::Builder::new().name("acp-folders".into()).spawn(move || theirs.listen(&listener))?;
+        thread::Builder::new().name("acp-folders".into()).spawn(move || theirs.listen(&holder))?;
         Ok(Some(watch))
     }
 
@@ -96,16 +98,20 @@ impl FolderWatch {
 
     /// All that was done until now and has not been taken yet.
     pub fn take(&self) -> Pending {
-        self.drain();
+        self.read();
         std::mem::take(&mut lock(&self.inner).pending)
     }
 
-    /// Reads what the system has queued: from here on it has a time before now. Says whether that was anything.
-    pub fn drain(&self) -> bool {
-        !self.read().is_empty()
+    /// Reads what the system has queued: from here on it has a time before now.
+    pub fn drain(&self) {
+        self.read();
+        // The thread finds the queue empty, and has nothing to tell.
+        if !lock(&self.inner).pending.is_empty() {
+            (self.news)();
+        }
     }
 
-    fn listen(&self, listener: &Listener) {
+    fn listen(&self, holder: &Asks) {
         loop {
             let mut ready = [PollFd::new(&self.queue, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
             match poll(&mut ready, None) {
@@ -117,14 +123,14 @@ impl FolderWatch {
             }
             let written = self.read();
             for path in written {
-                if let Some(holder) = (listener.holder)(&path)
+                if let Some(holder) = holder(&path)
                     && let Some(touched) = lock(&self.inner).pending.files.get_mut(&path)
                 {
                     touched.holder.get_or_insert(holder);
                 }
             }
             if !lock(&self.inner).pending.is_empty() {
-                (listener.news)();
+                (self.news)();
             }
         }
     }

@@ -14,7 +14,7 @@ pub struct FolderWatch;
 type Asks = Box<dyn Fn(&Path) -> Option<Holder> + Send>;
 
 pub struct Listener {
-    pub news: Box<dyn Fn() + Send>,
+    pub news: Box<dyn Fn() + Send + Sync>,
     pub holder: Asks,
 }
 
@@ -42,7 +42,5 @@ impl FolderWatch {
         Pending::default()
     }
 
-    pub fn drain(&self) -> bool {
-        false
-    }
+    pub fn drain(&self) {}
 }

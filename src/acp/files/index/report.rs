@@ -12,34 +12,28 @@ use crate::core::store::checkpoint::Held;
 /// So many files are read at once.
 pub const BATCH: usize = 256;
 
-/// The texts of one report have no more bytes together.
-const TEXTS: usize = 1 << 20;
-
 /// One event has no more files.
 const FILES: usize = 1000;
 
 pub struct Report {
     common: Arc<Common>,
-    bytes: usize,
     causes: Vec<(Cause, Vec<ChangedFile>)>,
 }
 
 impl Report {
     pub fn new(common: Arc<Common>) -> Self {
-        Self { common, bytes: 0, causes: Vec::new() }
+        Self { common, causes: Vec::new() }
     }
 
     pub fn add(&mut self, cause: Cause, mut file: ChangedFile) {
         let bytes = file.before.size() + file.after.size();
-        if self.bytes + bytes > TEXTS {
+        if bytes > 0 && !self.common.may_tell(bytes) {
             file.later = Some(lock(&self.common.later).add(&file.before, &file.after));
             for side in [&mut file.before, &mut file.after] {
                 if side.bytes().is_some() {
                     *side = Held::Unknown;
                 }
             }
-        } else {
-            self.bytes += bytes;
         }
         match self.causes.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, files)) => files.push(file),

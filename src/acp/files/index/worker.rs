@@ -26,6 +26,9 @@ use crate::core::message::{Cause, Stamp};
 /// A file is at rest when nothing has happened to it for so long.
 const REST: Millis = 500;
 
+/// It is not looked more often than this at what comes to rest.
+const PACE: Millis = 200;
+
 /// One that is still open for writing is looked at all the same after this.
 const LONG: Millis = 10_000;
 
@@ -187,7 +190,7 @@ impl Worker {
 
     // Building.
 
-    fn build(&mut self) {
+    pub fn build(&mut self) {
         let began = Instant::now();
         let mut repositories = BTreeSet::new();
         for root in self.roots.clone() {
@@ -351,7 +354,7 @@ impl Worker {
     // Looking.
 
     /// Looks at what has come to rest; at a point where something ends, at all that nobody else may be writing.
-    fn check(&mut self, at_end: bool) {
+    pub fn check(&mut self, at_end: bool) {
         if self.given_up {
             return;
         }
@@ -491,7 +494,8 @@ impl Worker {
             waits |= !is_written && activities.is_at_work(path);
             (!is_written && !activities.is_at_work(path)).then_some(now + REST)
         });
-        self.due = due.min();
+        // What comes to rest one after the other is told of together.
+        self.due = due.min().map(|due| due.max(now + PACE));
         drop(activities);
         self.common.wait_for_word(waits);
     }
