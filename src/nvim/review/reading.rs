@@ -14,9 +14,6 @@ use crate::nvim::diff_view::marks::seen;
 use crate::nvim::review::tracking::MANY_PAUSE;
 use crate::nvim::review::{Input, Reviews};
 
-/// The hunks of so many files are worked out at once; of more than these, when they are seen.
-pub const MAX_READ: usize = 50;
-
 impl Reviews {
     /// A file that no buffer holds was changed, one of many.
     pub fn begin_unread(
