@@ -26,7 +26,6 @@ use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::{Change, EditorEvent, OutsideChange};
-use crate::nvim::review::reading::MAX_READ;
 use crate::nvim::review::{Input, Reviews, Then};
 
 /// Larger texts, in bytes, are compared in the background.
@@ -38,6 +37,12 @@ const SMALL_BYTES: usize = 16 << 10;
 /// Hunks are drawn for this long, then the editor has its turn.
 pub const BUDGET: Duration = Duration::from_millis(3);
 pub const PAUSE: Duration = Duration::from_millis(15);
+
+/// The hunks of so many files are worked out at once; of more than these, when they are seen.
+const MAX_READ: usize = 50;
+
+/// Between two drawings while files that no buffer holds are read: all of the review is made anew each time.
+pub const MANY_PAUSE: Duration = Duration::from_millis(60);
 
 thread_local! {
     /// The buffers that were changed while the app was busy, and are still to be looked at.
@@ -613,6 +618,11 @@ impl Reviews {
             if let Some(reviewed) = self.files.get_mut(path) {
                 reviewed.touched = true;
             }
+        }
+        if self.files.get(path).is_some_and(|reviewed| reviewed.buf.is_none()) {
+            // There may be many of them, one right after the other.
+            self.draw_reviews_soon(cx, MANY_PAUSE);
+            return Ok(());
         }
         self.draw_reviews(cx)
     }

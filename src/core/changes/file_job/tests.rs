@@ -475,7 +475,7 @@ fn each_state_of_the_disk_has_its_consequence_for_a_clean_buffer_and_for_one_wit
     let cases = [
         (OnDisk::Same, facts(), vec![Do::CatchUp, Do::End]),
         (OnDisk::Same, modified(None), vec![Do::CatchUp, Do::End]),
-        (OnDisk::HalfWritten, facts(), vec![Do::End]),
+        (OnDisk::HalfWritten, facts(), vec![Do::NotWhole, Do::End]),
         (OnDisk::Gone, facts(), vec![Do::FileGone, Do::End]),
         (OnDisk::Gone, modified(None), vec![Do::FileGone, Do::End]),
         (unreadable(), facts(), vec![Do::TakeFromDisk, Do::End]),
