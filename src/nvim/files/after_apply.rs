@@ -254,12 +254,23 @@ impl Files {
         }
     }
 
+    /// A buffer was saved: what the disk holds now is no news, whoever reports it.
+    fn note_saved(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let saved = cx.editor.changedtick(buf)?;
+        self.on_disk.told.forget(&path);
+        cx.with_text(self, buf, move |files: &mut Self, cx, snapshot| {
+            if let Some(Snapshot { text, .. }) = snapshot.filter(|snapshot| snapshot.tick == saved) {
+                files.on_disk.told.holds(&path, &as_held(&cx.editor, buf, &text));
+            }
+            Ok(())
+        })
+    }
+
     pub fn buffer_saved(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         if cx.has_background && cx.buffers.name_of(buf).is_some() {
             self.clear_gone(cx, buf)?;
-            if let Some(path) = cx.buffers.name_of(buf) {
-                self.on_disk.told.forget(path);
-            }
+            self.note_saved(cx, buf)?;
             if !is_modified(&cx.editor, buf) {
                 self.buffer_modified(cx, buf)?;
                 self.file_known(cx, buf, Known::Saved)?;

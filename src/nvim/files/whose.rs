@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::core::changes::writers::{Writer, Writers};
 use crate::core::ids::{EntryId, SessionKey};
-use crate::core::message::{Activity, Cause};
+use crate::core::message::{Activity, Cause, ToolKind};
 use crate::core::session::Session;
+use crate::core::session::tool_call::ToolCall;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
 use crate::nvim::files::Files;
@@ -32,7 +33,11 @@ impl Files {
         let has_to_do = |session: &&Session| touched.contains(&session.key) || is_in_folders(session, path);
         let writer = |session: &Session| {
             let named = call_about(cx, session.key, path);
-            let open = session.open_calls().map(|(entry, _)| entry);
+            // A call that reads says nothing of who writes.
+            let writes = |call: &ToolCall| {
+                !matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Think)
+            };
+            let open = session.open_calls().filter(|(_, call)| writes(call)).map(|(entry, _)| entry);
             let open: Vec<EntryId> = open.collect();
             let call = open.iter().copied().find(|entry| named == Some(*entry)).or(open.last().copied())?;
             Some(Writer { session: session.key, call: Some(call) })
