@@ -115,7 +115,10 @@ impl Files {
         let writers = match cause {
             // It may still turn out to be an agent's.
             Cause::Outside => self.guess_writers(cx, path),
-            cause => writers_of(cx, cause),
+            cause => match writers_of(cx, cause) {
+                writers if writers.first().is_some_and(|writer| writer.call.is_some()) => writers,
+                _ => self.guess_writers(cx, path),
+            },
         };
         if let FileChange::Renamed(to) = kind
             && let Some(held) = cx.buffers.held(path)

@@ -33,11 +33,7 @@ impl Files {
         let has_to_do = |session: &&Session| touched.contains(&session.key) || is_in_folders(session, path);
         let writer = |session: &Session| {
             let named = call_about(cx, session.key, path);
-            // A call that reads says nothing of who writes.
-            let writes = |call: &ToolCall| {
-                !matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Think)
-            };
-            let open = session.open_calls().filter(|(_, call)| writes(call)).map(|(entry, _)| entry);
+            let open = session.open_calls().filter(|(_, call)| may_write(call)).map(|(entry, _)| entry);
             let open: Vec<EntryId> = open.collect();
             let call = open.iter().copied().find(|entry| named == Some(*entry)).or(open.last().copied())?;
             Some(Writer { session: session.key, call: Some(call) })
@@ -50,13 +46,18 @@ impl Files {
     }
 }
 
+/// A call that reads says nothing of who writes.
+fn may_write(call: &ToolCall) -> bool {
+    !matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Think)
+}
+
 /// Whether a file lies in one of a session's folders.
 pub fn is_in_folders(session: &Session, path: &Path) -> bool {
     let place = &session.place;
     [&place.cwd].into_iter().chain(&place.additional).any(|root| path.starts_with(canonical(root)))
 }
 
-/// The newest tool call of a session that speaks of a file.
+/// The newest tool call of a session that speaks of a file, and does more than read it.
 pub fn call_about(cx: &Context, key: SessionKey, path: &Path) -> Option<EntryId> {
     let session = cx.sessions.get(&key)?;
     let names = |named: &Path| {
@@ -64,7 +65,7 @@ pub fn call_about(cx: &Context, key: SessionKey, path: &Path) -> Option<EntryId>
         full == path || (full.file_name() == path.file_name() && canonical(&full) == path)
     };
     let about = |entry: EntryId| {
-        let call = session.entry(entry)?.tool()?;
+        let call = session.entry(entry)?.tool().filter(|call| may_write(call))?;
         let mut paths = call.diffs().map(|diff| diff.path.as_path());
         let named = paths.any(names) || call.places().iter().any(|place| names(&place.path));
         named.then_some(call.status.is_over())
@@ -87,7 +88,9 @@ pub fn writers_of(cx: &Context, cause: Cause) -> Writers {
 
 fn call_of(cx: &Context, activity: &Activity) -> Option<EntryId> {
     let session = cx.sessions.get(&activity.session)?;
-    let by_id = activity.call.as_ref().and_then(|call| session.call_entry(call));
+    let is_writer =
+        |entry: &EntryId| session.entry(*entry).and_then(|entry| entry.tool()).is_some_and(may_write);
+    let by_id = activity.call.as_ref().and_then(|call| session.call_entry(call)).filter(is_writer);
     by_id.or_else(|| {
         let terminal = activity.terminal.as_ref()?;
         (0..session.entries().len()).rev().map(EntryId).find(|entry| {
