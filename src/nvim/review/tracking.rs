@@ -762,7 +762,9 @@ fn origin_of(cx: &Context, key: SessionKey, call: Option<EntryId>, path: &Path) 
     let call = call.or_else(|| {
         let changes = |kind| matches!(kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
         let open: Vec<_> = session.open_calls().collect();
-        let named = open.iter().rev().find(|(_, call)| about(call));
+        let reads =
+            |kind| matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Think);
+        let named = open.iter().rev().find(|(_, call)| about(call) && !reads(call.kind));
         named.or(open.iter().rev().find(|(_, call)| changes(call.kind))).map(|(entry, _)| *entry)
     });
     let mut prompts = session.entries().iter().enumerate().filter_map(|(at, entry)| match &entry.body {
