@@ -39,6 +39,7 @@ PROFILE ?= dist
 bench: ## measure speed beside plain Lua; SCENARIOS="burst paced" takes some, PROFILE=release another build
 	cargo bench --locked --profile $(PROFILE) --bench chat -- $(SCENARIOS)
 	cargo bench --locked --profile $(PROFILE) --bench decode
+	cargo bench --locked --profile $(PROFILE) --bench folders
 
 TURNS ?= 10000
 MINUTES ?= 20

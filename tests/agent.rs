@@ -7,6 +7,7 @@ mod agent {
     mod support;
 
     mod asking;
+    mod changes;
     mod conversation;
     mod envelope;
     mod extensions;

@@ -124,7 +124,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
       + a
       @@ 2
       - noise
-    deep/new.txt  1 hunk · +0 -1 · was not there: is removed
+    deep/new.txt  1 hunk · +0 -1 · was not there: is removed, and the folder deep with it
       @@ 1
       - fresh
     "#);
@@ -136,7 +136,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n", "it is saved as it was");
     assert_eq!(chat.project.read("ignored.log"), "a\r\nb", "byte for byte");
-    assert!(!chat.project.file("deep/new.txt").exists());
+    assert!(!chat.project.file("deep").exists(), "the folder that was made for it goes, too");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the hunks to go");
     chat.nvim.input("u");
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE", "it is one step");
@@ -164,7 +164,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
       - a
       @@ 3
       + noise
-    deep/new.txt  1 hunk · +1 -0 · comes back
+    deep/new.txt  1 hunk · +1 -0 · comes back, and the folder deep with it
       @@ 1
       + fresh
     "#);
@@ -323,6 +323,76 @@ fn an_agent_that_writes_itself_leaves_checkpoints_too() {
     wait_told(&mut chat, "restored 2 files");
     assert_eq!(chat.project.read("b.txt"), "old\n");
     assert_eq!(chat.project.read("c.txt"), "uno\ndue\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn bytes_and_permissions_are_put_back_and_shown_in_words() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let call = |status: &str| {
+        let places = ["picture", "tool.sh", "gone.sh", "made/deep/er"]
+            .map(|path| json!({ "path": format!("$PROJECT/{path}") }));
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Make it", "kind": "edit",
+            "status": status, "locations": places }))
+    };
+    let asked = asks(
+        "p",
+        "session/request_permission",
+        json!({
+            "toolCall": { "toolCallId": "c" },
+            "options": [{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }],
+        }),
+    );
+    let script = "cd $PROJECT; printf 'a\\0bc' > picture; chmod 644 tool.sh; rm gone.sh; mkdir -p made/deep; echo x > made/deep/er";
+    let all = [
+        prompt(),
+        call("in_progress"),
+        asked,
+        answered("p"),
+        json!({ "run": ["sh", "-ec", script] }),
+        call("completed"),
+        says("Over."),
+        ends("end_turn"),
+    ];
+    let files = [("picture", "\0".repeat(2500)), ("tool.sh", "echo\n".into()), ("gone.sh", "true".into())];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, &**text)).collect();
+    let mut chat = Scripted::new(&files, support::script::steps(all));
+    for name in ["tool.sh", "gone.sh"] {
+        let mode = std::fs::Permissions::from_mode(0o750);
+        std::fs::set_permissions(chat.project.file(name), mode).expect("its mode");
+    }
+    answer_by_hand(&mut chat.nvim);
+    chat.chat();
+    chat.send("Change it");
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    chat.wait_for("Over.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    insta::assert_snapshot!(preview(&mut chat), @r#"
+    Back to before "Change it": 4 files · 2 hunks
+    x put back this hunk or file · X put back all · <CR> go · q close · g? keys
+
+    gone.sh  1 hunk · +1 -0 · comes back
+      @@ 1
+      + true
+    made/deep/er  1 hunk · +0 -1 · was not there: is removed, and the folder made with it
+      @@ 1
+      - x
+    picture  binary, 4 bytes becomes binary, 3 kB
+    tool.sh  mode 644 to 750
+    "#);
+    restore(&mut chat, None);
+    wait_told(&mut chat, "restored 4 files");
+    let mode = |name: &str| {
+        std::fs::metadata(chat.project.file(name)).expect("its facts").permissions().mode() & 0o777
+    };
+    assert_eq!((mode("tool.sh"), mode("gone.sh")), (0o750, 0o750));
+    assert_eq!(chat.project.read("gone.sh"), "true");
+    assert_eq!(chat.project.read("picture"), "\0".repeat(2500));
+    assert!(!chat.project.file("made").exists());
 }
 
 #[test]

@@ -77,6 +77,7 @@ const PARTS: &[Part] = &[
             "rustix",
             "serde",
             "serde_json",
+            "tempfile",
             "thiserror",
             "tokio",
             "windows_sys",

@@ -41,6 +41,13 @@ pub fn start(shared: &Arc<Shared>, job: JobId, work: Work) {
         });
         return;
     }
+    if let Work::ChangedTexts { numbers } = work {
+        spawn_blocking(move || {
+            let outcome = Outcome::ChangedTexts(shared.folder_indexes.texts(&numbers));
+            shared.mailbox.post(Event::Computed { job, outcome });
+        });
+        return;
+    }
     let Some(path) = on_disk(&work) else {
         spawn_blocking(move || {
             shared.mailbox.post(Event::Computed { job, outcome: run(work, &shared.watch) });
@@ -177,9 +184,14 @@ fn run(work: Work, watch: &Watch) -> Outcome {
             let stamp = found.filter(|stamp| read.is_none_or(|read| buffer_state::is_older(*stamp, read)));
             if let Some(stamp) = stamp {
                 watch.held(&path, stamp);
+                if read.is_none() {
+                    watch.saved(&path, stamp);
+                }
             }
             Outcome::Stamped { is_there: found.is_some(), stamp }
         }
+        // Answered where all that agents share is at hand.
+        Work::ChangedTexts { .. } => Outcome::ChangedTexts(Vec::new()),
         Work::Mention(files) => Outcome::Mention(unsaved_note::unsaved(&files)),
         Work::Reconcile { path, sides } => {
             let reconciled = Box::new(sides.reconcile());

@@ -61,6 +61,13 @@ enum End {
     Fault(Failure),
 }
 
+/// What a conversation goes on with.
+enum Next {
+    Command(Command),
+    /// What the agent wrote; nothing once it is over.
+    Batch(Option<Vec<Incoming>>),
+}
+
 /// What a conversation is given besides its transport.
 pub struct Link {
     pub agent: AgentId,
@@ -174,15 +181,12 @@ impl Connection {
             let mailbox = self.shared.mailbox.clone();
             let is_gone = ended.borrow().is_some();
             let due = self.patience.next();
-            let batch = tokio::select! {
+            let next = tokio::select! {
                 biased;
                 _ = leaving.wait_for(Option::is_some) => return End::Wanted,
                 command = commands.recv() => match command {
                     Some(Command::Disconnect { .. }) | None => return End::Wanted,
-                    Some(command) => {
-                        self.command(command);
-                        continue;
-                    }
+                    Some(command) => Next::Command(command),
                 },
                 Some(request) = for_editor.recv() => {
                     self.pass_to_editor(request);
@@ -210,15 +214,29 @@ impl Connection {
                     } else {
                         transport.receive().await
                     }
-                } => batch,
+                } => Next::Batch(batch),
             };
-            let Some(batch) = batch else { return End::Left };
+            let batch = match next {
+                Next::Batch(Some(batch)) => batch,
+                Next::Batch(None) => return End::Left,
+                Next::Command(command) => {
+                    if let Command::Prompt { session, .. } = &command {
+                        self.shared.folder_indexes.ready(*session).await;
+                    }
+                    self.command(command);
+                    continue;
+                }
+            };
             self.heard = Instant::now();
             let named = self.paths_named(&batch);
             if !named.is_empty() {
                 self.shared.resolved_names.tell_new(named).await;
             }
             for incoming in batch {
+                if let Some(session) = self.turn_ended_by(&incoming) {
+                    // What was changed in the turn is told before its end.
+                    self.shared.folder_indexes.settle(session).await;
+                }
                 if let ControlFlow::Break(failure) = self.incoming(incoming) {
                     return End::Fault(failure);
                 }
@@ -327,6 +345,7 @@ impl Connection {
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
             self.shared.watch.ended(session);
+            self.shared.folder_indexes.session_ended(session);
             self.shared.policy.file_access.ended(session);
             self.end_agent_terminals(session);
         }

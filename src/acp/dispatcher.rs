@@ -2,6 +2,7 @@
 //! Talking to one agent is `connection`'s part; what they share is in `shared`.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,9 +23,10 @@ use super::store::images::Images;
 use super::store::registry::AgentRegistry;
 use super::store::session_index::SessionIndex;
 use super::{compute, connection};
-use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, Severity};
+use crate::core::ids::{AgentId, JobId, SessionKey};
+use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
 use crate::mailbox::Mailbox;
+use crate::platform::paths::resolve_file;
 
 /// How long everything may take to end when nobody says a limit, and no guard takes care of the rest.
 pub const EXIT_LIMIT: Duration = Duration::from_millis(300);
@@ -63,7 +65,11 @@ impl Dispatcher {
         let shared = Shared::new(mailbox.clone(), settings);
         Self {
             session_index: SessionIndex::new(mailbox.clone()),
-            checkpoints: Checkpoints::new(mailbox.clone(), shared.disks.clone()),
+            checkpoints: Checkpoints::new(
+                mailbox.clone(),
+                shared.disks.clone(),
+                shared.folder_indexes.clone(),
+            ),
             drafts: DraftStore::new(mailbox.clone()),
             registry: AgentRegistry::new(mailbox, shared.log.clone()),
             shared: Arc::new(shared),
@@ -175,16 +181,7 @@ impl Dispatcher {
             Command::Handle { requests, notifications } => {
                 self.shared.extension_methods.set(requests, notifications)
             }
-            Command::PutBack { job, path, expected, text } => {
-                let shared = self.shared.clone();
-                tokio::spawn(async move {
-                    let file = path.clone();
-                    let put = move || restore::put_back(&file, expected.as_deref(), text.as_deref());
-                    if let Some(done) = shared.disks.run(&path, put).await {
-                        shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
-                    }
-                });
-            }
+            Command::PutBack { job, path, what } => self.put_back(job, path, what),
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
             Command::Record { folder, wish } => self.session_index.request(folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
@@ -198,6 +195,7 @@ impl Dispatcher {
             }
             Command::KeepImages { folder } => {
                 self.shared.images.set(&folder);
+                self.shared.folder_indexes.keep_in(folder.parent().unwrap_or(&folder).to_owned());
                 spawn_blocking(move || Images::sweep(&folder));
             }
             Command::Keep(keep) => self.drafts.request(keep),
@@ -205,6 +203,24 @@ impl Dispatcher {
             Command::Shutdown => {}
             command => self.pass_on(command),
         }
+    }
+
+    fn put_back(&self, job: JobId, path: PathBuf, what: PutBack) {
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            let (file, theirs) = (path.clone(), shared.clone());
+            let put = move || {
+                let resolved = resolve_file(&file);
+                // The user's doing is no news.
+                theirs.folder_indexes.writing(&resolved);
+                let done = restore::put_back(&file, &what);
+                theirs.folder_indexes.wrote(&resolved);
+                done
+            };
+            if let Some(done) = shared.disks.run(&path, put).await {
+                shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+            }
+        });
     }
 
     fn list_allowed(&self) {
@@ -244,6 +260,7 @@ impl Dispatcher {
             self.sessions.remove(session);
             // Its agent may be gone, and with it whoever gives up the files.
             self.shared.watch.closed(*session);
+            self.shared.folder_indexes.session_ended(*session);
             let (shared, session) = (self.shared.clone(), *session);
             spawn_blocking(move || shared.images.ended(session));
         }

@@ -8,6 +8,7 @@ pub(crate) mod disks;
 pub(crate) mod file_access;
 pub mod find;
 pub(crate) mod hard_links;
+pub(crate) mod index;
 pub(crate) mod open_files;
 pub(crate) mod probe;
 pub(crate) mod queue;

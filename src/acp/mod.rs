@@ -20,6 +20,8 @@ pub mod wire;
 mod worker;
 
 pub use background::{Background, start};
+#[doc(hidden)]
+pub use files::index::IndexedFolder;
 pub use settings::Settings;
 
 use wire::message_reader::{Incoming, MessageReader};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::extension_methods::ExtensionMethods;
 use super::files::disks::Disks;
+use super::files::index::FolderIndexes;
 use super::files::open_files::OpenFiles;
 use super::files::resolved_names::ResolvedNames;
 use super::files::watch::Watch;
@@ -24,6 +25,7 @@ pub struct Shared {
     pub guard: Arc<Guard>,
     pub open_files: OpenFiles,
     pub extension_methods: ExtensionMethods,
+    pub folder_indexes: FolderIndexes,
     pub watch: Watch,
     pub policy: Policy,
     pub images: Images,
@@ -39,7 +41,8 @@ impl Shared {
         let guard = Guard::logging(log.clone());
         let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
         let disks = Disks::new();
-        let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone());
+        let folder_indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone());
+        let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone(), folder_indexes.clone());
         let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());
         let policy = Policy::new(&settings);
         Self {
@@ -49,6 +52,7 @@ impl Shared {
             guard,
             open_files: OpenFiles::default(),
             extension_methods: ExtensionMethods::default(),
+            folder_indexes,
             watch,
             policy,
             images: Images::default(),

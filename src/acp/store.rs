@@ -6,3 +6,4 @@ pub(crate) mod drafts;
 pub(crate) mod images;
 pub(crate) mod registry;
 pub(crate) mod session_index;
+mod undoing;

@@ -99,6 +99,12 @@ impl Terminals {
         self.registry.lock().named.contains_key(&(session, id.clone()))
     }
 
+    /// The process that the command runs in, as long as there is one.
+    pub fn process(&self, session: SessionKey, id: &TerminalId) -> Option<u32> {
+        let terminal = self.find(session, id).ok()?;
+        terminal.is_running().then(|| terminal.group.process()).flatten()
+    }
+
     /// What the command printed so far.
     pub fn output(&self, session: SessionKey, id: &TerminalId) -> Result<TerminalOutput, TerminalError> {
         Ok(self.find(session, id)?.output())

@@ -185,6 +185,7 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::Yes,
         without_library: false,
         help: "Choose one of the files that the agent has changed in this session and go to its last change. \
+               Files that others have changed meanwhile are listed as \"changed from outside\". \
                With ! or `quickfix` all of them are put into the |quickfix| list.",
     },
     CommandSpec {

@@ -2,6 +2,7 @@
 //! are merged, and what the user decided about each hunk. Buffers and the disk are left to others.
 
 pub mod agent_views;
+pub mod attribution;
 pub mod author_note;
 pub mod authors;
 pub mod blame;
@@ -11,6 +12,7 @@ pub mod diff;
 pub mod file_job;
 pub mod file_review;
 pub mod file_task;
+pub mod folder_index;
 pub mod half_written;
 pub mod hunk_page;
 pub mod input_queue;
@@ -24,5 +26,8 @@ pub mod review_page;
 pub mod scope;
 pub mod stepping;
 pub mod text_edits;
+pub mod told;
 pub mod undone;
+pub mod unknown_change;
 pub mod words;
+pub mod writers;

@@ -42,7 +42,9 @@ pub use agent::{
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
 pub use content::{Content, Picture, PicturePlace, ResourceBody};
-pub use files::{Access, FileChange, HalfWritten, OnDisk, Stamp, UnsavedText};
+pub use files::{
+    Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
+};
 pub use launch::{Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
@@ -123,9 +125,8 @@ pub enum Command {
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
-    /// Put a file that no buffer holds back to a text, or remove it, unless it holds another one than is
-    /// expected; without a last line break, `None` for no file. Answered by `Computed`.
-    PutBack { job: JobId, path: PathBuf, expected: Option<String>, text: Option<String> },
+    /// Put a file back to what it was. Answered by `Computed`.
+    PutBack { job: JobId, path: PathBuf, what: PutBack },
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
@@ -290,6 +291,15 @@ pub enum Event {
     FileChanged {
         path: PathBuf,
         kind: FileChange,
+        /// As far as it was known at that moment: of an agent that announces its calls when they are over, only
+        /// `FilesChanged`, which follows for files in the folders of sessions, says that it was the agent.
+        cause: Cause,
+    },
+    /// Files in the folders of sessions are others on the disk than before. What this background wrote for an agent, and
+    /// what the editor saved, is not among them.
+    FilesChanged {
+        cause: Cause,
+        files: Vec<ChangedFile>,
     },
     /// What agents may read and write outside of their sessions' folders.
     Allowed {
@@ -436,6 +446,7 @@ impl Event {
             | Self::LoggedOut { .. }
             | Self::Resolved { .. }
             | Self::FileChanged { .. }
+            | Self::FilesChanged { .. }
             | Self::Allowed { .. }
             | Self::Advised { .. }
             | Self::Computed { .. }

@@ -34,6 +34,7 @@ pub mod written;
 pub mod written_files;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::Path;
 
 pub use asks::{OpenAsk, Wanted};
 pub use content::as_markdown;
@@ -318,6 +319,14 @@ impl Session {
 
     pub fn has_touched(&self) -> bool {
         self.status_touched || !self.touched.is_empty()
+    }
+
+    /// A call was seen to change a file on the disk.
+    pub fn call_changed(&mut self, id: EntryId, path: &Path) {
+        let Some(Body::Tool(call)) = self.entries.get_mut(id.0).map(|entry| &mut entry.body) else { return };
+        if call.changed.insert(path.to_owned()) {
+            self.touched.insert(id);
+        }
     }
 
     pub fn toggle(&mut self, id: EntryId) {

@@ -4,6 +4,7 @@
 pub mod allowlist;
 pub mod checkpoint;
 pub mod gathering;
+pub mod held;
 pub mod record;
 pub mod registry;
 pub mod restore;

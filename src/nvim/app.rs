@@ -123,6 +123,7 @@ impl App {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
     fn serve_event(&mut self, event: EditorEvent) -> Result<()> {
         match event {
             EditorEvent::SessionChanged(key) => self.after_change(key)?,
@@ -181,7 +182,10 @@ impl App {
                 Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
             }
             EditorEvent::QuestionsChanged | EditorEvent::DiffsPlaced => self.asking.retry = true,
-            EditorEvent::FileRestored { path, held } => self.file_restored(&path, &held)?,
+            EditorEvent::FileRestored { path, held } => {
+                self.files.on_disk.told.holds(&path, &held);
+                self.file_restored(&path, &held)?;
+            }
             EditorEvent::RestoreEnded => self.reviews.draw_reviews(&mut self.cx)?,
             EditorEvent::ChangeUndone { session, text } => self.reviews.undone.add(session, text),
             EditorEvent::ReviewOutdated(buf) | EditorEvent::EditsFailed(buf) => self.review_stale(buf)?,
@@ -194,6 +198,8 @@ impl App {
             EditorEvent::LineChosen { path, row } => self.go_to_row(&path, row)?,
             EditorEvent::KeysAsked => self.show_keys()?,
             EditorEvent::FileChanged(change) => self.changed(*change)?,
+            EditorEvent::FileChangedOutside(change) => self.changed_outside(&change)?,
+            EditorEvent::FileWritten(path) => self.files.on_disk.told.forget(&path),
             EditorEvent::FileTaskEnded(path) => self.files.finish_task(&mut self.cx, &path)?,
             EditorEvent::FileVisited { session, path, lines, verb } => {
                 self.file_visited(session, &path, lines, verb)?;

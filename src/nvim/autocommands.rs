@@ -50,6 +50,7 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on(&["WinNew"], App::window_opened)?;
     acp.on(&["VimResized"], App::screen_resized)?;
     acp.on(&["WinResized", "TabEnter"], App::resized)?;
+    acp.on(&["WinScrolled"], App::scrolled)?;
     acp.on(&["FocusLost"], |app| {
         app.cx.is_away = true;
         Ok(())

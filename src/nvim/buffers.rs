@@ -93,6 +93,11 @@ impl Buffers {
         self.loaded.get_mut(path)
     }
 
+    /// The buffer of this very path: not of the file that it leads to if it is a link.
+    pub fn buf_named(&self, editor: &Editor, path: &Path) -> Option<Buf> {
+        self.loaded.get(path).map(|held| held.buf).filter(|buf| editor.buf_is_loaded(*buf))
+    }
+
     pub fn buf_of(&self, editor: &Editor, path: &Path) -> Option<Buf> {
         let held = self.loaded.get(path).or_else(|| self.loaded.get(&canonical(path)))?;
         editor.buf_is_loaded(held.buf).then_some(held.buf)
@@ -142,10 +147,10 @@ pub fn as_held(editor: &Editor, buf: Buf, text: &Text) -> checkpoint::Held {
         }
         let format: String = editor.buf_option(buf, "fileformat")?;
         let text = as_file(text, &format);
-        Ok(checkpoint::Held::Text(match editor.buf_option::<bool>(buf, "bomb")? {
-            true => ("\u{feff}".to_owned() + &text).into(),
-            false => text,
-        }))
+        Ok(match editor.buf_option::<bool>(buf, "bomb")? {
+            true => checkpoint::Held::text("\u{feff}".to_owned() + &text),
+            false => checkpoint::Held::text(text),
+        })
     };
     read().unwrap_or(checkpoint::Held::Unknown)
 }

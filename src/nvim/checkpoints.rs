@@ -16,7 +16,7 @@ use mlua::Result;
 use crate::core::ids::{EntryId, JobId, SessionKey};
 use crate::core::message::{Command, Content};
 use crate::core::session::tool_call::Status;
-use crate::core::store::checkpoint::{Head, Kind, Limits, Reply, TurnKey, Wish};
+use crate::core::store::checkpoint::{Head, Held, Kind, Limits, Reply, TurnKey, Wish};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::context::Context;
@@ -69,7 +69,10 @@ impl Checkpoints {
 
     /// A change of an agent's has come about.
     pub fn record(&mut self, cx: &mut Context, change: &Change) {
-        if !cx.config.checkpoints.enabled || change.held.0 == change.held.1 {
+        let (before, after) = &change.held;
+        // What is not known may be another thing each time.
+        let is_same = before.matches(after) && *before != Held::Unknown;
+        if !cx.config.checkpoints.enabled || is_same {
             return;
         }
         let key = change.session;

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::core::changes::writers::Writer;
 use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::Content;
@@ -19,6 +20,8 @@ pub struct Change {
     pub session: SessionKey,
     /// The tool call behind it, where one can be told.
     pub call: Option<EntryId>,
+    /// It may have been one of these as well: several were at work.
+    pub others: Vec<Writer>,
     /// Absolute, links resolved.
     pub path: PathBuf,
     /// The buffer that holds the file; `None` when none does.
@@ -35,6 +38,26 @@ pub struct Change {
     pub lines: Option<(usize, usize)>,
     /// It is on the disk.
     pub saved: bool,
+    /// The buffer, if there is one, holds the text after. Otherwise it may hold a later one.
+    pub is_in_buffer: bool,
+    /// Why a text is not known, for the user.
+    pub unknown: Option<String>,
+    pub renamed: Option<Renamed>,
+}
+
+/// What a file that is gone is called now, or what a new one was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Renamed {
+    To(PathBuf),
+    From(PathBuf),
+}
+
+/// A file in a session's folders that has changed on the disk while no agent was at work.
+pub struct OutsideChange {
+    /// Absolute, links resolved.
+    pub path: PathBuf,
+    pub before: Held,
+    pub after: Held,
 }
 
 /// What to do with a prompt while the agent works.
@@ -181,6 +204,8 @@ pub enum EditorEvent {
         path: PathBuf,
         held: Held,
     },
+    /// What the user has decided about a file was written into it.
+    FileWritten(PathBuf),
     /// All files of a restore are put back, as far as they can be.
     RestoreEnded,
     /// The user has undone what an agent did; how that is told to it.
@@ -213,4 +238,6 @@ pub enum EditorEvent {
     },
     /// An agent changed a file.
     FileChanged(Box<Change>),
+    /// Somebody else did.
+    FileChangedOutside(Box<OutsideChange>),
 }

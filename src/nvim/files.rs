@@ -8,8 +8,11 @@ pub mod engine;
 pub mod job;
 pub mod missing;
 pub mod names;
+pub mod on_disk;
+pub mod reports;
 pub mod times;
 pub mod watching;
+pub mod whose;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,6 +23,7 @@ pub use crate::core::changes::file_task::Task;
 use crate::nvim::buffers::Buffers;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::job::Waiting;
+use crate::nvim::files::on_disk::OnDisk;
 use crate::nvim::files::watching::Watching;
 
 #[derive(Default)]
@@ -28,6 +32,7 @@ pub struct Files {
     queues: Queues,
     to_rename: BTreeSet<Buf>,
     pub watching: Watching,
+    pub on_disk: OnDisk,
     /// The conflicts that wait for the user, oldest first.
     conflicts: Vec<Waiting>,
     /// How many there were.

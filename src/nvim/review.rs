@@ -8,13 +8,16 @@ pub mod change_stats;
 pub mod changes_list;
 pub mod hunks;
 pub mod inline_proposals;
+pub mod originals;
 pub mod panel;
 pub mod panel_actions;
 pub mod panel_edits;
 pub mod proposals;
+pub mod reading;
 pub mod split;
 pub mod splits;
 pub mod tracking;
+pub mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -26,9 +29,12 @@ use crate::core::changes::file_review::FileReview;
 use crate::core::changes::input_queue::InputQueue;
 use crate::core::changes::reported::Reported;
 use crate::core::changes::review::Splice;
+use crate::core::changes::review_page::Listed;
 use crate::core::changes::scope::Origins;
 use crate::core::changes::undone::Undone;
+use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{OriginId, SessionKey};
+use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
@@ -42,6 +48,10 @@ use crate::nvim::review::split::Split;
 pub struct Reviews {
     pub files: BTreeMap<PathBuf, Reviewed>,
     pub origins: Origins,
+    /// Files that agents changed and whose texts are not known.
+    pub unknown: BTreeMap<PathBuf, UnknownChange>,
+    /// What files were before the changes that are still to be decided on.
+    originals: HashMap<PathBuf, Held>,
     /// What calls said they did to files that nobody has looked at yet.
     reported: Reported,
     by_buf: HashMap<Buf, PathBuf>,
@@ -73,8 +83,10 @@ pub struct Reviews {
 }
 
 pub struct Reviewed {
-    /// `None` while the background has it.
+    /// `None` while the background has it, and before it is made.
     pub file: Option<Box<FileReview>>,
+    /// The background has it, or makes it.
+    pub is_away: bool,
     pub waiting: InputQueue<Input>,
     pub buf: Option<Buf>,
     /// `b:changedtick` when the review and the buffer were last known to be the same.
@@ -84,6 +96,8 @@ pub struct Reviewed {
     pub drawn: Drawn,
     /// What is drawn is not what it is now.
     pub touched: bool,
+    /// What was behind changes that nobody has looked at yet: they wait, and `file` is made of them by `read`.
+    pub unread: Vec<OriginId>,
 }
 
 /// What is to be taken into a review, in order.
@@ -134,12 +148,14 @@ impl Reviews {
     pub fn begin(&mut self, path: &Path, file: Option<Box<FileReview>>) {
         let reviewed = Reviewed {
             file,
+            is_away: false,
             waiting: InputQueue::default(),
             buf: None,
             tick: 0,
             listener: 0,
             drawn: Drawn::default(),
             touched: true,
+            unread: Vec::new(),
         };
         self.files.insert(path.to_owned(), reviewed);
     }
@@ -160,7 +176,20 @@ impl Reviews {
         self.listening.remove(&buf);
     }
 
-    /// The files with something to decide, in the order of their paths.
+    /// All files with something to decide, in the order of their paths.
+    pub fn listed(&self) -> Vec<(&Path, Listed<'_>)> {
+        let read = self.files.iter().filter_map(|(path, reviewed)| match &reviewed.file {
+            _ if !reviewed.unread.is_empty() => Some((path.as_path(), Listed::Unread(&reviewed.unread))),
+            Some(file) if !file.is_settled() => Some((path.as_path(), Listed::Read(file))),
+            _ => None,
+        });
+        let unknown = self.unknown.iter().map(|(path, change)| (path.as_path(), Listed::Unknown(change)));
+        let mut all: Vec<_> = read.chain(unknown).collect();
+        all.sort_by_key(|(path, _)| *path);
+        all
+    }
+
+    /// The files whose hunks are known and that have something to decide, in the order of their paths.
     pub fn open(&self) -> impl Iterator<Item = (&Path, &Reviewed, &FileReview)> {
         self.files.iter().filter_map(|(path, reviewed)| {
             let file = reviewed.file.as_deref()?;

@@ -13,6 +13,7 @@ The script is a list of steps, each an object with one main key:
     stderr     text for stderr
     flood      number of bytes to write as one endless line
     spawn      starts a sleeping child; writes its pid to the record's folder as `child`
+    run        a shell command, run to its end in the agent's folder
     exit       ends with this code
     ignore_term, close_stdout, stop_reading, read_again, pause (seconds)
 
@@ -131,6 +132,8 @@ def play(step):
         with open(path + ".new", "w", encoding="utf-8") as file:
             file.write(str(child.pid))
         os.rename(path + ".new", path)
+    elif "run" in step:
+        subprocess.run(["sh", "-c", step["run"]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     elif "exit" in step:
         os._exit(step["exit"])
     elif "ignore_term" in step:

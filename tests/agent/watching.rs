@@ -38,7 +38,7 @@ fn change(test: &mut Test) -> (PathBuf, FileChange) {
 
 fn told(event: &Event) -> Option<(PathBuf, FileChange)> {
     match event {
-        Event::FileChanged { path, kind } if !is_last(path) => Some((path.clone(), kind.clone())),
+        Event::FileChanged { path, kind, .. } if !is_last(path) => Some((path.clone(), kind.clone())),
         _ => None,
     }
 }

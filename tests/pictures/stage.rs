@@ -60,6 +60,8 @@ impl Stage {
         let project = TempProject::new(PROJECT);
         std::fs::create_dir(project.file(".git")).expect("a folder of the project");
         std::fs::create_dir(project.file(".agent")).expect("a folder of the project");
+        // What the agent is told and writes down there is no change of the project's.
+        project.write(".agent/.gitignore", "*\n");
         let cues = make_pipe(&project.file(".agent/cues"));
         let checks = make_pipe(&project.file(".agent/checks"));
         steps.push(json!({ "wait_eof": true }));

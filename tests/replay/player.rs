@@ -212,6 +212,8 @@ impl<'a> Player<'a> {
     fn start(recording: &'a Recording, follow: bool, is_slow: bool) -> Self {
         let project = TempProject::new(&recording.files_before());
         project.write(".agent/log.jsonl", "");
+        // What is written down there is no change of the project's.
+        project.write(".agent/.gitignore", "*\n");
         let nvim = Nvim::start(Options {
             columns: 120,
             rows: 40,

@@ -82,6 +82,33 @@ pub fn writes(path: &str, content: &str) -> [Value; 2] {
     awaits("w", "fs/write_text_file", json!({ "path": format!("$PROJECT/{path}"), "content": content }))
 }
 
+/// The agent runs a shell's command line in a terminal of the client's, as the tool call of this id, and waits for its
+/// end. It works in the project's folder. Use single quotes, since `${..}` is the script's own.
+pub fn runs(id: &str, line: &str) -> Vec<Value> {
+    let command = json!({ "command": "sh", "args": ["-c", line], "cwd": "$PROJECT" });
+    let terminal = format!("{id}-terminal");
+    let of_terminal = json!({ "sessionId": "s1", "terminalId": format!("${{{terminal}}}") });
+    let content = json!([{ "type": "terminal", "terminalId": format!("${{{terminal}}}") }]);
+    let new = format!("{id}-new");
+    let wait = format!("{id}-wait");
+    vec![
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": line, "kind": "execute",
+            "status": "in_progress" })),
+        asks(&new, "terminal/create", command),
+        json!({ "expect_reply": new, "to": new, "save": { terminal: "/result/terminalId" } }),
+        update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "content": content })),
+        asks(&wait, "terminal/wait_for_exit", of_terminal.clone()),
+        answered(&wait),
+        update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed" })),
+    ]
+}
+
+/// A turn in which the agent runs command lines, and says so.
+pub fn turn_that_runs(lines: &[&str]) -> Vec<Value> {
+    let calls = lines.iter().enumerate().flat_map(|(at, line)| runs(&format!("c{at}"), line));
+    std::iter::once(prompt()).chain(calls).chain([says("Ran."), ends("end_turn")]).collect()
+}
+
 /// The agent asks whether it may do something; the answers are `Allow`, `Always allow` and `Reject`.
 pub fn permission(id: &str, call: Value) -> Value {
     let options = json!([
@@ -129,6 +156,8 @@ impl Scripted {
         let project = TempProject::new(files);
         let text = Value::Array(steps).to_string().replace("$PROJECT", &project.path().to_string_lossy());
         project.write(".agent/script.json", &text);
+        // What the agent is sent is written down there, which is no change of the project's.
+        project.write(".agent/.gitignore", "*\n");
         let nvim = Nvim::start(Options {
             columns,
             rows,

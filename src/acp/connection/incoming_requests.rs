@@ -5,6 +5,7 @@ use super::deferred_replies::PendingCommand;
 use super::open_requests::OutgoingRequest;
 use super::pending_questions::{EndReason, EndsWith};
 use super::state::{Connection, State};
+use super::updates::call_news;
 use crate::acp::files::queue::EditorRequest;
 use crate::acp::files::request::{BufferRequest, FileRequest, FileWork, SharedReply};
 use crate::acp::quirks::{self, Quirk};
@@ -156,6 +157,7 @@ impl Connection {
         let started = known.agent_terminals.show(&mut call, ours);
         self.shared.images.take_all(session, call.content.iter_mut().flatten());
         let is_cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
+        self.shared.folder_indexes.asked(session, &call.id, call_news(&call, &known.place.cwd));
         started.into_iter().for_each(|event| self.post(event));
         let action = Action::Permission { has_options: !options.is_empty(), is_cancelled };
         let (Decision { verdict, reason }, _) = self.shared.policy.decide(session, &action);
@@ -166,6 +168,7 @@ impl Connection {
         }
         // Nothing can be allowed for the user yet: that would be an answer of the agent's to choose.
         if verdict != Verdict::Ask {
+            self.shared.folder_indexes.answered(session, &call.id, false);
             return reply.ok(to_acp::permission_cancelled());
         }
         self.ask(session, Question::Permission { call, options }, reply);
@@ -221,7 +224,9 @@ impl Connection {
     /// Starts a command, whose folder's disk answers.
     pub(super) fn start_command(&mut self, starting: PendingCommand) {
         let PendingCommand { session, reply, spec } = starting;
-        let Some(known) = self.sessions.get_mut(session) else { return };
+        if self.sessions.get_mut(session).is_none() {
+            return;
+        }
         let action = Action::Command { command: &spec.command, folder: &spec.cwd };
         // Nobody can be asked about a command yet.
         if self.shared.policy.decide(session, &action).0.verdict != Verdict::Allow {
@@ -229,13 +234,28 @@ impl Connection {
         }
         match self.shared.terminals.create(session, spec) {
             Ok(terminal) => {
+                self.command_began(session, &terminal);
                 reply.ok(to_acp::terminal_created(&terminal.0));
-                if let Some(turn) = &mut known.turn {
+                let turn = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut());
+                if let Some(turn) = turn {
                     turn.terminals.push(terminal);
                 }
             }
             Err(error) => reply.fail(&not_run(&error)),
         }
+    }
+
+    /// What a command changes is its call's.
+    fn command_began(&self, session: SessionKey, terminal: &TerminalId) {
+        let process = self.shared.terminals.process(session, terminal);
+        self.shared.folder_indexes.command_began(session, terminal, process);
+        // One that is gone already has changed what it has.
+        let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
+        let (shared, terminal) = (self.shared.clone(), terminal.clone());
+        tokio::spawn(async move {
+            end.await;
+            shared.folder_indexes.command_ended(session, &terminal);
+        });
     }
 
     fn wait(&mut self, session: SessionKey, terminal: &TerminalId, reply: Reply) {

@@ -32,6 +32,7 @@ impl Connection {
                 self.home = Some(session);
                 let params = to_acp::new_session(&place, can);
                 self.tell_left_out(session, &place);
+                self.shared.folder_indexes.session_began(session, &place);
                 let place = Arc::new(place);
                 self.request(OutgoingRequest::Open { session, place }, to_acp::SESSION_NEW, &params);
             }
@@ -40,6 +41,9 @@ impl Connection {
             Command::Prompt { session, content } => self.prompt(session, content),
             Command::Cancel { session } => self.cancel(session),
             Command::Answer { ask, answer } => {
+                if let Some((session, call, allowed)) = self.questions.permission(ask, &answer) {
+                    self.shared.folder_indexes.answered(session, &call, allowed);
+                }
                 if let Err(why) = self.questions.answer(ask, answer) {
                     self.log.note(&why);
                 }
@@ -162,6 +166,7 @@ impl Connection {
             return self.post(Event::OpenFailed { session, failure });
         }
         self.tell_left_out(session, &place);
+        self.shared.folder_indexes.session_began(session, &place);
         // The agent shows the session before it answers, so it is known from here on.
         let mut known = Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone()));
         known.loading = true;
@@ -186,6 +191,7 @@ impl Connection {
         }
         known.turn = Some(Turn { began: escaped::now(), ..Turn::default() });
         known.detached = false;
+        self.shared.folder_indexes.turn_began(session);
         known.agent_terminals.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);
         self.request(OutgoingRequest::Prompt { session }, to_acp::SESSION_PROMPT, &params);
@@ -232,6 +238,7 @@ impl Connection {
         self.withdraw(&EndReason::Session(session));
         self.shared.terminals.end_session(session);
         self.shared.watch.ended(session);
+        self.shared.folder_indexes.session_ended(session);
         self.shared.policy.file_access.ended(session);
         self.end_agent_terminals(session);
         if self.give_up_opening(session) {

@@ -7,8 +7,8 @@ use crate::acp::files::queue::PendingAccess;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, RequestId, RpcError};
 use crate::acp::wire::to_acp;
-use crate::core::ids::{AgentId, AskId, SessionKey};
-use crate::core::message::{Answer, Question};
+use crate::core::ids::{AgentId, AskId, SessionKey, ToolCallId};
+use crate::core::message::{Answer, PermissionKind, Question};
 use crate::core::store::allowlist::Choice;
 
 /// One agent's open questions.
@@ -36,8 +36,8 @@ pub enum EndsWith {
 }
 
 enum QuestionKind {
-    /// With the ids of the options there are.
-    Permission(Vec<String>),
+    /// For a call, with the options there are.
+    Permission(ToolCallId, Vec<(String, PermissionKind)>),
     Read,
     Write,
     Form,
@@ -83,8 +83,9 @@ impl PendingQuestions {
         reply: Reply,
     ) -> AskId {
         let kind = match question {
-            Question::Permission { options, .. } => {
-                QuestionKind::Permission(options.iter().map(|option| option.id.clone()).collect())
+            Question::Permission { call, options } => {
+                let options = options.iter().map(|option| (option.id.clone(), option.kind.clone()));
+                QuestionKind::Permission(call.id.clone(), options.collect())
             }
             // Without what it is about nothing but a no could come of `Outside`.
             Question::Read { .. } | Question::Outside { .. } => QuestionKind::Read,
@@ -115,6 +116,27 @@ impl PendingQuestions {
         let id = AskId(u64::from(self.agent.0) << 32 | u64::from(self.count));
         self.open.insert(id, ask);
         id
+    }
+
+    /// The call that waits for an answer, and whether this one allows it.
+    pub fn permission(&self, id: AskId, answer: &Answer) -> Option<(SessionKey, ToolCallId, bool)> {
+        let ask = self.open.get(&id)?;
+        let QuestionKind::Permission(call, offered) = &ask.kind else { return None };
+        let allows = |(id, kind): &(String, PermissionKind)| {
+            let selected = matches!(answer, Answer::Selected(option) if option == id);
+            selected && !matches!(kind, PermissionKind::RejectOnce | PermissionKind::RejectAlways)
+        };
+        Some((ask.session?, call.clone(), offered.iter().any(allows)))
+    }
+
+    /// The calls whose questions end for this reason.
+    pub fn permissions(&self, reason: &EndReason) -> Vec<(SessionKey, ToolCallId)> {
+        let ended = self.open.values().filter(|ask| reason.covers(ask));
+        let calls = ended.filter_map(|ask| match &ask.kind {
+            QuestionKind::Permission(call, _) => Some((ask.session?, call.clone())),
+            _ => None,
+        });
+        calls.collect()
     }
 
     /// Passes the user's answer on. Says what was wrong with one that does not fit the question.
@@ -165,10 +187,12 @@ impl PendingQuestion {
     fn answer(self, answer: Answer) -> Result<(), String> {
         let reply = self.reply;
         match (self.kind, answer) {
-            (QuestionKind::Permission(offered), Answer::Selected(option)) if offered.contains(&option) => {
+            (QuestionKind::Permission(_, offered), Answer::Selected(option))
+                if offered.iter().any(|(id, _)| *id == option) =>
+            {
                 reply.ok(to_acp::selected(&option));
             }
-            (QuestionKind::Permission(_), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
+            (QuestionKind::Permission(..), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
             (QuestionKind::Outside(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
                 Some(choice) => held.decide(reply, choice),
                 None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
@@ -202,7 +226,7 @@ impl PendingQuestion {
 
     fn cancel(self) {
         match self.kind {
-            QuestionKind::Permission(_) => self.reply.ok(to_acp::permission_cancelled()),
+            QuestionKind::Permission(..) => self.reply.ok(to_acp::permission_cancelled()),
             QuestionKind::Form | QuestionKind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),
             QuestionKind::Read | QuestionKind::Write | QuestionKind::Call | QuestionKind::Outside(_) => {
                 self.reply.fail(&cancelled())

@@ -36,7 +36,10 @@ impl Connection {
                         self.sessions.insert(known);
                         self.post(Event::Opened { session, opened: Box::new(opened) });
                     }
-                    Err(failure) => self.post(Event::OpenFailed { session, failure }),
+                    Err(failure) => {
+                        self.shared.folder_indexes.session_ended(session);
+                        self.post(Event::OpenFailed { session, failure });
+                    }
                 }
                 self.replay_buffered();
             }
@@ -117,6 +120,7 @@ impl Connection {
     pub(super) fn not_opened(&mut self, session: SessionKey, failure: Failure) {
         self.fail_waiting(session, &failure);
         self.sessions.remove(session);
+        self.shared.folder_indexes.session_ended(session);
         self.post(Event::OpenFailed { session, failure });
     }
 
@@ -136,6 +140,7 @@ impl Connection {
         // A session that was closed meanwhile is forgotten, and so is its turn.
         let Some(known) = self.sessions.get_mut(session) else { return };
         let turn = known.turn.take().unwrap_or_default();
+        self.shared.folder_indexes.turn_ended(session);
         let next = known.waiting.pop_front();
         let cancelled = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
         let end = match result.map(|answer| from_acp::turn_end(&answer)) {

@@ -76,6 +76,11 @@ impl Connection {
             EndReason::CancelledByAgent(request) => self.file_queue.take_back(request),
             EndReason::Answered(_) | EndReason::Completed(_) | EndReason::All => {}
         }
+        for (session, call) in self.questions.permissions(reason) {
+            // An agent that takes its question back goes on without an answer.
+            let goes_on = matches!(reason, EndReason::CancelledByAgent(_));
+            self.shared.folder_indexes.answered(session, &call, goes_on);
+        }
         for (session, ask) in self.questions.withdraw(reason) {
             self.post(Event::Withdrawn { session, ask });
         }

@@ -2,7 +2,7 @@
 //! moment where a session has no name yet.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -11,8 +11,9 @@ use super::state::Connection;
 use crate::acp::wire::from_acp::{self, Chunk, Fact};
 use crate::acp::wire::message_reader::Incoming;
 use crate::acp::wire::rpc::Message;
+use crate::core::changes::attribution::CallNews;
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Event, Update};
+use crate::core::message::{Event, ToolCallPatch, ToolContent, Update};
 
 /// Messages kept for sessions that the agent has not named yet.
 const MAX_BUFFERED: usize = 1000;
@@ -40,7 +41,10 @@ impl Connection {
 
     pub(super) fn chunk(&mut self, chunk: Chunk) {
         match self.sessions.find(&chunk.session).map(|known| known.key) {
-            Some(session) => self.post(Event::Updated { session, update: chunk.update() }),
+            Some(session) => {
+                self.shared.folder_indexes.heard(session);
+                self.post(Event::Updated { session, update: chunk.update() });
+            }
             None => self.updated(chunk.params()),
         }
     }
@@ -70,9 +74,16 @@ impl Connection {
                 let (mut events, mut told) = (Vec::new(), false);
                 if let Update::ToolCall(call) = &mut update {
                     events = known.agent_terminals.show(call, ours);
+                    if !known.loading {
+                        let news = call_news(call, &known.place.cwd);
+                        self.shared.folder_indexes.call(session, &call.id, news);
+                    }
                     let streamed;
                     (streamed, told) = known.agent_terminals.stream(call);
                     events.extend(streamed);
+                }
+                if !matches!(update, Update::ToolCall(_)) {
+                    self.shared.folder_indexes.heard(session);
                 }
                 match &update {
                     Update::Options(options) => known.options.clone_from(options),
@@ -105,6 +116,15 @@ impl Connection {
         events.into_iter().for_each(|event| self.post(event));
     }
 
+    /// The session whose turn a message ends.
+    pub(super) fn turn_ended_by(&self, incoming: &Incoming) -> Option<SessionKey> {
+        let Incoming::Message(Message::Response { id, .. }) = incoming else { return None };
+        match self.open_requests.get(id)? {
+            OutgoingRequest::Prompt { session } => Some(*session),
+            _ => None,
+        }
+    }
+
     /// The commands that the agent runs itself in a session are over, whether it says so or not.
     pub(super) fn end_agent_terminals(&mut self, session: SessionKey) {
         let ended = self.sessions.get_mut(session).map(|known| known.agent_terminals.end_all());
@@ -132,5 +152,25 @@ impl Connection {
                 let _ = self.message(message);
             }
         }
+    }
+}
+
+/// What a message says of a call that matters for whose a change is.
+pub(super) fn call_news(call: &ToolCallPatch, cwd: &Path) -> CallNews {
+    let content = || call.content.iter().flatten();
+    let diffs = content().filter_map(|item| match item {
+        ToolContent::Diff(diff) => Some(&diff.path),
+        _ => None,
+    });
+    let names = diffs.chain(call.locations.iter().flatten().map(|location| &location.path));
+    let terminals = content().filter_map(|item| match item {
+        ToolContent::Terminal(terminal) => Some(terminal.clone()),
+        _ => None,
+    });
+    CallNews {
+        kind: call.kind,
+        status: call.status.clone(),
+        names: names.map(|name| cwd.join(name)).collect(),
+        terminals: terminals.collect(),
     }
 }

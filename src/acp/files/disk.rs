@@ -11,12 +11,13 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::watch::fingerprint::hash;
+use crate::core::store::checkpoint::Mode;
 use crate::core::text::line_range;
 use crate::platform::files;
 use crate::platform::paths::canonicalize;
 
 /// More is no text that an agent could read in one piece.
-const LARGEST: u64 = 64 << 20;
+pub(super) const LARGEST: u64 = 64 << 20;
 
 /// A larger text is not kept to be compared with what comes after it.
 const KEPT: u64 = 4 << 20;
@@ -308,7 +309,7 @@ fn push_reversed(stack: &mut Vec<OsString>, path: &Path) {
 }
 
 /// All that is in a file, unless it is more than `limit`.
-fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
+pub(super) fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
     let (file, size) = open(path)?;
     let mut bytes = Vec::new();
     if size <= limit {
@@ -338,7 +339,7 @@ fn open(path: &Path) -> Result<(File, u64), DiskError> {
     }
 }
 
-fn check_kind(metadata: &Metadata) -> Result<(), DiskError> {
+pub(super) fn check_kind(metadata: &Metadata) -> Result<(), DiskError> {
     let kind = metadata.file_type();
     if kind.is_file() {
         Ok(())
@@ -369,11 +370,24 @@ fn looks_wide(bytes: &[u8]) -> bool {
 }
 
 fn create(path: &Path, content: &[u8]) -> Result<(), DiskError> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|source| DiskError::NoFolder { folder: folder.to_owned(), source })?;
+    create_folder(path)?;
+    put_new(path, content, Mode::default())
+}
+
+/// Puts a new file in the place of what a path holds, at once.
+pub(super) fn put_new(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
     let mut temporary = Temporary::beside(path, OpenOptions::new())?;
     temporary.file.write_all(content)?;
+    if let (Some(mode), Some(name)) = (mode.0, &temporary.path.0) {
+        files::set_mode(name, mode)?;
+    }
     Ok(temporary.rename(path)?)
+}
+
+/// Creates the folders above a path.
+pub(super) fn create_folder(path: &Path) -> Result<(), DiskError> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(|source| DiskError::NoFolder { folder: folder.to_owned(), source })
 }
 
 /// Puts a file of the plugin's own, which only the user may read, where one may be already: wholly or not
@@ -408,7 +422,7 @@ pub fn append_lines(file: &mut File, lines: &[u8]) -> io::Result<()> {
     Err(ErrorKind::StorageFull.into())
 }
 
-fn overwrite(path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), DiskError> {
+pub(super) fn overwrite(path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), DiskError> {
     // To rename over a file only takes a right to its folder; this asks for the right to the file.
     let file = OpenOptions::new().write(true).open(path)?;
     if let Some(mut temporary) = stand_in(path, metadata) {
@@ -422,7 +436,7 @@ fn overwrite(path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), Dis
 
 /// An empty file that could take the other's place with nobody seeing a difference, if there can
 /// be one.
-fn stand_in(path: &Path, metadata: &Metadata) -> Option<Temporary> {
+pub(super) fn stand_in(path: &Path, metadata: &Metadata) -> Option<Temporary> {
     if !files::is_replaceable(path, metadata) {
         return None;
     }
@@ -459,34 +473,26 @@ fn write_in_place(path: &Path, mut file: File, content: &[u8]) -> io::Result<()>
 }
 
 /// A file that is removed unless it is renamed.
-struct Temporary {
-    file: File,
+pub(super) struct Temporary {
+    pub(super) file: File,
     path: Unclaimed,
 }
 
 /// The path of a file that goes again.
-struct Unclaimed(Option<PathBuf>);
+pub(super) struct Unclaimed(pub(super) Option<PathBuf>);
 
 impl Temporary {
     fn beside(path: &Path, mut options: OpenOptions) -> io::Result<Self> {
-        static LAST: AtomicU32 = AtomicU32::new(0);
-        loop {
-            let number = LAST.fetch_add(1, Ordering::Relaxed);
-            let path = path.with_file_name(format!(".acp-nvim-{}-{number}", process::id()));
-            match options.write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Self { file, path: Unclaimed(Some(path)) }),
-                // Left by a process with our number that was killed.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
+        options.write(true).create_new(true);
+        let (path, file) = unused_name(path, |name| options.open(name))?;
+        Ok(Self { file, path: Unclaimed(Some(path)) })
     }
 
     fn rename(self, to: &Path) -> io::Result<()> {
         self.put(to, |path, to| fs::rename(path, to))
     }
 
-    fn replace(self, old: &Path) -> io::Result<()> {
+    pub(super) fn replace(self, old: &Path) -> io::Result<()> {
         self.put(old, files::replace)
     }
 
@@ -499,6 +505,21 @@ impl Temporary {
         }
         path.0 = None;
         Ok(())
+    }
+}
+
+/// Makes something of a name of our own beside a path, which nothing has yet.
+pub(super) fn unused_name<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let name = path.with_file_name(format!(".acp-nvim-{}-{number}", process::id()));
+        match make(&name) {
+            Ok(made) => return Ok((name, made)),
+            // Left by a process with our number that was killed.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

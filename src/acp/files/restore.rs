@@ -1,30 +1,156 @@
-//! Puts files on the disk back to what they were, when they still hold what they are expected to. All
-//! of it blocks; call it where waiting is allowed.
+//! Files on the disk as they are, byte for byte, and putting them back to what they were, when they still hold what
+//! they are expected to. All of it blocks; call it where waiting is allowed.
 
-use std::fs;
+use std::fs::{self, Metadata};
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-use super::disk::{self, DiskErrorKind};
+use super::disk::{
+    self, DiskError, LARGEST, Unclaimed, bytes, check_kind, create_folder, overwrite, put_new, stand_in,
+    unused_name,
+};
+use crate::core::message::PutBack;
+use crate::core::store::checkpoint::{self, Held, Mode, unmarked};
+use crate::core::text::Text;
+use crate::core::text::file_format::is_dos;
+use crate::platform::files;
 
-/// `expected` and `text` are without the newline that ends a file; `None` means no file.
-pub fn put_back(path: &Path, expected: Option<&str>, text: Option<&str>) -> Result<(), String> {
-    let found = match disk::read(path, None, None) {
-        Ok(found) => Some(found.text),
-        Err(error) if error.kind() == DiskErrorKind::NotFound => None,
-        Err(error) => return Err(error.to_string()),
+const CHANGED: &str = "the file has changed since; open it and undo it there";
+
+/// Undoes what was done to a file.
+pub fn put_back(path: &Path, what: &PutBack) -> Result<(), String> {
+    let done = match what {
+        PutBack::Mode(mode) => {
+            return set_mode(path, *mode).map_err(|error| format!("its permissions: {error}"));
+        }
+        PutBack::Lines { expected, lines } => {
+            let found = expect(path, expected.as_deref())?;
+            match lines {
+                None => return remove(path),
+                Some(lines) => disk::write(path, &with_lines(found.as_deref(), lines)).map(drop),
+            }
+        }
+        PutBack::Exactly { expected, held } => {
+            expect(path, expected.as_deref())?;
+            match held {
+                Held::Absent => return remove(path),
+                Held::Text(text, mode) => put_file(path, text.as_bytes(), *mode),
+                Held::Bytes(bytes, mode) => put_file(path, bytes, *mode),
+                Held::Link(target) => put_link(path, target),
+                Held::Unknown => return Err("what it held before is not known".to_owned()),
+            }
+        }
     };
-    if found.as_deref().map(bare) != expected.map(bare) {
-        return Err("the file has changed since; open it and undo it there".to_owned());
-    }
-    let Some(text) = text else {
-        return fs::remove_file(path).map_err(|error| error.to_string());
+    done.map_err(|error| error.to_string())
+}
+
+/// The text of a file, which is to have these lines; without a last line break, none for no file.
+fn expect(path: &Path, expected: Option<&str>) -> Result<Option<Text>, String> {
+    let found = match held(path) {
+        Held::Absent => None,
+        Held::Text(text, _) => Some(text),
+        Held::Bytes(..) | Held::Link(_) | Held::Unknown => return Err(CHANGED.to_owned()),
     };
-    let found = found.unwrap_or_else(|| "\n".to_owned());
-    let mut text = if found.contains("\r\n") { bare(text).replace('\n', "\r\n") } else { text.to_owned() };
+    let is_expected = found.as_deref().map(|text| bare(unmarked(text))) == expected.map(bare);
+    if is_expected { Ok(found) } else { Err(CHANGED.to_owned()) }
+}
+
+fn remove(path: &Path) -> Result<(), String> {
+    fs::remove_file(path).map_err(|error| error.to_string())
+}
+
+/// A file's text with other lines, which end as its lines do.
+fn with_lines(found: Option<&str>, lines: &str) -> String {
+    let found = found.map(unmarked).unwrap_or("\n");
+    // In a file with both ends, a carriage return is a part of its line.
+    let mut text =
+        if is_dos(found) { lines.replace("\r\n", "\n").replace('\n', "\r\n") } else { lines.to_owned() };
     if found.is_empty() || found.ends_with('\n') {
-        text.push_str(if found.ends_with("\r\n") { "\r\n" } else { "\n" });
+        text.push_str(if is_dos(found) { "\r\n" } else { "\n" });
     }
-    disk::write(path, &text).map(drop).map_err(|error| error.to_string())
+    text
+}
+
+/// What a path holds itself: a link is not followed.
+pub fn held(path: &Path) -> Held {
+    let found = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Held::Absent;
+        }
+        Err(_) => return Held::Unknown,
+    };
+    if found.is_symlink() {
+        return fs::read_link(path).map_or(Held::Unknown, Held::Link);
+    }
+    // A folder, and what can't be read.
+    let Ok(bytes) = bytes(path, LARGEST) else { return Held::Unknown };
+    let held = Held::of_bytes(bytes, Mode(files::mode(&found)));
+    if matches!(&held, Held::Bytes(bytes, _) if bytes.len() > checkpoint::LARGEST) {
+        Held::Unknown
+    } else {
+        held
+    }
+}
+
+/// Has a path hold a file with exactly these bytes, and the permissions if they are known. A link that is there is
+/// replaced and not followed; owner and further names of a file stay.
+pub fn put_file(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => {
+            if bytes(path, LARGEST).ok().as_deref() != Some(content) {
+                replace(path, &found, content)?;
+            }
+            set_mode(path, mode)
+        }
+        Ok(found) if found.is_symlink() => put_new(path, content, mode),
+        Ok(found) => check_kind(&found),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            create_folder(path)?;
+            put_new(path, content, mode)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Has a path hold a symbolic link in the place of a file, another link, or nothing.
+pub fn put_link(path: &Path, target: &Path) -> Result<(), DiskError> {
+    create_folder(path)?;
+    if let Ok(found) = fs::symlink_metadata(path)
+        && !found.is_symlink()
+    {
+        check_kind(&found)?;
+    }
+    let (name, ()) = unused_name(path, |name| files::make_link(target, name))?;
+    let mut link = Unclaimed(Some(name));
+    if let Some(name) = &link.0 {
+        fs::rename(name, path)?;
+    }
+    link.0 = None;
+    Ok(())
+}
+
+/// Gives a file permissions, if they are known.
+pub fn set_mode(path: &Path, mode: Mode) -> Result<(), DiskError> {
+    let Some(mode) = mode.0 else { return Ok(()) };
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_file() || files::mode(&found).is_none_or(|found| found == mode) {
+        return Ok(());
+    }
+    files::set_mode(path, mode)?;
+    Ok(())
+}
+
+/// The same as [`overwrite`], for what the user wants back: a file that may not be written is replaced, too, as what
+/// changed it must have done.
+fn replace(path: &Path, found: &Metadata, content: &[u8]) -> Result<(), DiskError> {
+    match overwrite(path, found, content) {
+        Err(DiskError::Denied) => {}
+        done => return done,
+    }
+    let mut temporary = stand_in(path, found).ok_or(DiskError::Denied)?;
+    temporary.file.write_all(content)?;
+    Ok(temporary.replace(path)?)
 }
 
 /// A text's lines, however they end.
@@ -35,21 +161,103 @@ fn bare(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("acp-restore-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir_all(&folder).expect("a folder");
+            Self(folder)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn lines(path: &Path, expected: Option<&str>, lines: Option<&str>) -> Result<(), String> {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        put_back(path, &PutBack::Lines { expected: owned(expected), lines: owned(lines) })
+    }
+
+    fn exactly(path: &Path, expected: Option<&str>, held: Held) -> Result<(), String> {
+        put_back(path, &PutBack::Exactly { expected: expected.map(str::to_owned), held })
+    }
 
     #[test]
     fn a_file_is_put_back_unless_it_holds_something_else() {
-        let folder = std::env::temp_dir().join(format!("acp-restore-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("a.txt");
+        let folder = Folder::new("lines");
+        let path = folder.0.join("a.txt");
         fs::write(&path, "one\r\nTWO\r\n").expect("a file");
-        assert!(put_back(&path, Some("one\nother"), Some("one\ntwo")).is_err());
-        put_back(&path, Some("one\nTWO"), Some("one\ntwo")).expect("to be put back");
+        assert!(lines(&path, Some("one\nother"), Some("one\ntwo")).is_err());
+        lines(&path, Some("one\nTWO"), Some("one\ntwo")).expect("to be put back");
         assert_eq!(fs::read_to_string(&path).expect("a text"), "one\r\ntwo\r\n");
-        put_back(&path, Some("one\ntwo"), None).expect("to be removed");
+        lines(&path, Some("one\ntwo"), None).expect("to be removed");
         assert!(!path.exists());
-        put_back(&path, None, Some("again")).expect("to be made again");
+        lines(&path, None, Some("again")).expect("to be made again");
         assert_eq!(fs::read_to_string(&path).expect("a text"), "again\n");
-        fs::remove_dir_all(&folder).expect("a folder of ours");
+    }
+
+    #[test]
+    fn lines_that_end_in_different_ways_stay_as_they_are() {
+        let folder = Folder::new("mixed");
+        let path = folder.0.join("a.txt");
+        fs::write(&path, "\u{feff}one\r\nTWO\nthree\r\nfour").expect("a file");
+        lines(&path, Some("one\r\nTWO\nthree\r\nfour"), Some("one\r\ntwo\nthree\r\nfour"))
+            .expect("to be put back");
+        assert_eq!(fs::read_to_string(&path).expect("a text"), "\u{feff}one\r\ntwo\nthree\r\nfour");
+    }
+
+    #[test]
+    fn all_of_it_is_put_back_byte_for_byte() {
+        let folder = Folder::new("exact");
+        let path = folder.0.join("deep/a.txt");
+        let old = Held::text("\u{feff}one\r\ntwo");
+        exactly(&path, None, old.clone()).expect("to be made again");
+        assert!(held(&path).matches(&old), "{:?}", held(&path));
+        fs::write(&path, "one\ntwo\nthree\n").expect("to be changed");
+        assert_eq!(exactly(&path, Some("one"), old.clone()), Err(CHANGED.to_owned()));
+        exactly(&path, Some("one\ntwo\nthree"), old.clone()).expect("to be put back");
+        assert!(held(&path).matches(&old), "{:?}", held(&path));
+        fs::write(&path, b"\0").expect("to be changed");
+        assert_eq!(exactly(&path, Some(""), old), Err(CHANGED.to_owned()), "it is no text any more");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_and_links_come_back_and_a_link_is_not_written_through() {
+        use std::os::unix::fs::symlink;
+        let folder = Folder::new("modes");
+        let (path, other) = (folder.0.join("a"), folder.0.join("b"));
+        let script = Held::Text("#!/bin/sh\n".into(), Mode(Some(0o755)));
+        put_file(&path, b"#!/bin/sh\n", script.mode()).expect("a file");
+        assert_eq!(held(&path), script);
+        set_mode(&path, Mode(Some(0o444))).expect("to be protected");
+        put_file(&path, b"other\n", Mode(Some(0o640))).expect("to be written all the same");
+        assert_eq!(held(&path), Held::Text("other\n".into(), Mode(Some(0o640))));
+        fs::hard_link(&path, folder.0.join("c")).expect("another name");
+        put_file(&path, b"both\n", Mode(None)).expect("to be written");
+        assert_eq!(held(&folder.0.join("c")).bytes(), Some(&b"both\n"[..]), "it is one file still");
+        put_link(&other, Path::new("nowhere/x")).expect("a link");
+        assert_eq!(held(&other), Held::Link("nowhere/x".into()));
+        fs::remove_file(&other).expect("to go");
+        symlink(&path, &other).expect("a link");
+        put_file(&other, b"new\n", Mode(Some(0o600))).expect("to take the place of the link");
+        assert_eq!(held(&other), Held::Text("new\n".into(), Mode(Some(0o600))));
+        assert_eq!(held(&path).bytes(), Some(&b"both\n"[..]), "what the link led to is as it was");
+        put_link(&other, Path::new("a")).expect("to take the place of the file");
+        assert_eq!(held(&other), Held::Link("a".into()));
+        assert_eq!(held(&folder.0), Held::Unknown);
+        assert_eq!(held(&path.join("below")), Held::Absent);
+        let left: Vec<_> =
+            fs::read_dir(&folder.0).expect("a list").flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left.len(), 3, "nothing is left over: {left:?}");
     }
 }

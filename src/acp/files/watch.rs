@@ -22,6 +22,7 @@ use self::event_filter::ChangedPath;
 use self::fingerprint::Fingerprint;
 use self::seen::Seen;
 use super::disks::{Disks, PATIENCE};
+use super::index::FolderIndexes;
 use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
 use crate::acp::worker::Worker;
@@ -49,6 +50,7 @@ pub struct Watch {
     log: WireLog,
     seen: Arc<Seen>,
     disks: Disks,
+    folder_indexes: FolderIndexes,
     worker: Worker<Message>,
     /// The log says once that there is no thread.
     said: AtomicBool,
@@ -86,8 +88,9 @@ enum Message {
 }
 
 impl Watch {
-    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks) -> Self {
+    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks, folder_indexes: FolderIndexes) -> Self {
         Self {
+            folder_indexes,
             mailbox,
             log,
             disks,
@@ -117,6 +120,11 @@ impl Watch {
     pub fn held(&self, path: &Path, stamp: Stamp) {
         self.seen.held(path, stamp);
         self.tell(Message::Looked { path: path.to_owned(), news: false });
+    }
+
+    /// The editor has saved the file in this state.
+    pub fn saved(&self, path: &Path, stamp: Stamp) {
+        self.folder_indexes.saved(path, stamp);
     }
 
     /// Somebody has read the file, in this state; or there is none. Says whether that is a whole text. If not,
@@ -173,13 +181,13 @@ impl Watch {
     /// What happens to the file until [`Writing::done`] is this client's doing.
     pub fn writing(&self, path: &Path) -> Writing<'_> {
         self.tell(Message::Writing(path.to_owned()));
+        self.folder_indexes.writing(path);
         Writing { watch: self, path: path.to_owned(), content: None }
     }
 
     fn begin(&self) {
         let started = self.worker.start(|sender| {
-            let (mailbox, log, disks) = (self.mailbox.clone(), self.log.clone(), self.disks.clone());
-            let watcher = Watcher::new(mailbox, log, disks, self.seen.clone(), sender.clone());
+            let watcher = Watcher::new(self, sender.clone());
             move |queue| watcher.run(&queue)
         });
         if let Err(error) = &started
@@ -220,6 +228,7 @@ impl Writing<'_> {
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
         let path = std::mem::take(&mut self.path);
+        self.watch.folder_indexes.wrote(&path);
         self.watch.tell(Message::Wrote { path, content: self.content });
     }
 }
@@ -228,6 +237,7 @@ struct Watcher {
     mailbox: Arc<Mailbox>,
     log: WireLog,
     disks: Disks,
+    folder_indexes: FolderIndexes,
     tell: Sender<Message>,
     /// What the files are known to hold.
     seen: Arc<Seen>,
@@ -253,23 +263,20 @@ struct Watched {
     folder: Option<PathBuf>,
     /// What the system last called it.
     renamed: Option<PathBuf>,
+    /// When the system last said something of it.
+    heard: Option<Instant>,
     touched: u64,
 }
 
 impl Watcher {
-    fn new(
-        mailbox: Arc<Mailbox>,
-        log: WireLog,
-        disks: Disks,
-        seen: Arc<Seen>,
-        tell: Sender<Message>,
-    ) -> Self {
+    fn new(watch: &Watch, tell: Sender<Message>) -> Self {
         Self {
-            mailbox,
-            log,
-            disks,
+            mailbox: watch.mailbox.clone(),
+            log: watch.log.clone(),
+            disks: watch.disks.clone(),
+            folder_indexes: watch.folder_indexes.clone(),
             tell,
-            seen,
+            seen: watch.seen.clone(),
             system: None,
             files: HashMap::new(),
             folders: HashMap::new(),
@@ -375,6 +382,7 @@ impl Watcher {
             sessions: BTreeSet::from([session]),
             folder: None,
             renamed: None,
+            heard: None,
             touched: self.touches,
         };
         self.files.insert(path.clone(), watched);
@@ -529,6 +537,7 @@ impl Watcher {
         }
         if let Some(watched) = self.files.get_mut(path) {
             watched.renamed = changed_path.renamed.or(watched.renamed.take());
+            watched.heard = Some(changed_path.at);
         }
         self.seen.hear(path, changed_path.said, changed_path.at);
     }
@@ -558,6 +567,7 @@ impl Watcher {
     fn news(&mut self, path: &Path) {
         let Some(watched) = self.files.get_mut(path) else { return };
         let renamed = watched.renamed.take();
+        let heard = watched.heard.take().unwrap_or_else(Instant::now);
         let sessions = watched.sessions.clone();
         let kind = match self.seen.is_missing(path) {
             false => FileChange::Changed,
@@ -572,7 +582,8 @@ impl Watcher {
                 self.touched(session, to.clone(), None);
             }
         }
-        self.mailbox.post(Event::FileChanged { path: path.to_owned(), kind });
+        let cause = self.folder_indexes.cause_of(path, heard);
+        self.mailbox.post(Event::FileChanged { path: path.to_owned(), kind, cause });
     }
 }
 

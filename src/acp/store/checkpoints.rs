@@ -3,28 +3,28 @@
 //! under a lock, so that several Neovims lose nothing of each other's. What the lines say is
 //! `core::store::checkpoint`'s word.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::acp::files::disk::{self, DiskErrorKind};
+use crate::acp::files::disk;
 use crate::acp::files::disks::{Disks, PATIENCE};
+use crate::acp::files::index::FolderIndexes;
+use crate::acp::files::restore::{held, put_file, put_link, set_mode};
+use crate::acp::store::undoing::Undoing;
 use crate::acp::worker::Worker;
 use crate::core::changes::blame::{self, Step};
 use crate::core::ids::JobId;
 use crate::core::message::{Event, Severity};
 use crate::core::store::checkpoint::{
-    Fact, Fetched, Head, Held, Last, Limits, Line, Loaded, Planned, Reply, Stored, Touched, Turn, TurnKey,
-    Wish, before_diffs, counts, edits, hunks,
+    Fact, Fetched, Head, Held, LARGEST, Last, Limits, Line, Loaded, Mode, Planned, Reply, Stored, Touched,
+    Turn, TurnKey, Wish, before_diffs, counts, edits, hunks,
 };
 use crate::mailbox::Mailbox;
-use crate::platform::files::{create_private_folder, private, wait_lock};
-
-/// A larger text is not kept.
-const LARGEST: usize = 4 << 20;
+use crate::platform::files::{bytes_of_path, create_private_folder, mode, path_of_bytes, private, wait_lock};
 
 /// After so many bytes of texts it is seen to that there are not too many.
 const PRUNE_AFTER: u64 = 16 << 20;
@@ -37,12 +37,13 @@ const JOURNAL: &str = "jsonl";
 pub struct Checkpoints {
     mailbox: Arc<Mailbox>,
     disks: Disks,
+    folder_indexes: FolderIndexes,
     worker: Worker<(PathBuf, Limits, Wish)>,
 }
 
 impl Checkpoints {
-    pub fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
-        Self { mailbox, disks, worker: Worker::new("acp-checkpoints") }
+    pub fn new(mailbox: Arc<Mailbox>, disks: Disks, folder_indexes: FolderIndexes) -> Self {
+        Self { mailbox, disks, folder_indexes, worker: Worker::new("acp-checkpoints") }
     }
 
     /// Changes or reads the checkpoints in this folder.
@@ -51,7 +52,10 @@ impl Checkpoints {
             // Nothing is kept yet.
             return;
         }
-        let writer = || CheckpointWriter::new(self.mailbox.clone(), self.disks.clone());
+        let writer = || CheckpointWriter {
+            folder_indexes: Some(self.folder_indexes.clone()),
+            ..CheckpointWriter::new(self.mailbox.clone(), self.disks.clone())
+        };
         let started = self.worker.start(|_| {
             let mut writer = writer();
             move |queue| {
@@ -75,6 +79,8 @@ impl Checkpoints {
 struct CheckpointWriter {
     mailbox: Arc<Mailbox>,
     disks: Disks,
+    /// Whom it concerns that files are written here.
+    folder_indexes: Option<FolderIndexes>,
     /// What the turns of this Neovim that are not over did to files.
     turns: HashMap<(TurnKey, PathBuf), TurnBaseline>,
     /// What files held when calls that are about them began.
@@ -110,7 +116,15 @@ struct Adding<'a> {
 
 impl CheckpointWriter {
     fn new(mailbox: Arc<Mailbox>, disks: Disks) -> Self {
-        Self { mailbox, disks, turns: HashMap::new(), looked: HashMap::new(), written: None, told: false }
+        Self {
+            mailbox,
+            disks,
+            folder_indexes: None,
+            turns: HashMap::new(),
+            looked: HashMap::new(),
+            written: None,
+            told: false,
+        }
     }
 
     fn grant(&mut self, folder: &Path, limits: Limits, wish: Wish) {
@@ -145,7 +159,7 @@ impl CheckpointWriter {
             Wish::Settle { turn, head, at, path, call, diffs } => {
                 let now = in_time(&self.disks, path);
                 let looked = self.looked.remove(&(*turn, path.clone())).map(|looked| looked.held);
-                let looked = looked.filter(|before| *before != now);
+                let looked = looked.filter(|before| !before.matches(&now));
                 match looked.or_else(|| before_diffs(&now, diffs)) {
                     Some(before) => {
                         let (call, before, after) = (call.as_deref(), &before, &now);
@@ -159,25 +173,29 @@ impl CheckpointWriter {
             Wish::List { job, cwd } => list(&folder.join(project(cwd))).map(|(turns, broken)| {
                 self.reply(*job, Reply::Listed { turns, broken });
             }),
-            Wish::Fetch { job, cwd, files } => {
+            Wish::Fetch { job, cwd, since, files } => {
                 let texts = folder.join(project(cwd)).join(TEXTS);
-                let files = files
-                    .iter()
-                    .map(|(planned, loaded)| fetch(&self.disks, &texts, planned, loaded.as_ref()));
-                self.reply(*job, Reply::Fetched(files.collect()));
+                let undoing = Undoing::new(&self.disks, cwd, *since);
+                let files = fetch(&self.disks, &texts, &undoing, files);
+                self.reply(*job, Reply::Fetched(files));
                 Ok(())
             }
             Wish::Blame { job, path, text, row } => steps(folder, path).map(|steps| {
                 self.reply(*job, Reply::Blamed(blame::author(&steps, text, *row)));
             }),
-            Wish::Put { job, turn, head, at, path, seen, target } => {
+            Wish::SetMode { job, path, mode } => {
+                self.reply(*job, Reply::Put(self.set_mode(path, *mode)));
+                Ok(())
+            }
+            Wish::Put { job, turn, head, at, since, path, seen, target } => {
                 // First the record: what is not recorded could not be undone.
                 let adding =
                     Adding { turn: *turn, head, at: *at, path, call: None, before: seen, after: target };
                 let done = self.add(folder, &adding).map_err(|error| {
                     format!("its checkpoint couldn't be written in {}: {error}", folder.display())
                 });
-                let done = done.and_then(|()| put(&self.disks, path, seen, target));
+                let undoing = Undoing::new(&self.disks, &head.cwd, *since);
+                let done = done.and_then(|()| self.put(&undoing, path, (seen, target)));
                 if done.is_err() {
                     // What did not come about is no change; if this fails, an empty one stays.
                     let _ = self.add(folder, &Adding { after: seen, ..adding });
@@ -191,6 +209,31 @@ impl CheckpointWriter {
         }
     }
 
+    fn set_mode(&self, path: &Path, mode: Mode) -> Result<(), String> {
+        let file = path.to_owned();
+        let set = || self.disks.soon(path, PATIENCE, move || set_mode(&file, mode));
+        match self.as_our_own(path, set) {
+            Some(done) => done.map_err(|error| format!("its permissions: {error}")),
+            None => Err("its permissions: its disk does not answer".to_owned()),
+        }
+    }
+
+    fn put(&self, undoing: &Undoing, path: &Path, sides: (&Held, &Held)) -> Result<(), String> {
+        self.as_our_own(path, || put(&self.disks, undoing, path, sides))
+    }
+
+    /// Writes a file for the user, which is no news.
+    fn as_our_own<R>(&self, path: &Path, write: impl FnOnce() -> R) -> R {
+        if let Some(indexes) = &self.folder_indexes {
+            indexes.writing(path);
+        }
+        let done = write();
+        if let Some(indexes) = &self.folder_indexes {
+            indexes.wrote(path);
+        }
+        done
+    }
+
     fn reply(&self, job: JobId, reply: Reply) {
         self.mailbox.post(Event::Checkpointed { job, reply });
     }
@@ -202,6 +245,7 @@ impl CheckpointWriter {
             Wish::List { job, .. }
             | Wish::Fetch { job, .. }
             | Wish::Blame { job, .. }
+            | Wish::SetMode { job, .. }
             | Wish::Put { job, .. } => {
                 self.reply(*job, Reply::Failed(format!("{folder}: {error}")));
             }
@@ -218,19 +262,25 @@ impl CheckpointWriter {
     }
 
     fn add(&mut self, folder: &Path, adding: &Adding) -> io::Result<()> {
-        let Adding { turn, head, at, path, call, before, after } = *adding;
+        let Adding { turn, head, at, path, call, .. } = *adding;
         let project = folder.join(project(&head.cwd));
         create_private_folder(&project.join(TEXTS))?;
         let _lock = lock(folder)?;
         let key = (turn, path.to_owned());
+        let (before, after) = &self.with_modes(adding);
         let name = format!("{:013}-{}-{}.{JOURNAL}", turn.at, std::process::id(), turn.number);
         let file = project.join(name);
         // One that was taken away to make room begins anew.
         let new = !file.exists();
         let again = self.turns.get(&key).filter(|_| new).map(|baseline| baseline.before.clone());
-        let again = again.map(|before| self.keep_text(&project, &before)).transpose()?;
-        let found = self.keep_text(&project, before)?;
-        let stored_after = self.keep_text(&project, after)?;
+        let again = again.map(|before| self.keep(&project, &before)).transpose()?;
+        let found = self.keep(&project, before)?;
+        let stored_after = self.keep(&project, after)?;
+        // A change may be told by its call, and by who watches the disk.
+        let is_told = |baseline: &TurnBaseline| baseline.after.matches(&stored_after);
+        if !new && stored_after != Stored::Unknown && self.turns.get(&key).is_some_and(is_told) {
+            return Ok(());
+        }
         let baseline = self.turns.entry(key).or_insert_with(|| TurnBaseline {
             stored: found.clone(),
             before: before.clone(),
@@ -238,7 +288,7 @@ impl CheckpointWriter {
         });
         baseline.stored = again.unwrap_or_else(|| baseline.stored.clone());
         let (added, removed) = counts(&baseline.before, after);
-        let found = (found != baseline.after).then_some(found);
+        let found = (!found.matches(&baseline.after)).then_some(found);
         let change = Touched {
             path: path.to_owned(),
             before: baseline.stored.clone(),
@@ -258,24 +308,54 @@ impl CheckpointWriter {
         Ok(())
     }
 
-    fn keep_text(&mut self, project: &Path, held: &Held) -> io::Result<Stored> {
-        let text = match held {
-            Held::Absent => return Ok(Stored::Absent),
-            Held::Text(text) if text.len() <= LARGEST => text,
-            Held::Text(_) | Held::Unknown => return Ok(Stored::Unknown),
+    /// What a change is about, with the permissions that nobody has told: editors and agents that write a file leave
+    /// them as they are.
+    fn with_modes(&self, adding: &Adding) -> (Held, Held) {
+        let (before, after) = (adding.before.clone(), adding.after.clone());
+        let is_open = |held: &Held| held.bytes().is_some() && held.mode().0.is_none();
+        if !is_open(&before) && !is_open(&after) {
+            return (before, after);
+        }
+        let file = adding.path.to_owned();
+        let now = self.disks.soon(adding.path, PATIENCE, move || mode_of(&file)).unwrap_or_default();
+        let known = self.turns.get(&(adding.turn, adding.path.to_owned()));
+        let last = known.map(|known| known.after.mode()).unwrap_or_default();
+        let of_before = before.mode().or(last).or(after.mode()).or(now);
+        let of_after = after.mode().or(now).or(of_before);
+        (before.with_mode(of_before), after.with_mode(of_after))
+    }
+
+    /// Keeps what a path held, unless it is too much.
+    fn keep(&mut self, project: &Path, held: &Held) -> io::Result<Stored> {
+        let keep = |this: &mut Self, bytes: &[u8]| match bytes.len() <= LARGEST {
+            true => this.keep_bytes(project, bytes),
+            false => Ok(None),
         };
-        let name = name_of(text.as_bytes());
+        let stored = match held {
+            Held::Absent => Some(Stored::Absent),
+            Held::Link(target) => keep(self, &bytes_of_path(target))?.map(Stored::Link),
+            held => match held.bytes() {
+                Some(bytes) => keep(self, bytes)?.map(|name| Stored::file(name, held.mode())),
+                None => None,
+            },
+        };
+        Ok(stored.unwrap_or(Stored::Unknown))
+    }
+
+    /// Keeps bytes once, and gives the name that they go by; nothing where others have it.
+    fn keep_bytes(&mut self, project: &Path, content: &[u8]) -> io::Result<Option<String>> {
+        let name = name_of(content);
         let path = project.join(TEXTS).join(&name);
         match fs::read(&path) {
-            Ok(bytes) if bytes == text.as_bytes() => return Ok(Stored::Text(name)),
-            // Another text of the same name, which is less likely than a broken disk.
-            Ok(bytes) if name_of(&bytes) == name => return Ok(Stored::Unknown),
-            // One that is damaged is replaced.
+            Ok(bytes) if bytes == content => return Ok(Some(name)),
+            // Other bytes of the same name, which is less likely than a broken disk.
+            Ok(bytes) if name_of(&bytes) == name => return Ok(None),
+            // What is damaged is replaced.
             _ => {}
         }
-        disk::replace_private(&path, text.as_bytes())?;
-        self.written = self.written.map(|written| written + text.len() as u64);
-        Ok(Stored::Text(name))
+        disk::replace_private(&path, content)?;
+        self.written = self.written.map(|written| written + content.len() as u64);
+        Ok(Some(name))
     }
 
     fn make_room(&mut self, folder: &Path, limits: Limits) -> io::Result<()> {
@@ -397,7 +477,7 @@ fn steps(folder: &Path, path: &Path) -> io::Result<Vec<Step>> {
         let (turns, _) = list(&project)?;
         let texts = project.join(TEXTS);
         // A text that can't be read is as good as unknown.
-        let held = |stored: &Stored| text_of(&texts, stored).unwrap_or(Held::Unknown);
+        let held = |stored: &Stored| held_of(&texts, stored).unwrap_or(Held::Unknown);
         for turn in &turns {
             for step in turn.steps.iter().filter(|step| step.path == path) {
                 steps.push(Step {
@@ -414,30 +494,67 @@ fn steps(folder: &Path, path: &Path) -> io::Result<Vec<Step>> {
     Ok(steps)
 }
 
-fn fetch(disks: &Disks, texts: &Path, planned: &Planned, loaded: Option<&Loaded>) -> Fetched {
+/// Looks at files that are to be put back, and at what it takes.
+fn fetch(
+    disks: &Disks,
+    texts: &Path,
+    undoing: &Undoing,
+    files: &[(Planned, Option<Loaded>)],
+) -> Vec<Fetched> {
+    let going = files.iter().map(|(planned, _)| planned).filter(|planned| planned.target == Stored::Absent);
+    let going: Vec<PathBuf> = going.map(|planned| planned.path.clone()).collect();
+    let folders = undoing.going_folders(disks, going);
+    files
+        .iter()
+        .map(|(planned, loaded)| fetch_one(disks, texts, (undoing, &folders), (planned, loaded.as_ref())))
+        .collect()
+}
+
+fn fetch_one(
+    disks: &Disks,
+    texts: &Path,
+    (undoing, going_folders): (&Undoing, &BTreeSet<PathBuf>),
+    (planned, loaded): (&Planned, Option<&Loaded>),
+) -> Fetched {
+    let path = planned.path.clone();
     let target = match &planned.target {
-        Stored::Unknown => Err("what it held before was too large to be kept, or no text".to_owned()),
-        stored => text_of(texts, stored),
+        Stored::Unknown => Err("what was there before was too large to be kept, or no file".to_owned()),
+        stored => held_of(texts, stored),
     };
     let edits = match (loaded, &target) {
         (Some(loaded), Ok(target)) => edits(loaded, target),
         _ => Vec::new(),
     };
-    let expected = text_of(texts, &planned.expected).ok();
-    let disk = in_time(disks, &planned.path);
+    let expected = held_of(texts, &planned.expected).ok();
+    let disk = match going_folders.contains(&path) {
+        // What is in it goes, and it goes along.
+        true => Held::Absent,
+        false => undoing.held_in_time(disks, &path),
+    };
     let hunks = match (loaded, &target) {
-        (Some(loaded), Ok(target)) => hunks(&Held::Text(format!("{}\n", loaded.text).into()), target),
+        (Some(loaded), Ok(target)) => hunks(&Held::text(format!("{}\n", loaded.text)), target),
         (None, Ok(target)) => hunks(&disk, target),
         (_, Err(_)) => Vec::new(),
     };
-    Fetched { path: planned.path.clone(), target, expected, disk, edits, hunks }
+    let folder = match (&target, &disk) {
+        (Ok(Held::Absent), Held::Absent) | (Err(_), _) => None,
+        (Ok(Held::Absent), _) => path
+            .ancestors()
+            .skip(1)
+            .take_while(|above| going_folders.contains(*above))
+            .last()
+            .map(Path::to_owned),
+        (Ok(_), Held::Absent) => undoing.missing_folder(disks, &path),
+        (Ok(_), _) => None,
+    };
+    Fetched { path, target, expected, disk, folder, edits, hunks }
 }
 
-fn text_of(texts: &Path, stored: &Stored) -> Result<Held, String> {
+fn held_of(texts: &Path, stored: &Stored) -> Result<Held, String> {
     let name = match stored {
         Stored::Absent => return Ok(Held::Absent),
         Stored::Unknown => return Ok(Held::Unknown),
-        Stored::Text(name) => name,
+        Stored::Text(name) | Stored::File { name, .. } | Stored::Link(name) => name,
     };
     let path = texts.join(name);
     let broken = |why: &str| format!("the checkpoint's text {} {why}", path.display());
@@ -445,35 +562,45 @@ fn text_of(texts: &Path, stored: &Stored) -> Result<Held, String> {
     if name_of(&bytes) != *name {
         return Err(broken("is damaged"));
     }
-    String::from_utf8(bytes).map(|text| Held::Text(text.into())).map_err(|_| broken("is damaged"))
+    Ok(match stored {
+        Stored::Link(_) => Held::Link(path_of_bytes(&bytes)),
+        stored => Held::of_bytes(bytes, stored.mode()),
+    })
 }
 
-/// The same, and nothing of a file whose disk does not answer: it would hold up all others.
+/// What a file holds now, and nothing of one whose disk does not answer: it would hold up all others.
 fn in_time(disks: &Disks, path: &Path) -> Held {
     let file = path.to_owned();
-    disks.soon(path, PATIENCE, move || on_disk(&file)).unwrap_or(Held::Unknown)
+    disks.soon(path, PATIENCE, move || held(&file)).unwrap_or(Held::Unknown)
 }
 
-fn on_disk(path: &Path) -> Held {
-    match disk::read_whole(path) {
-        Ok(text) => Held::Text(text.into()),
-        Err(error) if error.kind() == DiskErrorKind::NotFound => Held::Absent,
-        Err(_) => Held::Unknown,
-    }
+/// The permissions of a file that is there.
+fn mode_of(path: &Path) -> Mode {
+    let metadata = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
+    Mode(metadata.as_ref().and_then(mode))
 }
 
-fn put(disks: &Disks, path: &Path, seen: &Held, target: &Held) -> Result<(), String> {
-    if in_time(disks, path) != *seen {
+fn put(disks: &Disks, undoing: &Undoing, path: &Path, (seen, target): (&Held, &Held)) -> Result<(), String> {
+    if !undoing.held_in_time(disks, path).matches(seen) {
         return Err("it was changed just now; try again".to_owned());
     }
-    match target {
-        Held::Absent => match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
-            _ => Ok(()),
-        },
-        Held::Text(text) => disk::write(path, text).map(drop).map_err(|error| error.to_string()),
-        Held::Unknown => Err("what it held before is not known".to_owned()),
+    if let Some(link) = undoing.link_above(path).filter(|_| *target != Held::Absent) {
+        return Err(format!("its folder {} is a link now; remove the link first", link.display()));
     }
+    let done = match target {
+        Held::Absent => match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.to_string()),
+            _ => {
+                undoing.remove_folders(path);
+                Ok(())
+            }
+        },
+        Held::Text(text, mode) => put_file(path, text.as_bytes(), *mode),
+        Held::Bytes(bytes, mode) => put_file(path, bytes, *mode),
+        Held::Link(to) => put_link(path, to),
+        Held::Unknown => return Err("what it held before is not known".to_owned()),
+    };
+    done.map_err(|error| error.to_string())
 }
 
 fn write_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {

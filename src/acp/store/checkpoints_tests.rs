@@ -3,7 +3,7 @@
 use std::thread;
 
 use super::*;
-use crate::core::store::checkpoint::Kind;
+use crate::core::store::checkpoint::{Kind, plan};
 
 struct Folder(PathBuf);
 
@@ -45,7 +45,7 @@ fn writer() -> CheckpointWriter {
 }
 
 fn text(text: &str) -> Held {
-    Held::Text(text.into())
+    Held::text(text)
 }
 
 fn add(writer: &mut CheckpointWriter, folder: &Path, at: u64, path: &str, before: &Held, after: &Held) {
@@ -78,9 +78,88 @@ fn a_turn_is_told_by_its_first_text_and_its_last() {
     assert_eq!(turns[0].files[0].before, Stored::Unknown, "the newest comes first");
     let file = &turns[1].files[0];
     assert_eq!((file.added, file.removed), (2, 1), "since the turn began");
-    assert_eq!(text_of(&folder.texts(), &file.before), Ok(text("one\n")));
-    assert_eq!(text_of(&folder.texts(), &file.after), Ok(text("three\nfour\n")));
+    assert_eq!(held_of(&folder.texts(), &file.before), Ok(text("one\n")));
+    assert_eq!(held_of(&folder.texts(), &file.after), Ok(text("three\nfour\n")));
     assert_eq!(fs::read_dir(folder.texts()).expect("texts").count(), 3, "each text is there once");
+}
+
+#[test]
+fn a_record_of_before_there_were_modes_is_read_and_put_back() {
+    let folder = Folder::new("old");
+    create_private_folder(&folder.texts()).expect("a folder");
+    let [one, two] = ["one\n", "two\n"].map(|text| {
+        fs::write(folder.texts().join(name_of(text.as_bytes())), text).expect("a text");
+        name_of(text.as_bytes())
+    });
+    let record = format!(
+        r#"{{"at":7,"turn":{{"agent":"Fake","acp_id":"s1","title":null,"cwd":"/src/shop","prompt":"fix it","kind":"turn"}}}}
+{{"at":8,"change":{{"path":"/a","before":{{"text":"{one}"}},"after":{{"text":"{two}"}},"added":1,"removed":1}}}}
+{{"at":9,"change":{{"path":"/b","before":"absent","after":"unknown","added":0,"removed":0,"call":"Edit b","found":"absent"}}}}
+"#
+    );
+    fs::write(folder.texts().with_file_name("0000000000007-1-1.jsonl"), record).expect("a record");
+    let (turns, broken) = folder.turns();
+    assert_eq!((turns.len(), broken), (1, 0));
+    let told: Vec<_> = turns[0]
+        .files
+        .iter()
+        .map(|file| (held_of(&folder.texts(), &file.before), file.after.clone()))
+        .collect();
+    assert_eq!(told, [(Ok(text("one\n")), Stored::Text(two)), (Ok(Held::Absent), Stored::Unknown)]);
+}
+
+#[cfg(unix)]
+#[test]
+fn bytes_links_and_modes_are_kept_and_come_back() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = Folder::new("kinds");
+    let src = folder.0.join("src");
+    fs::create_dir_all(src.join("bin")).expect("a folder");
+    let [script, picture, link, created] =
+        ["bin/script", "picture", "link", "new/deep/file"].map(|name| src.join(name));
+    fs::write(&script, "#!/bin/sh\n").expect("a file");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o750)).expect("its mode");
+    fs::write(&picture, b"\x89PNG\0\xff").expect("a file");
+    symlink("bin/script", &link).expect("a link");
+    let all = [&script, &picture, &link, &created];
+    let disks = Disks::for_tests();
+    let before = all.map(|path| in_time(&disks, path));
+    // A turn makes something else of all of them.
+    let since = 0;
+    fs::remove_dir_all(src.join("bin")).expect("to go");
+    fs::write(&picture, b"\0other").expect("another picture");
+    fs::remove_file(&link).expect("to go");
+    fs::write(&link, "a file now\n").expect("a file");
+    fs::create_dir_all(src.join("new/deep")).expect("a folder");
+    fs::write(&created, "x").expect("a file");
+    let mut writer = writer();
+    let head = Head { cwd: src.clone(), ..head() };
+    let turn = TurnKey { at: 1, number: 1 };
+    for (path, before) in all.iter().zip(&before) {
+        let after = &in_time(&disks, path);
+        let adding = Adding { turn, head: &head, at: 1, path, call: None, before, after };
+        writer.add(&folder.0, &adding).expect("to be kept");
+    }
+    let project = folder.0.join(project(&src));
+    let (turns, broken) = list(&project).expect("a list");
+    assert_eq!((turns[0].files.len(), broken), (4, 0));
+    let files: Vec<_> = plan(&turns, &turns[0].id, 0).into_iter().map(|planned| (planned, None)).collect();
+    let undoing = Undoing::new(&disks, &src, since);
+    let fetched = fetch(&disks, &project.join(TEXTS), &undoing, &files);
+    let folders: Vec<_> = fetched.iter().map(|file| file.folder.clone()).collect();
+    assert_eq!(folders, [Some(src.join("bin")), None, None, Some(src.join("new"))]);
+    for (file, before) in fetched.iter().zip(&before) {
+        assert_eq!(file.expected.as_ref(), Some(&file.disk));
+        assert_eq!(file.target.as_ref(), Ok(before));
+        let target = file.target.as_ref().expect("it is kept");
+        assert!(
+            put(&disks, &undoing, &file.path, (&Held::text("other"), target)).is_err(),
+            "it is looked at first"
+        );
+        put(&disks, &undoing, &file.path, (&file.disk, target)).expect("to be put back");
+    }
+    assert_eq!(all.map(|path| in_time(&disks, path)), before);
+    assert!(!src.join("new").exists());
 }
 
 #[test]
@@ -107,8 +186,8 @@ fn neovims_that_write_at_once_lose_nothing() {
     let (turns, broken) = folder.turns();
     assert_eq!((turns.len(), broken), (80, 0));
     for file in turns.iter().flat_map(|turn| &turn.files) {
-        assert_eq!(text_of(&folder.texts(), &file.before), Ok(text("same")));
-        assert!(matches!(text_of(&folder.texts(), &file.after), Ok(Held::Text(_))));
+        assert_eq!(held_of(&folder.texts(), &file.before), Ok(text("same")));
+        assert!(matches!(held_of(&folder.texts(), &file.after), Ok(Held::Text(..))));
     }
 }
 
@@ -128,12 +207,12 @@ fn what_is_old_or_too_much_goes_with_the_texts_that_only_it_names() {
     assert_eq!((turns[0].at, broken), (2000, 0), "the newest stay");
     assert!(turns.len() > 1 && turns.len() < 10, "{}", turns.len());
     assert!(bytes_below(&folder.0) <= 5000);
-    assert_eq!(text_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
+    assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
     // A turn whose record was taken away while it ran is whole again with its next change.
     prune(&folder.0, Limits { age: 1, bytes: 5000 }, 9000).expect("to prune");
     add(&mut writer, &folder.0, 2000, "/a", &text("x"), &text("y"));
     let (turns, _) = folder.turns();
-    assert_eq!(text_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
+    assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
 }
 
 #[test]
@@ -146,12 +225,12 @@ fn a_damaged_record_is_told_of_and_costs_no_more_than_itself() {
     fs::write(project.join("0000000000003-1-1.jsonl"), "{\"at\":3,\"tu").expect("half a line");
     let (turns, broken) = folder.turns();
     assert_eq!((turns.len(), broken), (2, 1));
-    let Stored::Text(name) = &turns[0].files[0].before else { panic!("a text") };
+    let name = turns[0].files[0].before.name().expect("a text");
     fs::write(folder.texts().join(name), "").expect("a damaged text");
-    let error = text_of(&folder.texts(), &turns[0].files[0].before).expect_err("damaged");
+    let error = held_of(&folder.texts(), &turns[0].files[0].before).expect_err("damaged");
     assert!(error.ends_with("is damaged"), "{error}");
     add(&mut writer, &folder.0, 3, "/b", &text("two"), &text("four"));
-    assert_eq!(text_of(&folder.texts(), &turns[0].files[0].before), Ok(text("two")), "it is mended");
+    assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("two")), "it is mended");
 }
 
 #[cfg(unix)]

@@ -138,16 +138,9 @@ impl Player {
                 while self.lines.recv().is_ok_and(|line| line.is_some()) {}
                 Ok(())
             }
+            Step::Run(command) => run_command(command),
             Step::Spawn { command, name } => {
-                let (program, args) = command.split_first().ok_or("an empty command")?;
-                let child = process::Command::new(program)
-                    .args(args)
-                    .stdin(process::Stdio::null())
-                    .stdout(process::Stdio::null())
-                    .stderr(process::Stdio::null())
-                    .spawn()
-                    .map_err(|error| format!("couldn't start {program}: {error}"))?;
-                self.variables.set(name, Value::from(child.id()));
+                self.variables.set(name, Value::from(spawn(command)?));
                 Ok(())
             }
             Step::Repeat { .. } => unreachable!("a repeat is played by its caller"),
@@ -288,6 +281,33 @@ impl Player {
         let kept: Vec<_> = self.kept.iter().map(Incoming::describe).collect();
         format!("; not expected so far: {}", kept.join(", "))
     }
+}
+
+/// Runs a command to its end, which must be well.
+fn run_command(command: &[String]) -> Result<(), String> {
+    let (program, args) = command.split_first().ok_or("an empty command")?;
+    let ended = process::Command::new(program).args(args).stdin(process::Stdio::null()).output();
+    let ended = ended.map_err(|error| format!("couldn't run {program}: {error}"))?;
+    match ended.status.success() {
+        true => Ok(()),
+        false => {
+            let told = String::from_utf8_lossy(&ended.stderr);
+            Err(format!("{program} ended with {}: {}", ended.status, told.trim_end()))
+        }
+    }
+}
+
+/// Starts a command that stays, and gives its id.
+fn spawn(command: &[String]) -> Result<u32, String> {
+    let (program, args) = command.split_first().ok_or("an empty command")?;
+    let child = process::Command::new(program)
+        .args(args)
+        .stdin(process::Stdio::null())
+        .stdout(process::Stdio::null())
+        .stderr(process::Stdio::null())
+        .spawn()
+        .map_err(|error| format!("couldn't start {program}: {error}"))?;
+    Ok(child.id())
 }
 
 #[cfg(unix)]

@@ -15,6 +15,7 @@
 //! - `cue` a file: waits for the next line of it. Meant for a named pipe, whose other end writes a line
 //!   when the script may go on.
 //! - `delay_ms`, `stderr` a line, `exit` a code, `ignore_term` true, `wait_eof` true.
+//! - `run` a command line, by the agent itself: waits until it has ended, which must be well.
 //! - `spawn` a command line: a child process that stays; its id is kept under `as`.
 //! - `repeat` a number, `steps`: in which `${i}` counts from 0.
 //!
@@ -61,6 +62,7 @@ pub enum Step {
     Exit(u8),
     IgnoreTerm,
     WaitEof,
+    Run(Vec<String>),
     Spawn {
         command: Vec<String>,
         name: String,
@@ -96,6 +98,7 @@ struct Written {
     exit: Option<u8>,
     ignore_term: Option<bool>,
     wait_eof: Option<bool>,
+    run: Option<Vec<String>>,
     spawn: Option<Vec<String>>,
     repeat: Option<u64>,
 
@@ -173,6 +176,7 @@ fn one(written: Written, place: &str) -> Result<Step, String> {
     found.extend(written.exit.map(Step::Exit));
     found.extend(written.ignore_term.map(|_| Step::IgnoreTerm));
     found.extend(written.wait_eof.map(|_| Step::WaitEof));
+    found.extend(written.run.map(Step::Run));
     if let Some(command) = written.spawn {
         let name = written.name.unwrap_or_else(|| "spawned".to_owned());
         found.push(Step::Spawn { command, name });

@@ -3,6 +3,7 @@
 //! `acp::store::checkpoints`.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 
 use crate::core::changes::file_review::FileReview;
 use crate::core::ids::OriginId;
@@ -44,10 +45,9 @@ pub fn author(steps: &[Step], now: &str, row: usize) -> Option<Author> {
                     let then = known.entry(raw).or_insert_with(|| file.clone());
                     then.user_wrote(before);
                 }
-                // What is not known is nobody's.
-                match step.after == Held::Unknown {
-                    true => {}
-                    false => file.agent_wrote(before.as_deref(), after.as_deref(), OriginId(origin)),
+                // What is not known, or no text, is nobody's.
+                if raw.is_some() || step.after == Held::Absent {
+                    file.agent_wrote(before.as_deref(), after.as_deref(), OriginId(origin));
                 }
                 if let (Some(raw), true) = (raw, returns) {
                     known.insert(raw, file.clone());
@@ -63,10 +63,7 @@ pub fn author(steps: &[Step], now: &str, row: usize) -> Option<Author> {
 }
 
 fn text(held: &Held) -> Option<&str> {
-    match held {
-        Held::Text(text) => Some(text),
-        Held::Absent | Held::Unknown => None,
-    }
+    held.as_text().map(Deref::deref)
 }
 
 fn plain(held: &Held) -> Option<String> {
@@ -90,7 +87,7 @@ mod tests {
             prompt: format!("prompt {number}"),
             kind,
         };
-        let held = |text: Option<&str>| text.map_or(Held::Absent, |text| Held::Text(text.to_owned().into()));
+        let held = |text: Option<&str>| text.map_or(Held::Absent, Held::text);
         Step { head, at: number, call: None, before: held(before), after: held(after) }
     }
 

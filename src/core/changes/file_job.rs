@@ -7,6 +7,7 @@ use crate::core::changes::agent_views::{Look, Seen};
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::{Base, Clash, Pick, Reconciled, Sides, body};
 use crate::core::changes::text_edits::TextEdit;
+use crate::core::changes::writers::Writers;
 use crate::core::ids::SessionKey;
 use crate::core::message::{HalfWritten, OnDisk, Stamp};
 use crate::core::text::Text;
@@ -42,6 +43,8 @@ pub struct Facts {
     pub look: Option<Look>,
     /// The session that has to do with the file; told for [`Task::Remember`] alone.
     pub owner: Owner,
+    /// The sessions that may be writing the file now, as far as the editor can guess.
+    pub writers: Writers,
     /// The option says that buffers are saved also when they have unsaved edits.
     pub saves_always: bool,
 }
@@ -78,7 +81,7 @@ pub struct Known {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Nobody,
-    /// It lies in a session's folder, or one has touched it; the one that most likely wrote it.
+    /// It lies in a session's folder, or one has touched it: that one.
     Session(Option<SessionKey>),
 }
 
@@ -151,6 +154,8 @@ pub enum Do {
         stamp: Stamp,
         only_if_behind: bool,
     },
+    /// The text is still being written: what there is to take comes later.
+    NotWhole,
     /// There is no such file any more.
     FileGone,
     /// Ask the user, or decide by the options.
@@ -351,14 +356,14 @@ impl FileJob {
         let Some(known) = &facts.known else { return vec![Do::Restart] };
         match (&self.task, &disk) {
             // It is told when there is a whole text.
-            (_, OnDisk::HalfWritten) => vec![Do::End],
+            (_, OnDisk::HalfWritten) => vec![Do::NotWhole, Do::End],
             (Task::Remember, OnDisk::Text { stamp, .. })
                 if modified && (is_behind || known.stamp.is_some_and(|known| known != *stamp)) =>
             {
                 // It was written before anybody looked: what the edits began with is not known any more.
                 let forget = Do::Know(Known { saved: None, ..known.clone() });
-                let Owner::Session(session) = facts.owner else { return vec![forget, Do::End] };
-                self.task = Task::Take { session, call: None };
+                let Owner::Session(about) = facts.owner else { return vec![forget, Do::End] };
+                self.task = Task::Take { writers: facts.writers.clone(), about };
                 [vec![forget], self.read_on(disk)].concat()
             }
             (Task::Remember, OnDisk::Text { text, stamp, .. }) if known.saved.is_none() && modified => {
@@ -418,8 +423,9 @@ impl FileJob {
             if let (true, Some(task)) = (is_stale, self.task.checked()) {
                 // Somebody else wrote the file: that comes first. Where nobody knows since when, it is no
                 // change of the agent's.
-                let session = self.task.session().filter(|_| known.stamp.is_some());
-                let take = Task::Take { session, call: None };
+                let is_dated = known.stamp.is_some();
+                let writers = if is_dated { facts.writers.clone() } else { Writers::default() };
+                let take = Task::Take { writers, about: self.task.session().filter(|_| is_dated) };
                 return vec![Do::PutFirst(task), Do::PutFirst(take), Do::End];
             }
             if !is_stale {

@@ -23,6 +23,8 @@ pub struct FileReview {
     /// The file was there before the agent, and is there now.
     pub was_there: bool,
     pub is_there: bool,
+    /// What was behind the last change of an agent's: a file without lines has no hunk that would say.
+    last: Option<OriginId>,
     /// Hunks that were undone, newest last: Neovim's own undo may bring them back.
     undone: Vec<Undone>,
 }
@@ -76,7 +78,7 @@ impl FileReview {
         let review = Review::new(text, text);
         let authors = Authors::nobody(review.line_count());
         let is_there = before.is_some();
-        Self { review, authors, was_there: is_there, is_there, undone: Vec::new() }
+        Self { review, authors, was_there: is_there, is_there, last: None, undone: Vec::new() }
     }
 
     /// An agent wrote the file, or removed it; what it found there was `before`, where that is known.
@@ -85,12 +87,15 @@ impl FileReview {
             self.user_wrote(before);
         }
         self.is_there = after.is_some();
+        self.last = Some(origin);
         if let Some(splice) = self.review.difference(after.unwrap_or_default()) {
             self.agent_spliced(splice, Some(origin));
         }
     }
 
     pub fn user_wrote(&mut self, text: &str) {
+        // A text is in a file, or on its way into one.
+        self.is_there |= !text.is_empty();
         if let Some(splice) = self.review.difference(text) {
             self.user_spliced(splice);
         }
@@ -158,6 +163,11 @@ impl FileReview {
         self.review.hunks()
     }
 
+    /// It was made or removed and has no lines: there is something to decide, but no hunk. Gives what was behind it.
+    pub fn without_hunks(&self) -> Option<OriginId> {
+        self.last.filter(|_| self.review.is_settled() && !self.is_settled())
+    }
+
     pub fn is_mixed(&self, hunk: usize) -> bool {
         self.review.is_mixed(hunk)
     }
@@ -195,9 +205,19 @@ impl FileReview {
         }
     }
 
+    /// There is no line with anything in it.
+    fn is_blank(&self) -> bool {
+        self.review.line_count() == 1 && self.review.lines(0..1)[0].is_empty()
+    }
+
     pub fn keep_all(&mut self) {
         self.review.keep_all();
         self.was_there = self.is_there;
+    }
+
+    /// Undoes that a file without lines was made or removed.
+    pub fn undo_whole(&mut self) {
+        self.is_there = self.was_there;
     }
 
     /// Puts back what was there before a hunk, and gives what does so in the present text.
@@ -212,7 +232,9 @@ impl FileReview {
             self.undone.remove(0);
         }
         if self.review.is_settled() {
-            self.is_there = self.was_there;
+            // Lines of the user's keep a file that the agent has made.
+            self.is_there = self.was_there || !self.is_blank();
+            self.was_there = self.is_there;
         }
         Some(splice)
     }
@@ -293,6 +315,31 @@ mod tests {
         assert!(file.is_settled());
         file.agent_wrote(Some(""), None, OriginId(1));
         assert!(!file.is_settled());
+    }
+
+    #[test]
+    fn a_file_without_lines_is_decided_as_a_whole() {
+        let mut file = FileReview::new(None);
+        file.agent_wrote(None, Some(""), OriginId(3));
+        assert_eq!((file.hunks().len(), file.without_hunks()), (0, Some(OriginId(3))));
+        file.undo_whole();
+        assert_eq!((file.is_settled(), file.is_there, file.without_hunks()), (true, false, None));
+        let mut file = FileReview::new(Some(""));
+        file.agent_wrote(Some(""), None, OriginId(3));
+        assert!(file.without_hunks().is_some());
+        file.keep_all();
+        assert!(file.is_settled());
+    }
+
+    #[test]
+    fn lines_of_the_users_keep_a_file_that_the_agent_has_made() {
+        let mut file = FileReview::new(None);
+        file.agent_wrote(None, Some("a\nb"), OriginId(1));
+        file.user_wrote("mine\na\nb");
+        while !file.hunks().is_empty() {
+            file.undo(0);
+        }
+        assert_eq!((file.current().as_str(), file.is_there, file.is_settled()), ("mine\n", true, true));
     }
 
     #[test]

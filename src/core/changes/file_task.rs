@@ -4,7 +4,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::changes::writers::Writers;
+use crate::core::ids::{AskId, SessionKey};
 use crate::core::text::Text;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub enum Task {
     Read { session: SessionKey, ask: AskId, line: Option<u32>, limit: Option<u32>, checked: bool },
     /// An agent writes.
     Write { session: SessionKey, ask: AskId, content: Text, checked: bool },
-    /// The file was written by somebody else, most likely by the session's agent.
-    Take { session: Option<SessionKey>, call: Option<EntryId> },
+    /// The file was written without the editor. `about` is the session whose user is told of it.
+    Take { writers: Writers, about: Option<SessionKey> },
     /// The buffer got its first unsaved edit: what is on the disk is what it began with.
     Remember,
 }
@@ -27,7 +28,7 @@ impl Task {
     pub fn session(&self) -> Option<SessionKey> {
         match self {
             Self::Read { session, .. } | Self::Write { session, .. } => Some(*session),
-            Self::Take { session, .. } => *session,
+            Self::Take { writers, about } => writers.session().or(*about),
             Self::Remember => None,
         }
     }
@@ -62,6 +63,13 @@ impl Queues {
     /// Puts a task behind those that wait. Says whether it can begin now.
     pub fn push(&mut self, path: &Path, task: Task) -> bool {
         let queue = self.0.entry(path.to_owned()).or_default();
+        if let (Some(Task::Take { writers, about }), Task::Take { writers: later, about: then }) =
+            (queue.waiting.back_mut(), &task)
+        {
+            writers.merge(later.clone());
+            *about = about.or(*then);
+            return !queue.busy;
+        }
         let is_look = matches!(task, Task::Take { .. } | Task::Remember);
         let is_like = |last: &Task| std::mem::discriminant(last) == std::mem::discriminant(&task);
         // A file that is about to be looked at need not be looked at twice.
@@ -72,8 +80,17 @@ impl Queues {
     }
 
     /// Puts a task before all others, and the one under way behind it.
-    pub fn push_front(&mut self, path: &Path, task: Task) {
-        self.0.entry(path.to_owned()).or_default().waiting.push_front(task);
+    pub fn push_front(&mut self, path: &Path, mut task: Task) {
+        let queue = self.0.entry(path.to_owned()).or_default();
+        if let Task::Take { writers, .. } = &mut task {
+            // What is taken first is what the report that waits is about.
+            let waiting = queue.waiting.iter().find_map(|task| match task {
+                Task::Take { writers, .. } => Some(writers.clone()),
+                _ => None,
+            });
+            waiting.into_iter().for_each(|waiting| writers.merge(waiting));
+        }
+        queue.waiting.push_front(task);
     }
 
     /// The next task, if none is under way.
@@ -117,13 +134,19 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::changes::writers::Writer;
+    use crate::core::ids::EntryId;
 
     fn read(ask: u64) -> Task {
         Task::Read { session: SessionKey(1), ask: AskId(ask), line: None, limit: None, checked: false }
     }
 
     fn take(entry: usize) -> Task {
-        Task::Take { session: None, call: Some(EntryId(entry)) }
+        Task::Take { writers: writers(entry), about: None }
+    }
+
+    fn writers(entry: usize) -> Writers {
+        Writers::guess(vec![Writer { session: SessionKey(1), call: Some(EntryId(entry)) }])
     }
 
     #[test]
@@ -155,7 +178,21 @@ mod tests {
             task
         })
         .collect();
-        assert_eq!(all, [take(1), read(1), take(3)], "a read in between has to see what came before it");
+        assert_eq!(all, [take(2), read(1), take(3)], "a read in between has to see what came before it");
+    }
+
+    #[test]
+    fn what_is_taken_first_is_the_change_of_those_who_are_known_to_have_written_it() {
+        let (mut queues, path) = (Queues::default(), Path::new("/a"));
+        let known = Task::Take { writers: Writers::known(Vec::new()), about: None };
+        queues.push(path, known.clone());
+        queues.push(path, take(1));
+        queues.push_front(path, take(2));
+        assert_eq!(queues.begin(path), Some(known.clone()));
+        queues.ended(path);
+        assert_eq!(queues.begin(path), Some(known));
+        queues.ended(path);
+        assert_eq!(queues.begin(path), None);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::hunk_page::{About, Page, plural, visible};
 use crate::core::changes::scope::{Origins, Scope};
+use crate::core::changes::unknown_change::UnknownChange;
+use crate::core::ids::OriginId;
 
 /// What is shown beside the hunks themselves.
 pub struct Shown<'a> {
@@ -28,27 +30,68 @@ pub struct Hints {
     pub none: String,
 }
 
+/// A file on the page.
+pub enum Listed<'a> {
+    Read(&'a FileReview),
+    /// Nobody has looked at its hunks yet.
+    Unread(&'a [OriginId]),
+    /// It has none, since its text is not known.
+    Unknown(&'a UnknownChange),
+}
+
+impl Listed<'_> {
+    /// The hunks of a file that are meant; `None` where nothing of it is.
+    pub fn meant(&self, scope: &Scope, origins: &Origins, path: &Path) -> Option<Vec<usize>> {
+        match self {
+            Self::Read(file) => match file.without_hunks() {
+                Some(last) => origins.is_file_meant(scope, path, &[last]).then(Vec::new),
+                None => Some(origins.hunks_in(scope, path, file)).filter(|hunks| !hunks.is_empty()),
+            },
+            Self::Unread(of) => origins.is_file_meant(scope, path, of).then(Vec::new),
+            Self::Unknown(change) => origins.is_file_meant(scope, path, &[change.origin]).then(Vec::new),
+        }
+    }
+}
+
 /// The page of the files that have something to decide.
-pub fn review_page(shown: &Shown, files: &[(&Path, &FileReview)], hints: Hints) -> Page {
-    let meant: Vec<(&Path, &FileReview, Vec<usize>)> = files
+pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Page {
+    let meant: Vec<(&Path, &Listed, Vec<usize>)> = files
         .iter()
-        .map(|(path, file)| (*path, *file, shown.origins.hunks_in(shown.scope, path, file)))
-        .filter(|(.., hunks)| !hunks.is_empty())
+        .filter_map(|(path, file)| Some((*path, file, file.meant(shown.scope, shown.origins, path)?)))
         .collect();
     let hunks: usize = meant.iter().map(|(.., hunks)| hunks.len()).sum();
+    let unread = meant.iter().filter(|(_, file, _)| matches!(file, Listed::Unread(_))).count();
     let mut page = Page::default();
-    page.add(title(shown, meant.len(), hunks), About::Nothing, "0", "AcpWinbar");
-    page.add(if hunks == 0 { hints.none } else { hints.some }, About::Nothing, "0", "AcpMeta");
+    page.add(title(shown, meant.len(), (hunks, unread)), About::Nothing, "0", "AcpWinbar");
+    page.add(if meant.is_empty() { hints.none } else { hints.some }, About::Nothing, "0", "AcpMeta");
     page.add(String::new(), About::Nothing, "0", "");
     for (path, file, hunks) in meant {
-        add_file(&mut page, shown, path, file, &hunks);
+        match file {
+            Listed::Read(file) => add_file(&mut page, shown, path, file, &hunks),
+            Listed::Unread(origins) => add_head(&mut page, shown, path, (origins, "changed")),
+            Listed::Unknown(change) => {
+                let what = format!("{} · no hunks: {}", change.verb(), change.why);
+                add_head(&mut page, shown, path, (&[change.origin], &what));
+            }
+        }
     }
     page
 }
 
-fn title(shown: &Shown, files: usize, hunks: usize) -> String {
+/// A file without hunks below it.
+fn add_head(page: &mut Page, shown: &Shown, path: &Path, (origins, what): (&[OriginId], &str)) {
+    let name = path.strip_prefix(shown.root).unwrap_or(path).display();
+    let origin = origins.last().and_then(|origin| shown.origins.get(*origin));
+    let by = origin.map(|origin| format!("  {}: {}", origin.agent, origin.title)).unwrap_or_default();
+    page.add(format!("{name}  {what}{by}"), About::File(path.to_owned()), ">1", "AcpTool");
+}
+
+fn title(shown: &Shown, files: usize, (hunks, unread): (usize, usize)) -> String {
     let (kept, undone) = shown.decided;
     let mut title = format!("Review: {files} {} · {hunks} {}", plural(files, "file"), plural(hunks, "hunk"));
+    if unread > 0 {
+        title.push_str(&format!(" so far, {unread} {} to be read", plural(unread, "file")));
+    }
     for (count, what) in [(kept, "kept"), (undone, "undone"), (shown.comments.len(), "commented")] {
         if count > 0 {
             title.push_str(&format!(" · {count} {what}"));
@@ -58,16 +101,19 @@ fn title(shown: &Shown, files: usize, hunks: usize) -> String {
 }
 
 fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, meant: &[usize]) {
+    let state = match (file.was_there, file.is_there) {
+        (false, true) => " · new file",
+        (true, false) => " · deleted",
+        _ => "",
+    };
+    if let Some(last) = file.without_hunks() {
+        return add_head(page, shown, path, (&[last], &format!("empty{state}")));
+    }
     let all = file.hunks();
     let of_file: Vec<Hunk> = meant.iter().map(|at| all[*at].clone()).collect();
     let sides = (file.was_there, file.is_there);
     let visible: Vec<Hunk> = of_file.iter().map(|hunk| visible(hunk, sides)).collect();
     let (added, removed) = counts(&visible);
-    let state = match sides {
-        (false, true) => " · new file",
-        (true, false) => " · deleted",
-        _ => "",
-    };
     let count = format!("{} {}", of_file.len(), plural(of_file.len(), "hunk"));
     let name = path.strip_prefix(shown.root).unwrap_or(path).display();
     let head = format!("{name}  {count} · +{added} -{removed}{state}");
@@ -101,6 +147,7 @@ mod tests {
             call: Some(EntryId(1)),
             title: "write a.rs".into(),
             at: Moment(0),
+            others: Vec::new(),
         });
         origins
     }
@@ -114,8 +161,8 @@ mod tests {
     fn lines(files: &[(&str, &FileReview)], comments: &[Comment], decided: (usize, usize)) -> Vec<String> {
         let origins = origins();
         let shown = Shown { scope: &Scope::All, origins: &origins, comments, decided, root: Path::new("/p") };
-        let files: Vec<(&Path, &FileReview)> =
-            files.iter().map(|(path, file)| (Path::new(*path), *file)).collect();
+        let files: Vec<(&Path, Listed)> =
+            files.iter().map(|(path, file)| (Path::new(*path), Listed::Read(file))).collect();
         review_page(&shown, &files, Hints { some: "keys".into(), none: "done".into() }).lines
     }
 
@@ -151,6 +198,35 @@ mod tests {
         let all = lines(&[("/p/new", &new), ("/q/old", &deleted)], &[], (0, 0));
         assert!(all.contains(&"new  1 hunk · +1 -0 · new file".to_owned()), "{all:?}");
         assert!(all.contains(&"/q/old  1 hunk · +0 -1 · deleted".to_owned()), "{all:?}");
+    }
+
+    #[test]
+    fn files_without_hunks_say_why() {
+        let origins = origins();
+        let scope = Scope::Session(SessionKey(1));
+        let shown =
+            Shown { scope: &scope, origins: &origins, comments: &[], decided: (0, 0), root: Path::new("/p") };
+        let why = "not a text".to_owned();
+        let binary = UnknownChange { origin: OriginId(0), why, sides: (false, true), mode: None };
+        let empty = changed(None, Some(""));
+        let files = [
+            (Path::new("/p/a"), Listed::Unread(&[OriginId(0)])),
+            (Path::new("/p/b"), Listed::Unread(&[])),
+            (Path::new("/p/c.png"), Listed::Unknown(&binary)),
+            (Path::new("/p/d"), Listed::Read(&empty)),
+        ];
+        let page = review_page(&shown, &files, Hints { some: "keys".into(), none: "done".into() });
+        assert_eq!(
+            page.lines,
+            [
+                "Review: 3 files · 0 hunks so far, 1 file to be read",
+                "keys",
+                "",
+                "a  changed  demo: write a.rs",
+                "c.png  new file · no hunks: not a text  demo: write a.rs",
+                "d  empty · new file  demo: write a.rs",
+            ]
+        );
     }
 
     #[test]

@@ -21,6 +21,24 @@ pub struct Origin {
     /// What the call was about.
     pub title: String,
     pub at: Moment,
+    /// It may have been one of these as well; `agent` then names all of them.
+    pub others: Vec<Other>,
+}
+
+/// Another session that was at work when a file changed, with its prompt and call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Other {
+    pub session: SessionKey,
+    pub prompt: EntryId,
+    pub call: Option<EntryId>,
+}
+
+impl Origin {
+    /// All sessions that it may have been.
+    pub fn all(&self) -> impl Iterator<Item = Other> + '_ {
+        let own = Other { session: self.session, prompt: self.prompt, call: self.call };
+        std::iter::once(own).chain(self.others.iter().copied())
+    }
 }
 
 /// The origins of all changes, numbered in the order in which they came about.
@@ -43,9 +61,7 @@ pub enum Scope {
 impl Origins {
     /// The number of an origin. Changes of the same call in the same turn have one.
     pub fn number(&mut self, origin: Origin) -> OriginId {
-        let is_same = |known: &Origin| {
-            known.session == origin.session && known.prompt == origin.prompt && known.call == origin.call
-        };
+        let is_same = |known: &Origin| known.all().eq(origin.all());
         if let Some(at) = self.0.iter().rposition(is_same) {
             return OriginId(at as u32);
         }
@@ -59,7 +75,10 @@ impl Origins {
 
     /// The latest origin of a session, or of any.
     pub fn latest(&self, session: Option<SessionKey>) -> Option<&Origin> {
-        self.0.iter().rev().find(|origin| session.is_none_or(|session| origin.session == session))
+        self.0
+            .iter()
+            .rev()
+            .find(|origin| session.is_none_or(|key| origin.all().any(|each| each.session == key)))
     }
 
     /// What was behind a hunk last.
@@ -67,12 +86,30 @@ impl Origins {
         file.origins(hunk).iter().next_back().and_then(|origin| self.get(*origin))
     }
 
+    /// Whether what was behind a file as a whole is meant: of one that has no hunks, or whose hunks nobody has looked
+    /// at yet.
+    pub fn is_file_meant(&self, scope: &Scope, path: &Path, origins: &[OriginId]) -> bool {
+        let by = |fits: &dyn Fn(Other) -> bool| {
+            origins.iter().filter_map(|origin| self.get(*origin)).flat_map(Origin::all).any(fits)
+        };
+        match scope {
+            Scope::File(of) => of == path,
+            Scope::Rows(of, _) | Scope::Hunk(of, _) => of == path,
+            Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
+            Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
+            Scope::Session(key) => by(&|each| each.session == *key),
+            Scope::All => true,
+        }
+    }
+
     /// The hunks of a file that are meant, from the top down.
     pub fn hunks_in(&self, scope: &Scope, path: &Path, file: &FileReview) -> Vec<usize> {
         let count = file.hunks().len();
-        let by = |fits: &dyn Fn(&Origin) -> bool| {
-            let fits =
-                |hunk: &usize| file.origins(*hunk).iter().filter_map(|origin| self.get(*origin)).any(fits);
+        let by = |fits: &dyn Fn(Other) -> bool| {
+            let fits = |hunk: &usize| {
+                let origins = file.origins(*hunk);
+                origins.iter().filter_map(|origin| self.get(*origin)).flat_map(Origin::all).any(fits)
+            };
             (0..count).filter(fits).collect()
         };
         match scope {
@@ -82,9 +119,9 @@ impl Origins {
                 file.hunks().iter().position(|other| other == hunk).into_iter().collect()
             }
             Scope::Rows(..) | Scope::Hunk(..) | Scope::File(_) => Vec::new(),
-            Scope::Call(key, call) => by(&|origin| origin.session == *key && origin.call == Some(*call)),
-            Scope::Turn(key, prompt) => by(&|origin| origin.session == *key && origin.prompt == *prompt),
-            Scope::Session(key) => by(&|origin| origin.session == *key),
+            Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
+            Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
+            Scope::Session(key) => by(&|each| each.session == *key),
             Scope::All => (0..count).collect(),
         }
     }
@@ -104,6 +141,7 @@ mod tests {
             call: Some(EntryId(call)),
             title: format!("call {call}"),
             at: Moment(0),
+            others: Vec::new(),
         }
     }
 
@@ -152,6 +190,21 @@ mod tests {
         assert_eq!(meant(&Scope::Turn(SessionKey(1), EntryId(0))), [0]);
         assert_eq!(meant(&Scope::Session(SessionKey(2))), [1]);
         assert_eq!(meant(&Scope::All), [0, 1]);
+    }
+
+    #[test]
+    fn a_hunk_of_one_of_two_sessions_is_meant_by_both() {
+        let mut origins = Origins::default();
+        let other = Other { session: SessionKey(2), prompt: EntryId(5), call: Some(EntryId(7)) };
+        let either = Origin { others: vec![other], agent: "Claude or Codex".into(), ..origin(1, 0, 1) };
+        let mut file = FileReview::new(Some("a"));
+        let number = origins.number(either);
+        assert_ne!(origins.number(origin(1, 0, 1)), number, "that one is known");
+        file.agent_wrote(None, Some("A"), number);
+        let meant = |scope| origins.hunks_in(&scope, Path::new("/a"), &file).len();
+        assert_eq!([1, 2, 3].map(|key| meant(Scope::Session(SessionKey(key)))), [1, 1, 0]);
+        assert_eq!(meant(Scope::Call(SessionKey(2), EntryId(7))), 1);
+        assert_eq!(meant(Scope::Turn(SessionKey(2), EntryId(0))), 0);
     }
 
     #[test]

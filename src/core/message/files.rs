@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
+use crate::core::store::checkpoint::{Held, Mode};
 use crate::core::text::Text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +23,55 @@ pub enum FileChange {
     Gone,
     /// It is gone, and the same file has this name now.
     Renamed(PathBuf),
+}
+
+/// Who changed a file on the disk, as far as it can be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// No session's call or command was running: the user, or another program.
+    Outside,
+    /// This session's was.
+    Session(Activity),
+    /// Several sessions' were, and nothing says which of them it was.
+    OneOf(Vec<Activity>),
+}
+
+/// What an agent was doing when a file changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    pub session: SessionKey,
+    /// The tool call that was running, or the one that the command belongs to.
+    pub call: Option<ToolCallId>,
+    /// The command that was running in a terminal of this client's.
+    pub terminal: Option<TerminalId>,
+}
+
+/// A file in a session's folders that has changed on the disk, whoever changed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    /// Absolute, links of its folder resolved.
+    pub path: PathBuf,
+    /// The path that it had before, if it was renamed.
+    pub renamed_from: Option<PathBuf>,
+    pub before: Held,
+    pub after: Held,
+    /// Why `before` or `after` is unknown, for the user: "larger than 1 MB", "not a text", ...
+    pub unknown: Option<String>,
+    /// Where many files changed at once the texts stay in the background: `before` and `after` are `Unknown` then,
+    /// and `Work::ChangedTexts` gets them by this number.
+    pub later: Option<u64>,
+}
+
+/// What a file is put back to when changes in it are undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PutBack {
+    /// Of a file that no buffer holds: its lines, without a last line break, unless it has others than are expected.
+    /// `None` is no file.
+    Lines { expected: Option<String>, lines: Option<String> },
+    /// The same, and byte for byte.
+    Exactly { expected: Option<String>, held: Held },
+    /// The permissions of a file whose text is back already.
+    Mode(Mode),
 }
 
 /// A file with unsaved edits; without the texts where they are not known, or too long.

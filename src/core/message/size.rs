@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{
-    Content, Event, Location, PlanItem, Question, ResourceBody, SlashCommand, ToolCallPatch, ToolContent,
-    Update,
+    ChangedFile, Content, Event, Location, PlanItem, Question, ResourceBody, SlashCommand, ToolCallPatch,
+    ToolContent, Update,
 };
 
 /// What an event counts beside the texts in it, and an item that is small.
@@ -23,6 +23,7 @@ impl Event {
                 Self::FileServed { before, after, .. } => {
                     [before, after].into_iter().flatten().map(|text| text.len()).sum()
                 }
+                Self::FilesChanged { files, .. } => files.iter().map(changed_size).sum(),
                 Self::Called { params, .. } | Self::Told { params, .. } => json_size(params),
                 Self::Asked { question, .. } => match question {
                     Question::Permission { call, options } => call_size(call) + SMALL * options.len(),
@@ -37,6 +38,10 @@ impl Event {
                 _ => 0,
             }
     }
+}
+
+fn changed_size(file: &ChangedFile) -> usize {
+    size_of::<ChangedFile>() + file.path.as_os_str().len() + file.before.size() + file.after.size()
 }
 
 fn update_size(update: &Update) -> usize {

@@ -14,6 +14,7 @@ use crate::core::changes::reconcile::{Reconciled, Sides};
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::locations::Look;
 use crate::core::session::references::Reference;
+use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 
 /// Computing for the background; pure functions of the core.
@@ -53,6 +54,8 @@ pub enum Work {
     /// In what state a file is that was just read or written; no text is read. `read` is the time of day at
     /// which it was read: what was written since is not what was read.
     Stamp { path: PathBuf, read: Option<(i64, i64)> },
+    /// What files held before and after changes whose texts came without them (`ChangedFile::later`).
+    ChangedTexts { numbers: Vec<u64> },
     /// What an agent is told of unsaved edits (`core::session::unsaved_note`).
     Mention(Vec<UnsavedText>),
     /// What becomes of a buffer whose file another side has written (`core::changes::reconcile`), and in what state
@@ -74,6 +77,8 @@ pub enum Outcome {
         stamp: Option<Stamp>,
     },
     Mention(String),
+    /// In the order of the numbers; nothing where it is not known any more.
+    ChangedTexts(Vec<Option<(Held, Held)>>),
     Reconciled(Box<Reconciled>, Option<Stamp>),
     Reviewed(Box<FileReview>),
     /// Else why not, fit for "couldn't undo ..: ".

@@ -2,6 +2,7 @@
 //! format, and what follows from it: what a turn did to each file, and what to write to restore the state
 //! before it. Where journal and texts are stored is left to `acp::store::checkpoints`.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -12,29 +13,13 @@ use crate::core::changes::review::Review;
 use crate::core::changes::text_edits::{self, TextEdit};
 use crate::core::ids::JobId;
 use crate::core::message::call::FileDiff;
-use crate::core::text::{Text, one_line};
+use crate::core::text::file_format::{as_lines, is_dos};
+use crate::core::text::one_line;
+
+pub use crate::core::store::held::{Bytes, Held, LARGEST, Mode, Stored};
 
 /// Characters of a prompt that are kept.
 const LONGEST_PROMPT: usize = 200;
-
-/// What a file held, byte for byte.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Held {
-    /// There was no file.
-    Absent,
-    Text(Text),
-    /// More than is kept, or no text.
-    Unknown,
-}
-
-/// The same as the journal has it: texts are kept apart, under names that follow from what they are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stored {
-    Absent,
-    Text(String),
-    Unknown,
-}
 
 /// A turn of this Neovim's, before it has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -143,8 +128,8 @@ pub struct Planned {
 pub struct Loaded {
     /// Lines joined by `\n`, without a last line break.
     pub text: String,
-    /// Its 'fileformat' is dos.
-    pub dos: bool,
+    /// Its 'fileformat'.
+    pub format: String,
 }
 
 /// A file to put back with all that is needed for it.
@@ -156,6 +141,8 @@ pub struct Fetched {
     /// `None` where it can't be had.
     pub expected: Option<Held>,
     pub disk: Held,
+    /// Goes with the file, or comes back with it: the outermost folder.
+    pub folder: Option<PathBuf>,
     /// What makes the buffer's text the target's.
     pub edits: Vec<TextEdit>,
     /// The same by the hunk: in rows of what is there now, what goes and what comes back.
@@ -190,10 +177,21 @@ pub enum Wish {
     /// All of a project. Answered by `Listed`.
     List { job: JobId, cwd: PathBuf },
     /// Answered by `Fetched`.
-    Fetch { job: JobId, cwd: PathBuf, files: Vec<(Planned, Option<Loaded>)> },
-    /// Writes a file that no buffer holds, if it still holds what was seen, and adds that to the turn.
-    /// Answered by `Put`.
-    Put { job: JobId, turn: TurnKey, head: Head, at: u64, path: PathBuf, seen: Held, target: Held },
+    Fetch { job: JobId, cwd: PathBuf, since: u64, files: Vec<(Planned, Option<Loaded>)> },
+    /// Writes a file, if it still holds what was seen, and adds that to the turn. With a file go the folders that are
+    /// empty then and were made after `since`. Answered by `Put`.
+    Put {
+        job: JobId,
+        turn: TurnKey,
+        head: Head,
+        at: u64,
+        since: u64,
+        path: PathBuf,
+        seen: Held,
+        target: Held,
+    },
+    /// Gives a file permissions. Answered by `Put`.
+    SetMode { job: JobId, path: PathBuf, mode: Mode },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -278,14 +276,11 @@ impl Turn {
         begins.filter_map(|(pair, at)| Some((at, pair[1].at, pair[1].call.as_deref()?)))
     }
 
-    /// The texts that the record names.
+    /// The contents that the record names.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let of_files = self.files.iter().flat_map(|file| [&file.before, &file.after]);
         let of_steps = self.steps.iter().flat_map(|step| [&step.before, &step.after]);
-        of_files.chain(of_steps).filter_map(|stored| match stored {
-            Stored::Text(name) => Some(name.as_str()),
-            Stored::Absent | Stored::Unknown => None,
-        })
+        of_files.chain(of_steps).filter_map(Stored::name)
     }
 
     /// How many lines were added and removed.
@@ -293,9 +288,9 @@ impl Turn {
         self.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed))
     }
 
-    /// The files whose texts are others after it.
+    /// The files that are others after it.
     pub fn changed(&self) -> impl Iterator<Item = &Touched> {
-        self.files.iter().filter(|file| file.before != file.after || file.before == Stored::Unknown)
+        self.files.iter().filter(|file| !file.before.matches(&file.after) || file.before == Stored::Unknown)
     }
 }
 
@@ -320,13 +315,18 @@ pub fn plan(turns: &[Turn], chosen: &str, from: usize) -> Vec<Planned> {
     planned
 }
 
+/// From when on what was made is taken back by that [`plan`]: milliseconds since 1970.
+pub fn since(turns: &[Turn], chosen: &str, from: usize) -> u64 {
+    let Some(of) = turns.iter().find(|turn| turn.id == chosen) else { return u64::MAX };
+    from.checked_sub(1).and_then(|before| of.steps.get(before)).map_or(of.at, |step| step.at)
+}
+
 /// How many lines differ between two texts.
 pub fn counts(before: &Held, after: &Held) -> (usize, usize) {
     fn text(held: &Held) -> Option<&str> {
         match held {
-            Held::Text(text) => Some(text),
             Held::Absent => Some(""),
-            Held::Unknown => None,
+            held => held.as_text().map(Deref::deref),
         }
     }
     let (Some(before), Some(after)) = (text(before), text(after)) else { return (0, 0) };
@@ -341,12 +341,12 @@ pub fn counts(before: &Held, after: &Held) -> (usize, usize) {
 /// What a restore would change, as [`Fetched::hunks`] has it. Texts are as files have them.
 pub fn hunks(now: &Held, target: &Held) -> Vec<Hunk> {
     let text = |held: &Held| match held {
-        Held::Text(text) => {
+        Held::Text(text, _) => {
             let text = unmarked(text);
             Some(in_buffer(text, is_dos(text)).0)
         }
         Held::Absent => Some(String::new()),
-        Held::Unknown => None,
+        Held::Bytes(..) | Held::Link(_) | Held::Unknown => None,
     };
     let (Some(now), Some(target)) = (text(now), text(target)) else { return Vec::new() };
     let turned = |hunk: Hunk| Hunk { removed: hunk.added, added: hunk.removed, ..hunk };
@@ -373,26 +373,20 @@ pub fn with_hunk(now: &str, hunk: &Hunk) -> Option<String> {
     Some(format!("{mark}{text}"))
 }
 
-/// Whether all of a text's lines end as in DOS.
-fn is_dos(text: &str) -> bool {
-    let lines = text.matches('\n').count();
-    lines > 0 && text.matches("\r\n").count() == lines
-}
-
 /// What a file held before a call's diffs that are in it now; `None` if that can't be told.
 pub fn before_diffs(now: &Held, diffs: &[FileDiff]) -> Option<Held> {
-    let text = match now {
-        Held::Text(text) if !diffs.is_empty() => text,
+    let (text, mode) = match now {
+        Held::Text(text, mode) if !diffs.is_empty() => (text, *mode),
         _ => return None,
     };
-    let dos = text.contains("\r\n");
+    let dos = is_dos(text);
     let plain = if dos { text.replace("\r\n", "\n").into() } else { text.clone() };
     let before = match diffs {
         [FileDiff { old_text: None, new_text, .. }] if *new_text == plain => return Some(Held::Absent),
         diffs => without(&plain, &place(&plain, diffs)),
     };
     let before = if dos { before.replace('\n', "\r\n") } else { before };
-    (before != **text).then(|| Held::Text(before.into()))
+    (before != **text).then(|| Held::Text(before.into(), mode))
 }
 
 /// A text without its byte order mark, which buffers have apart.
@@ -410,12 +404,26 @@ pub fn in_buffer(text: &str, dos: bool) -> (String, bool) {
     (text, ends)
 }
 
+/// The 'fileformat' that a buffer of the file takes, if it had another one before.
+pub fn format_for<'a>(text: &str, before: &'a str) -> &'a str {
+    match text.contains('\n') {
+        true if is_dos(text) => "dos",
+        true => "unix",
+        // The end of a single line says nothing.
+        false => before,
+    }
+}
+
 /// What makes a buffer's text the target's.
 pub fn edits(loaded: &Loaded, target: &Held) -> Vec<TextEdit> {
     match target {
-        Held::Text(text) => text_edits::edits(&loaded.text, &in_buffer(unmarked(text), loaded.dos).0),
+        Held::Text(text, _) => {
+            let text = unmarked(text);
+            let lines = as_lines(&text.into(), format_for(text, &loaded.format));
+            text_edits::edits(&loaded.text, &lines.body())
+        }
         Held::Absent => text_edits::edits(&loaded.text, ""),
-        Held::Unknown => Vec::new(),
+        Held::Bytes(..) | Held::Link(_) | Held::Unknown => Vec::new(),
     }
 }
 
@@ -436,10 +444,14 @@ mod tests {
         }
     }
 
+    fn stored_as(name: &str) -> Stored {
+        Stored::Text(name.to_owned())
+    }
+
     fn touched(path: &str, before: &str, after: &str) -> Touched {
         let stored = |text: &str| match text {
             "" => Stored::Absent,
-            text => Stored::Text(text.to_owned()),
+            text => stored_as(text),
         };
         let (before, after) = (stored(before), stored(after));
         Touched { path: path.into(), before, after, added: 1, removed: 0, last: Last::default() }
@@ -480,7 +492,7 @@ mod tests {
     #[test]
     fn each_change_of_a_turn_is_told_with_its_call_and_what_it_found() {
         let mut second = touched("/a", "0", "2");
-        second.last = Last { call: Some("Edit a".into()), found: Some(Stored::Text("mine".into())) };
+        second.last = Last { call: Some("Edit a".into()), found: Some(stored_as("mine")) };
         let text = journal(vec![
             Fact::Turn(head("s1")),
             Fact::Change(touched("/a", "0", "1")),
@@ -488,10 +500,7 @@ mod tests {
             Fact::Change(touched("/a", "0", "3")),
         ]);
         let (turn, _) = Turn::read("1", &text).expect("a turn");
-        let told = |stored: &Stored| match stored {
-            Stored::Text(text) => text.clone(),
-            other => format!("{other:?}"),
-        };
+        let told = |stored: &Stored| stored.name().unwrap_or_default().to_owned();
         let steps: Vec<[String; 3]> = turn
             .steps
             .iter()
@@ -522,16 +531,18 @@ mod tests {
             let planned = plan(&turns, chosen, from);
             planned
                 .into_iter()
-                .map(|file| format!("{} {:?} {:?}", file.path.display(), file.expected, file.target))
+                .map(|file| {
+                    format!("{} {:?} {:?}", file.path.display(), file.expected.name(), file.target.name())
+                })
                 .collect()
         };
         assert_eq!(
             plan_of("2", 0),
-            [r#"/a Text("3") Text("1")"#, r#"/b Absent Text("x")"#, r#"/c Text("new") Absent"#,]
+            [r#"/a Some("3") Some("1")"#, r#"/b None Some("x")"#, r#"/c Some("new") None"#,]
         );
         assert_eq!(
             plan_of("2", 1),
-            [r#"/b Absent Text("x")"#, r#"/a Text("3") Text("2")"#, r#"/c Text("new") Absent"#],
+            [r#"/b None Some("x")"#, r#"/a Some("3") Some("2")"#, r#"/c Some("new") None"#],
             "before the second of its changes"
         );
         assert_eq!(plan_of("9", 0), [""; 0]);
@@ -555,7 +566,7 @@ mod tests {
             old_text: old.map(Into::into),
             new_text: new.into(),
         };
-        let text = |text: &str| Held::Text(text.into());
+        let text = |text: &str| Held::text(text);
         let now = text("one\r\nTWO\r\n");
         assert_eq!(before_diffs(&now, &[diff(Some("two"), "TWO")]), Some(text("one\r\ntwo\r\n")));
         assert_eq!(before_diffs(&now, &[diff(Some("x"), "y")]), None, "it is not in there");
@@ -565,7 +576,7 @@ mod tests {
 
     #[test]
     fn a_restore_is_told_and_done_by_the_hunk() {
-        let text = |text: &str| Held::Text(text.into());
+        let text = |text: &str| Held::text(text);
         let now = "\u{feff}a\r\nB\r\nc\r\nd\r\n";
         let all = hunks(&text(now), &text("a\r\nb\r\nc\r\n"));
         let shown: Vec<String> =
@@ -582,7 +593,7 @@ mod tests {
     fn a_text_is_taken_as_a_buffer_holds_it() {
         assert_eq!(in_buffer(unmarked("\u{feff}a\r\nb\r\n"), true), ("a\nb".to_owned(), true));
         assert_eq!(in_buffer("a\r\nb", false), ("a\r\nb".to_owned(), false));
-        assert_eq!(counts(&Held::Text("a\nb\n".into()), &Held::Text("a\nc\nd\n".into())), (2, 1));
+        assert_eq!(counts(&Held::text("a\nb\n"), &Held::text("a\nc\nd\n")), (2, 1));
     }
 
     proptest! {
@@ -607,10 +618,7 @@ mod tests {
             let mut restored = files;
             for planned in plan(&turns, &turns[chosen].id, from) {
                 let file: usize = planned.path.to_str().unwrap_or_default()[1..].parse().expect("a number");
-                let value = |stored: &Stored| match stored {
-                    Stored::Text(text) => text.parse().expect("a number"),
-                    _ => 0,
-                };
+                let value = |stored: &Stored| stored.name().map_or(0, |name| name.parse().expect("a number"));
                 prop_assert_eq!(value(&planned.expected), files[file]);
                 restored[file] = value(&planned.target);
             }

@@ -12,6 +12,8 @@ pub struct Restore {
     /// Of the turn.
     pub head: Head,
     pub files: Vec<Planned>,
+    /// Folders that were made later go along with the files in them. Milliseconds since 1970.
+    pub since: u64,
     /// Of the one file, only this is to be put back.
     pub hunk: Option<Hunk>,
 }
@@ -60,9 +62,9 @@ impl Restore {
     /// What becomes of a file that holds this `now`.
     pub fn plan(&self, fetched: Fetched, now: &Held) -> Plan {
         let Fetched { mut target, expected, mut edits, .. } = fetched;
-        if let (Some(hunk), Held::Text(text), Ok(Held::Text(_))) = (&self.hunk, now, &target) {
+        if let (Some(hunk), Held::Text(text, mode), Ok(Held::Text(..))) = (&self.hunk, now, &target) {
             target = match with_hunk(text, hunk) {
-                Some(text) => Ok(Held::Text(text.into())),
+                Some(text) => Ok(Held::Text(text.into(), *mode)),
                 None => Err("that place has changed since it was shown".to_owned()),
             };
             let rows = hunk.row..hunk.row + hunk.removed.len();
@@ -70,11 +72,14 @@ impl Restore {
         }
         match target {
             Err(why) => Plan::Refuse(why),
-            Ok(target) if target == *now => Plan::Nothing,
+            Ok(target) if target.matches(now) => Plan::Nothing,
             Ok(_) if *now == Held::Unknown => {
-                Plan::Refuse("what it holds now is too large to be kept, or no text".to_owned())
+                Plan::Refuse("what is there now is too large to be kept, or no file".to_owned())
             }
-            Ok(target) => Plan::Put { target, edits, changed: expected.as_ref() != Some(now) },
+            Ok(target) => {
+                let changed = !expected.is_some_and(|expected| expected.matches(now));
+                Plan::Put { target, edits, changed }
+            }
         }
     }
 }
@@ -105,7 +110,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Held {
-        Held::Text(text.to_owned().into())
+        Held::text(text)
     }
 
     fn restore(hunk: Option<Hunk>) -> Restore {
@@ -117,7 +122,7 @@ mod tests {
             prompt: "fix it".into(),
             kind: Kind::Turn,
         };
-        Restore { head, files: Vec::new(), hunk }
+        Restore { head, files: Vec::new(), since: 0, hunk }
     }
 
     fn fetched(target: Result<Held, String>, expected: Option<Held>) -> Fetched {
@@ -126,6 +131,7 @@ mod tests {
             target,
             expected,
             disk: text("now\n"),
+            folder: None,
             edits: Vec::new(),
             hunks: Vec::new(),
         }
@@ -154,7 +160,7 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_is_not_overwritten() {
         let plan = restore(None).plan(fetched(Ok(text("old\n")), None), &Held::Unknown);
-        assert_eq!(plan, Plan::Refuse("what it holds now is too large to be kept, or no text".into()));
+        assert_eq!(plan, Plan::Refuse("what is there now is too large to be kept, or no file".into()));
     }
 
     #[test]

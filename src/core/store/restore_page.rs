@@ -6,12 +6,14 @@ use std::path::Path;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::hunk_page::{About, Page, plural, visible};
 use crate::core::changes::review_page::Hints;
-use crate::core::store::checkpoint::{Fetched, Held, Kind};
+use crate::core::store::checkpoint::{Fetched, Held, Kind, Mode};
 use crate::core::store::restore::Restore;
+use crate::core::terminal::bar::amount;
 
 /// The page of what a restore would change; files are named from `root`.
 pub fn restore_page(restore: &Restore, fetched: &[Fetched], root: &Path, hints: Hints) -> Page {
     let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let becomes = |file: &Fetched| becomes(file, fetched, root);
     let differs = |file: &&Fetched| !file.hunks.is_empty() || becomes(file).is_some();
     let files: Vec<&Fetched> = fetched.iter().filter(differs).collect();
     let hunks: usize = files.iter().map(|file| file.hunks.len()).sum();
@@ -52,14 +54,75 @@ pub fn restore_page(restore: &Restore, fetched: &[Fetched], root: &Path, hints: 
 }
 
 /// What becomes of a file beside its lines; what is the same is not told.
-fn becomes(file: &Fetched) -> Option<String> {
-    match (&file.target, &file.disk) {
-        (Err(why), _) => Some(format!("can't be put back: {why}")),
-        (Ok(Held::Absent), Held::Absent) => None,
-        (Ok(Held::Absent), _) => Some("was not there: is removed".to_owned()),
-        (Ok(Held::Text(_)), Held::Absent) => Some("comes back".to_owned()),
-        (Ok(Held::Text(_) | Held::Unknown), _) => None,
+fn becomes(file: &Fetched, all: &[Fetched], root: &Path) -> Option<String> {
+    let target = match &file.target {
+        Ok(target) => target,
+        Err(why) => return Some(format!("can't be put back: {why}")),
+    };
+    let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let folder = file.folder.as_deref().map(name);
+    let mut parts = match (target, &file.disk) {
+        (Held::Absent, Held::Absent) => return None,
+        (Held::Absent, _) => {
+            let gone = match old_name(file, all) {
+                Some(old) => format!("gets its name {} back", name(old)),
+                None => "was not there: is removed".to_owned(),
+            };
+            vec![match folder {
+                Some(folder) => format!("{gone}, and the folder {folder} with it"),
+                None => gone,
+            }]
+        }
+        (_, Held::Absent) => vec![match folder {
+            Some(folder) => format!("comes back, and the folder {folder} with it"),
+            None => "comes back".to_owned(),
+        }],
+        _ => Vec::new(),
+    };
+    parts.extend(match (told(&file.disk), told(target)) {
+        (None, None) => None,
+        (now, then) if now == then => {
+            Some("other bytes of the same length".to_owned()).filter(|_| !file.disk.matches(target))
+        }
+        (Some(one), None) if *target == Held::Absent => Some(one),
+        (None, Some(one)) if file.disk == Held::Absent => Some(one),
+        (now, then) => {
+            let or_text = |told: Option<String>| told.unwrap_or_else(|| "text".to_owned());
+            Some(format!("{} becomes {}", or_text(now), or_text(then)))
+        }
+    });
+    if let (Some(now), Some(then)) = (file.disk.mode().0, target.mode().0)
+        && now != then
+    {
+        parts.push(format!("mode {} to {}", Mode(Some(now)), Mode(Some(then))));
     }
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+/// What there is to say of what has no lines.
+fn told(held: &Held) -> Option<String> {
+    match held {
+        Held::Bytes(bytes, _) => Some(format!("binary, {}", size(bytes.len()))),
+        Held::Link(target) => Some(format!("link to {}", target.display())),
+        Held::Absent | Held::Text(..) | Held::Unknown => None,
+    }
+}
+
+fn size(bytes: usize) -> String {
+    if bytes < 1000 { format!("{bytes} bytes") } else { amount(bytes) }
+}
+
+/// Where a file comes back that holds what this one, which goes, holds now: it was renamed.
+fn old_name<'a>(file: &Fetched, all: &'a [Fetched]) -> Option<&'a Path> {
+    let came = |other: &&Fetched| {
+        other.disk == Held::Absent
+            && other.target.as_ref().is_ok_and(|target| target.bytes() == file.disk.bytes())
+    };
+    file.disk.bytes().filter(|bytes| !bytes.is_empty())?;
+    let same_name = |other: &&&Fetched| other.path.file_name() == file.path.file_name();
+    let all: Vec<&Fetched> = all.iter().filter(came).collect();
+    let found = all.iter().find(same_name).or(all.first())?;
+    Some(&found.path)
 }
 
 #[cfg(test)]
@@ -68,12 +131,20 @@ mod tests {
     use crate::core::store::checkpoint::{Head, hunks};
 
     fn text(text: &str) -> Held {
-        Held::Text(text.to_owned().into())
+        Held::text(text)
     }
 
     fn file(path: &str, disk: Held, target: Held) -> Fetched {
         let hunks = hunks(&disk, &target);
-        Fetched { path: path.into(), target: Ok(target), expected: None, disk, edits: Vec::new(), hunks }
+        Fetched {
+            path: path.into(),
+            target: Ok(target),
+            expected: None,
+            disk,
+            folder: None,
+            edits: Vec::new(),
+            hunks,
+        }
     }
 
     fn lines(kind: Kind, fetched: &[Fetched]) -> Vec<String> {
@@ -85,7 +156,7 @@ mod tests {
             prompt: "fix it".into(),
             kind,
         };
-        let restore = Restore { head, files: Vec::new(), hunk: None };
+        let restore = Restore { head, files: Vec::new(), since: 0, hunk: None };
         let hints = Hints { some: "keys".into(), none: "nothing".into() };
         restore_page(&restore, fetched, Path::new("/p"), hints).lines
     }
@@ -121,6 +192,41 @@ mod tests {
         assert!(comes[3].ends_with(" · comes back"), "{comes:?}");
         let absent = lines(Kind::Turn, &[file("/p/a", Held::Absent, Held::Absent)]);
         assert_eq!(absent.len(), 3);
+    }
+
+    #[test]
+    fn what_has_no_lines_is_told_in_words() {
+        let bytes = |count: usize, mode| Held::Bytes(vec![0; count].into(), Mode(mode));
+        let told = |disk, target| lines(Kind::Turn, &[file("/p/a", disk, target)])[3].clone();
+        let link = |target: &str| Held::Link(target.into());
+        assert_eq!(told(bytes(12_001, None), bytes(900, None)), "a  binary, 13 kB becomes binary, 900 bytes");
+        let other = Held::Bytes(vec![1, 0].into(), Mode(None));
+        assert_eq!(told(other, bytes(2, None)), "a  other bytes of the same length");
+        assert_eq!(told(link("x"), text("a\n")), "a  link to x becomes text");
+        assert_eq!(told(link("x"), link("y")), "a  link to x becomes link to y");
+        assert_eq!(told(Held::Absent, link("y")), "a  comes back · link to y");
+        assert_eq!(told(bytes(4 << 20, None), Held::Absent), "a  was not there: is removed · binary, 4.1 MB");
+    }
+
+    #[test]
+    fn permissions_that_would_change_are_told() {
+        let of = |mode| Held::Text("a\n".into(), Mode(mode));
+        let all = lines(Kind::Turn, &[file("/p/a", of(Some(0o755)), of(Some(0o644)))]);
+        assert_eq!(all[3], "a  mode 755 to 644");
+        let all = lines(Kind::Turn, &[file("/p/a", of(None), of(Some(0o644)))]);
+        assert_eq!(all.len(), 3, "it is not known that they do");
+    }
+
+    #[test]
+    fn a_renamed_file_says_which_name_it_gets_back_and_folders_are_named() {
+        let mut new = file("/p/new/a", text("x\n"), Held::Absent);
+        new.folder = Some("/p/new".into());
+        let mut old = file("/p/old/a", Held::Absent, text("x\n"));
+        old.folder = Some("/p/old".into());
+        let all = lines(Kind::Turn, &[new, old]);
+        let about = |name: &str| all.iter().find(|line| line.starts_with(name)).expect("a line").clone();
+        assert!(about("new/a").ends_with("gets its name old/a back, and the folder new with it"), "{all:?}");
+        assert!(about("old/a").ends_with("comes back, and the folder old with it"), "{all:?}");
     }
 
     #[test]

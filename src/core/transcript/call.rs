@@ -14,7 +14,7 @@ use crate::core::session::as_markdown;
 use crate::core::session::tool_call::{Status, ToolCall};
 use crate::core::session::tool_input;
 use crate::core::terminal::screen::Screen;
-use crate::core::text::Text;
+use crate::core::text::{Text, one_line};
 
 pub fn draw(
     drawing: &mut Drawing,
@@ -362,6 +362,7 @@ fn tool_facts(call: &ToolCall) -> Option<String> {
     if added + removed > 0 {
         facts.push(format!("+{added} -{removed}"));
     }
+    facts.extend(call.changed_words().map(|words| one_line(&words)));
     match call.status {
         Status::Rejected => facts.push("rejected".into()),
         Status::Cancelled => facts.push("cancelled".into()),

@@ -52,6 +52,7 @@ fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool
         matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode);
     call.status == Status::Done
         && !changes
+        && call.changed_words().is_none()
         && call.diffs().next().is_none()
         && !call.content.iter().any(told)
         && !call.terminals().any(is_told)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::core::changes::writers::{Writer, Writers};
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::ToolKind;
 use crate::core::session::tool_call::{Status, ToolCall};
@@ -53,11 +54,12 @@ impl App {
                 self.files.views.look(key, &path, now, done);
             }
         }
+        let writers = Writers::guess(vec![Writer { session: key, call: Some(entry) }]);
         for path in touched {
             if changes || done {
                 self.checkpoint_call(key, entry, &path)?;
             }
-            self.file_touched(Some(key), Some(entry), &path)?;
+            self.file_touched(writers.clone(), &path)?;
             if done
                 && changes
                 && let Some(buf) = self.cx.buf_of(&path)

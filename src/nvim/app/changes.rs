@@ -4,14 +4,25 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::nvim::app::App;
-use crate::nvim::events::Change;
+use crate::nvim::events::{Change, OutsideChange};
 use crate::nvim::follow;
 
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
 const MANY: usize = 50;
 
 impl App {
+    /// Somebody else has changed a file of a session's folders.
+    pub fn changed_outside(&mut self, change: &OutsideChange) -> Result<()> {
+        self.reviews.changed_outside(&mut self.cx, change)?;
+        self.route()
+    }
+
     pub fn changed(&mut self, change: Change) -> Result<()> {
+        if let Some(call) = change.call
+            && let Some(session) = self.cx.sessions.get_mut(&change.session)
+        {
+            session.call_changed(call, &change.path);
+        }
         self.checkpoints.record(&mut self.cx, &change);
         self.reviews.stats.add(&change);
         if let Some(session) = self.cx.sessions.get_mut(&change.session) {

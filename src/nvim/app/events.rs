@@ -89,7 +89,8 @@ impl App {
                 self.terminals.ended(&mut self.cx, (session, terminal), exit)?;
             }
             Event::Resolved { names } => self.resolved(names)?,
-            Event::FileChanged { path, kind } => self.file_changed_outside(&path, &kind)?,
+            Event::FilesChanged { cause, files } => self.files_changed(cause, files)?,
+            Event::FileChanged { path, kind, cause } => self.file_changed_outside(&path, &kind, cause)?,
             event @ Event::FileServed { .. } => self.file_served(event)?,
             event @ (Event::Found { .. }
             | Event::PastPrompts { .. }
@@ -178,18 +179,26 @@ impl App {
         }
         let texts = (created, before.clone(), after.clone());
         after_apply::note_write(&mut self.cx, session, &resolved, texts);
-        let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::Text);
+        let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::text);
+        let is = after.clone().map_or(Held::Unknown, Held::text);
+        if !self.files.on_disk.told.is_news(&resolved, &was, &is) && was != is {
+            return Ok(());
+        }
         self.changed(Change {
             session,
             call: self.call_about(session, &resolved),
+            others: Vec::new(),
             path: resolved,
             buf: None,
-            held: (was, after.clone().map_or(Held::Unknown, Held::Text)),
+            held: (was, is),
             before: before.map(|text| text.plain_lines()),
             after: after.map(|text| text.plain_lines()),
             ranges: Vec::new(),
             lines: None,
             saved: true,
+            is_in_buffer: false,
+            unknown: None,
+            renamed: None,
         })
     }
 }

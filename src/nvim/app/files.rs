@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::core::changes::writers::Writers;
 use crate::core::ids::{AskId, EntryId, SessionKey};
-use crate::core::message::FileChange;
+use crate::core::message::{Cause, ChangedFile, FileChange};
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::{Task, after_apply};
+use crate::nvim::files::{Task, whose};
 
 impl App {
     pub fn buffer_loaded(&mut self, buf: Buf) -> Result<()> {
@@ -56,8 +57,13 @@ impl App {
         self.route()
     }
 
-    pub fn file_changed_outside(&mut self, path: &Path, kind: &FileChange) -> Result<()> {
-        self.files.file_changed_outside(&mut self.cx, path, kind)?;
+    pub fn file_changed_outside(&mut self, path: &Path, kind: &FileChange, cause: Cause) -> Result<()> {
+        self.files.file_changed_outside(&mut self.cx, path, kind, cause)?;
+        self.route()
+    }
+
+    pub fn files_changed(&mut self, cause: Cause, files: Vec<ChangedFile>) -> Result<()> {
+        self.files.files_changed(&mut self.cx, cause, files)?;
         self.route()
     }
 
@@ -66,13 +72,8 @@ impl App {
         self.route()
     }
 
-    pub fn file_touched(
-        &mut self,
-        session: Option<SessionKey>,
-        call: Option<EntryId>,
-        path: &Path,
-    ) -> Result<()> {
-        self.files.file_touched(&mut self.cx, session, call, path)?;
+    pub fn file_touched(&mut self, writers: Writers, path: &Path) -> Result<()> {
+        self.files.file_touched(&mut self.cx, writers, path)?;
         self.route()
     }
 
@@ -108,7 +109,7 @@ impl App {
     }
 
     pub fn call_about(&self, key: SessionKey, path: &Path) -> Option<EntryId> {
-        after_apply::call_about(&self.cx, key, path)
+        whose::call_about(&self.cx, key, path)
     }
 
     pub fn put_up_conflict(&mut self, ask: AskId) -> Result<()> {

@@ -67,6 +67,11 @@ impl App {
         self.reviews.check_split(&self.cx, closing)
     }
 
+    pub fn scrolled(&mut self) -> Result<()> {
+        self.reviews.read_seen(&mut self.cx)?;
+        self.route()
+    }
+
     pub fn looks_changed(&mut self) {
         self.reviews.looks_changed(&self.cx);
     }

@@ -7,6 +7,7 @@ use mlua::{Result, Value};
 
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::message::Stamp;
+use crate::core::store::checkpoint::{format_for, unmarked};
 use crate::nvim::buffers::applying::apply;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
@@ -16,6 +17,28 @@ use crate::platform::files::stamp;
 /// A text that is to be in a buffer, as to its end.
 pub struct Content {
     pub ends_with_newline: bool,
+    /// The buffer's 'fileformat' and 'bomb', where they are to be others.
+    pub format: Option<String>,
+    pub mark: Option<bool>,
+}
+
+impl Content {
+    /// What makes a file with the right lines this text, in a buffer with that 'fileformat'.
+    pub fn of(text: &str, format: &str) -> Self {
+        let plain = unmarked(text);
+        let format = format_for(plain, format).to_owned();
+        let end = if format == "mac" { '\r' } else { '\n' };
+        Self {
+            ends_with_newline: plain.ends_with(end) || plain.is_empty(),
+            format: Some(format),
+            mark: Some(plain.len() < text.len()),
+        }
+    }
+
+    /// The buffer's file ends its lines as before.
+    pub fn as_before(editor: &Editor, buf: Buf) -> Result<Self> {
+        Ok(Self { ends_with_newline: editor.buf_option(buf, "endofline")?, format: None, mark: None })
+    }
 }
 
 /// Applies edits of the user's own making at once, and saves where nothing was unsaved before.
@@ -28,6 +51,16 @@ pub fn write(
     let was_modified = is_modified(editor, buf);
     let apply = || -> Result<()> {
         edits.iter().try_for_each(|edit| apply(editor, buf, edit))?;
+        if let Some(format) = &content.format
+            && editor.buf_option::<String>(buf, "fileformat")? != *format
+        {
+            editor.set_buf_option(buf, "fileformat", format.as_str())?;
+        }
+        if let Some(mark) = content.mark
+            && editor.buf_option::<bool>(buf, "bomb")? != mark
+        {
+            editor.set_buf_option(buf, "bomb", mark)?;
+        }
         if editor.buf_option::<bool>(buf, "endofline")? != content.ends_with_newline {
             editor.set_buf_option(buf, "endofline", content.ends_with_newline)?;
         }

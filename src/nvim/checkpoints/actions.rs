@@ -3,7 +3,7 @@
 
 use mlua::Result;
 
-use crate::core::store::checkpoint::{Reply, Turn, Wish, plan};
+use crate::core::store::checkpoint::{Reply, Turn, Wish, plan, since};
 use crate::core::store::restore::Restore;
 use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
@@ -52,7 +52,7 @@ impl Checkpoints {
             cx.advise(text, Level::Warn);
         }
         if shown.is_empty() {
-            return fail("there is no checkpoint yet: no agent has changed a file of this project");
+            return fail("there is no checkpoint yet: no change of an agent's was seen in this project");
         }
         let (mut items, mut points) = (Vec::new(), Vec::new());
         let today: String = cx.editor.func("strftime", "%Y-%m-%d")?;
@@ -97,7 +97,10 @@ impl Checkpoints {
             // It is called by what is taken back.
             head.prompt = call.to_owned();
         }
-        self.show_preview(cx, Restore { head, files: plan(turns, id, from), hunk: None })
+        self.show_preview(
+            cx,
+            Restore { head, files: plan(turns, id, from), since: since(turns, id, from), hunk: None },
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 //! buffers or to the disk. What becomes of each is decided in `core::store::restore`.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -9,7 +10,7 @@ use mlua::Result;
 
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::session::Session;
-use crate::core::store::checkpoint::{Fetched, Held, Loaded, Planned, Reply, TurnKey, Wish, unmarked};
+use crate::core::store::checkpoint::{Fetched, Held, Loaded, Planned, Reply, TurnKey, Wish};
 use crate::core::store::restore::{Choice, Plan, Question, Restore, question};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::{self, saving};
@@ -29,12 +30,24 @@ struct Ready {
     path: PathBuf,
     /// The buffer that holds it, and its tick.
     buf: Option<(Buf, u64)>,
+    road: Road,
     now: Held,
     disk: Held,
     target: Held,
     edits: Vec<TextEdit>,
     /// Others have changed it since the session has.
     changed: bool,
+}
+
+/// By which way a file is put back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Road {
+    /// By its buffer, which is saved if nothing was unsaved in it.
+    Buffer(Buf),
+    /// The same, and it is saved in any case: there is no file, and there is to be one.
+    NewFile(Buf),
+    /// By the disk. A buffer that holds it learns of it like of any change there.
+    Disk,
 }
 
 /// What became of the files of one restore.
@@ -65,10 +78,10 @@ impl Checkpoints {
 
     fn restore_again(&mut self, cx: &mut Context, restore: Restore, tries: u32) -> Result<()> {
         let (bufs, files) = for_fetching(cx, &restore)?;
-        let cwd = restore.head.cwd.clone();
+        let (cwd, since) = (restore.head.cwd.clone(), restore.since);
         self.ask_store(
             cx,
-            |job| Wish::Fetch { job, cwd, files },
+            |job| Wish::Fetch { job, cwd, since, files },
             move |this, cx, reply| match reply {
                 Reply::Fetched(fetched) => this.fetched(cx, (restore, tries), bufs, fetched),
                 _ => Ok(()),
@@ -85,10 +98,10 @@ impl Checkpoints {
         then: impl FnOnce(&mut Self, &mut Context, Restore, Vec<Fetched>) -> Result<()> + 'static,
     ) -> Result<()> {
         let (_, files) = for_fetching(cx, &restore)?;
-        let cwd = restore.head.cwd.clone();
+        let (cwd, since) = (restore.head.cwd.clone(), restore.since);
         self.ask_store(
             cx,
-            |job| Wish::Fetch { job, cwd, files },
+            |job| Wish::Fetch { job, cwd, since, files },
             move |this, cx, reply| match reply {
                 Reply::Fetched(fetched) => then(this, cx, restore, fetched),
                 _ => Ok(()),
@@ -107,12 +120,12 @@ impl Checkpoints {
         let mut attempt = Attempt { restore, ready: Vec::new(), failed: Vec::new(), tries };
         for (fetched, buf) in fetched.into_iter().zip(bufs) {
             let (path, disk) = (fetched.path.clone(), fetched.disk.clone());
-            let now = match buf {
-                Some((buf, tick)) if tick > 0 && cx.editor.buf_is_loaded(buf) => {
-                    buffers::held(&cx.editor, buf, disk != Held::Absent)
+            let (now, road) = match found(cx, buf, &fetched) {
+                Ok(found) => found,
+                Err(why) => {
+                    attempt.failed.push(format!("{}: {why}", name_below(&attempt.restore, &path)));
+                    continue;
                 }
-                Some(_) => Held::Unknown,
-                None => disk.clone(),
             };
             match attempt.restore.plan(fetched, &now) {
                 Plan::Nothing => {}
@@ -123,10 +136,11 @@ impl Checkpoints {
                     if !is_unchanged(cx, &path, buf)? {
                         return self.restore_anew(cx, attempt);
                     }
-                    attempt.ready.push(Ready { path, buf, now, disk, target, edits, changed });
+                    attempt.ready.push(Ready { path, buf, road, now, disk, target, edits, changed });
                 }
             }
         }
+        clear_the_way(&mut attempt.ready);
         if attempt.ready.is_empty() {
             let failed = attempt.failed;
             let text = match failed.is_empty() {
@@ -177,32 +191,52 @@ impl Checkpoints {
         let outcome = Outcome { of, label, turn, done: 0, left: ready.len(), failed };
         let outcome = Rc::new(RefCell::new(outcome));
         for file in ready {
-            let done = match file.buf {
-                Some((buf, _)) => self.put_in_buffer(cx, &outcome, &file, buf)?,
-                None => None,
+            let done = match file.road {
+                Road::Buffer(buf) | Road::NewFile(buf) => self.put_in_buffer(cx, &outcome, &file, buf)?,
+                Road::Disk => None,
             };
             match done {
+                Some(Ok(())) if file.needs_mode() => self.put_mode(cx, &outcome, file),
                 Some(done) => self.put_one(cx, &outcome, &file.path, done)?,
-                None => {
-                    let (head, path) = (outcome.borrow().of.head.clone(), file.path.clone());
-                    let (seen, target, at) = (file.disk.clone(), file.target.clone(), cx.now().0);
-                    let outcome = outcome.clone();
-                    self.ask_store(
-                        cx,
-                        |job| Wish::Put { job, turn, head, at, path, seen, target },
-                        move |this, cx, reply| {
-                            let Reply::Put(done) = reply else { return Ok(()) };
-                            if done.is_ok() {
-                                let (path, held) = (file.path.clone(), file.target.clone());
-                                cx.raise(EditorEvent::FileRestored { path, held });
-                            }
-                            this.put_one(cx, &outcome, &file.path, done)
-                        },
-                    );
-                }
+                None => self.put_on_disk(cx, &outcome, file),
             }
         }
         Ok(())
+    }
+
+    fn put_on_disk(&mut self, cx: &mut Context, outcome: &Rc<RefCell<Outcome>>, file: Ready) {
+        let (turn, outcome) = (outcome.borrow().turn, outcome.clone());
+        let (head, since) = (outcome.borrow().of.head.clone(), outcome.borrow().of.since);
+        let (path, at) = (file.path.clone(), cx.now().0);
+        let (seen, target) = (file.disk.clone(), file.target.clone());
+        self.ask_store(
+            cx,
+            |job| Wish::Put { job, turn, head, at, since, path, seen, target },
+            move |this, cx, reply| {
+                let Reply::Put(done) = reply else { return Ok(()) };
+                if done.is_ok() {
+                    if file.road == Road::Disk {
+                        note_restored(cx, &outcome, &file.path);
+                    }
+                    let (path, held) = (file.path.clone(), file.target.clone());
+                    cx.raise(EditorEvent::FileRestored { path, held });
+                }
+                this.put_one(cx, &outcome, &file.path, done)
+            },
+        );
+    }
+
+    /// The text is in the file; its permissions are still to be what they were.
+    fn put_mode(&mut self, cx: &mut Context, outcome: &Rc<RefCell<Outcome>>, file: Ready) {
+        let (outcome, path, mode) = (outcome.clone(), file.path.clone(), file.target.mode());
+        self.ask_store(
+            cx,
+            |job| Wish::SetMode { job, path, mode },
+            move |this, cx, reply| {
+                let Reply::Put(done) = reply else { return Ok(()) };
+                this.put_one(cx, &outcome, &file.path, done)
+            },
+        );
     }
 
     /// Puts a text into a buffer. Gives nothing where the file is still to be removed.
@@ -235,21 +269,24 @@ impl Checkpoints {
         // A step of its own for `u`.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let was_modified: bool = editor.buf_option(buf, "modified")?;
-        let text = match &file.target {
-            Held::Text(text) => unmarked(text),
-            Held::Absent | Held::Unknown => {
-                // Not to be saved on the way.
-                editor.set_buf_option(buf, "modified", true)?;
-                ""
-            }
-        };
-        let content = saving::Content { ends_with_newline: text.ends_with('\n') || text.is_empty() };
-        let done = saving::write(&editor, buf, &file.edits, &content);
-        if file.target == Held::Absent {
+        let Held::Text(target, _) = &file.target else {
+            // Not to be saved on the way.
+            editor.set_buf_option(buf, "modified", true)?;
+            let content = saving::Content { ends_with_newline: true, format: None, mark: None };
+            let done = saving::write(&editor, buf, &file.edits, &content);
             editor.set_buf_option(buf, "modified", was_modified)?;
             return Ok(done.err().map(Err));
+        };
+        if file.now.bytes() == Some(target.as_bytes()) {
+            // Its permissions alone are others.
+            return Ok(Some(Ok(())));
         }
-        Ok(Some(done))
+        if let Road::NewFile(_) = file.road {
+            // There are no unsaved edits to a file that is not there.
+            editor.set_buf_option(buf, "modified", false)?;
+        }
+        let content = saving::Content::of(target, &editor.buf_option::<String>(buf, "fileformat")?);
+        Ok(Some(saving::write(&editor, buf, &file.edits, &content)))
     }
 
     fn put_one(
@@ -291,7 +328,7 @@ fn for_fetching(cx: &Context, restore: &Restore) -> Result<ForFetching> {
     let mut bufs = Vec::new();
     let mut files = Vec::new();
     for planned in &restore.files {
-        let buf = cx.buf_of(&planned.path);
+        let buf = cx.buffers.buf_named(&cx.editor, &planned.path);
         let text = match buf {
             Some(buf) => cx.editor.text(buf)?,
             None => None,
@@ -300,7 +337,7 @@ fn for_fetching(cx: &Context, restore: &Restore) -> Result<ForFetching> {
             (Some(buf), Some(text)) => {
                 let format: String = cx.editor.buf_option(buf, "fileformat")?;
                 let tick = cx.editor.changedtick(buf)?;
-                (Some((buf, tick)), Some(Loaded { text, dos: format == "dos" }))
+                (Some((buf, tick)), Some(Loaded { text, format }))
             }
             // A buffer that is no text is not touched: what comes of it is told when it is known.
             (Some(buf), None) => (Some((buf, 0)), None),
@@ -312,13 +349,64 @@ fn for_fetching(cx: &Context, restore: &Restore) -> Result<ForFetching> {
     Ok((bufs, files))
 }
 
+/// What there is now in the place of a file that is to be put back, and by which way that is done.
+fn found(
+    cx: &Context,
+    buf: Option<(Buf, u64)>,
+    fetched: &Fetched,
+) -> std::result::Result<(Held, Road), String> {
+    let Fetched { disk, target, expected, .. } = fetched;
+    let Some((buf, tick)) = buf else { return Ok((disk.clone(), Road::Disk)) };
+    let is_text = |held: &Held| matches!(held, Held::Text(..) | Held::Absent);
+    let text = match tick > 0 && cx.editor.buf_is_loaded(buf) {
+        true => buffers::held(&cx.editor, buf, *disk != Held::Absent).with_mode(disk.mode()),
+        false => Held::Unknown,
+    };
+    if !is_text(&text) || !is_text(disk) || target.as_ref().is_ok_and(|target| !is_text(target)) {
+        // Only the disk can have it as it was.
+        return match buffers::is_modified(&cx.editor, buf) {
+            true => Err("its buffer has unsaved edits; save or drop them first".to_owned()),
+            false => Ok((disk.clone(), Road::Disk)),
+        };
+    }
+    let is_missing = *disk == Held::Absent && *expected == Some(Held::Absent);
+    match target {
+        Ok(target) if is_missing && target.bytes().is_some() => match target.bytes() == text.bytes() {
+            // The buffer has kept the text of a file that was deleted.
+            true => Ok((Held::Absent, Road::NewFile(buf))),
+            false => Ok((text, Road::NewFile(buf))),
+        },
+        _ => Ok((text, Road::Buffer(buf))),
+    }
+}
+
+/// What goes comes first where it is in the way: a file in the place of a folder, or the other way round.
+fn clear_the_way(ready: &mut [Ready]) {
+    let all: HashSet<PathBuf> = ready.iter().map(|file| file.path.clone()).collect();
+    let above: HashSet<PathBuf> =
+        all.iter().flat_map(|path| path.ancestors().skip(1)).map(Path::to_owned).collect();
+    ready.sort_by_key(|file| {
+        let is_below = || file.path.ancestors().skip(1).any(|folder| all.contains(folder));
+        file.target != Held::Absent || !(above.contains(&file.path) || is_below())
+    });
+}
+
+impl Ready {
+    /// Whether its permissions are not yet what they were when its text is back.
+    fn needs_mode(&self) -> bool {
+        let is_there = self.disk.bytes().is_some() || matches!(self.road, Road::NewFile(_));
+        self.target.mode().0.is_some() && is_there && self.disk.mode() != self.target.mode()
+    }
+}
+
 /// Whether the buffer holds the file as it did.
 fn is_unchanged(cx: &Context, path: &Path, buf: Option<(Buf, u64)>) -> Result<bool> {
-    let now = match cx.buf_of(path) {
+    let now = match cx.buffers.buf_named(&cx.editor, path) {
         Some(now) => Some((now, cx.editor.changedtick(now)?)),
         None => None,
     };
-    Ok(now == buf)
+    // A buffer that is no text is not read, so it has no tick.
+    Ok(now == buf || matches!((now, buf), (Some((now, _)), Some((then, 0))) if now == then))
 }
 
 /// The agent is to know that the file is another one now.

@@ -9,6 +9,7 @@ use crate::config::Save;
 use crate::core::changes::file_job::{Landing, Start};
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::body;
+use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind};
@@ -20,7 +21,6 @@ use crate::core::text::Text;
 use crate::core::text::file_format::{as_lines, is_dos};
 use crate::nvim::buffers::as_held;
 use crate::nvim::buffers::is_modified;
-use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::saving::{save, stamp_of};
 use crate::nvim::buffers::texts::{Snapshot, Texts};
@@ -30,9 +30,7 @@ use crate::nvim::events::{Change, EditorEvent};
 use crate::nvim::files::Files;
 use crate::nvim::files::engine::Known;
 use crate::nvim::files::job::Job;
-
-/// How many entries back a tool call is looked for.
-const RECENT: usize = 64;
+use crate::nvim::files::whose::call_about;
 
 impl Files {
     pub fn landed(&mut self, cx: &mut Context, job: &Job, landing: Landing) -> Result<()> {
@@ -130,27 +128,35 @@ impl Files {
             verb: Verb::Editing,
         });
         let call = call_about(cx, key, &job.path);
-        let before = held_before(&cx.editor, job.buf, &start, &disk);
+        let held = (held_before(&cx.editor, job.buf, &start, &disk), as_held(&cx.editor, job.buf, &after));
+        if saves && failed.is_none() {
+            self.on_disk.told.holds(&job.path, &held.1);
+        }
         let (was, is) = (Some(start.text.body()), Some(after.body()));
-        note_write(cx, key, &job.path, (before == Held::Absent, was, is));
+        note_write(cx, key, &job.path, (held.0 == Held::Absent, was, is));
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session: key,
             call,
+            others: Vec::new(),
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: Some(start.text.body()),
+            before: (held.0 != Held::Absent).then(|| start.text.body()),
             after: Some(after.body()),
-            held: (before, as_held(&cx.editor, job.buf, &after)),
+            held,
             ranges,
             lines: Some((start.lines, cx.editor.line_count(job.buf)?)),
             saved: saves && failed.is_none(),
+            is_in_buffer: true,
+            unknown: None,
+            renamed: None,
         })));
         cx.raise(EditorEvent::SessionChanged(key));
         Ok(())
     }
 
     fn landed_take(&mut self, cx: &mut Context, job: &Job, landing: Landing) -> Result<()> {
-        let Task::Take { session, call } = job.task() else { return Ok(()) };
+        let Task::Take { writers, .. } = job.task() else { return Ok(()) };
+        let (session, writer) = (job.session(), writers.first());
         let OnDisk::Text { text, bomb, stamp } = &landing.disk else { return Ok(()) };
         let is_clean = landing.is_theirs;
         if cx.editor.buf_option::<bool>(job.buf, "bomb")? != *bomb {
@@ -174,38 +180,57 @@ impl Files {
             cx.editor.set_buf_option(job.buf, "modified", false)?;
         }
         self.clear_gone(cx, job.buf)?;
-        if let Some(key) = *session
-            && self.is_own_write(cx, key, *call, &job.path)
+        if let Some(Writer { session, call }) = writer
+            && writers.others().is_empty()
+            && self.is_own_write(cx, session, call, &job.path)
         {
             // The agent has written this itself.
             self.see(cx, job, as_lines(text, on_disk));
+        }
+        self.watching.has_settled(&job.path);
+        let now = Held::text(if *bomb { format!("\u{feff}{text}").into() } else { text.clone() });
+        if writer.is_none() {
+            // It may turn out to be an agent's.
+            self.on_disk.told.forget(&job.path);
         }
         if landing.text == landing.start.text {
             return Ok(());
         }
         if !is_clean {
-            let name = cx.short_name(*session, &job.path);
+            let name = cx.short_name(session, &job.path);
             let text = format!("{name} had unsaved edits: the change on the disk is merged into them");
-            cx.note(*session, Severity::Info, text);
+            cx.note(session, Severity::Info, text);
         }
-        let Some(key) = *session else { return Ok(()) };
-        let call = call.or_else(|| call_about(cx, key, &job.path));
+        let Some(Writer { session, call }) = writer else { return Ok(()) };
+        let call = call.or_else(|| call_about(cx, session, &job.path));
+        let is_new = landing.start.text.is_empty() && self.on_disk.is_new(&job.path);
+        let before = match is_new {
+            true => Held::Absent,
+            false => held_before(&cx.editor, job.buf, &landing.start, &landing.disk),
+        };
+        let is_news = self.on_disk.told.is_news(&job.path, &before, &now);
+        self.on_disk.has_told(&job.path);
+        if !is_news {
+            cx.raise(EditorEvent::ReviewOutdated(job.buf));
+            return Ok(());
+        }
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
-            session: key,
+            session,
             call,
+            others: writers.others().to_vec(),
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: Some(landing.start.text.body()),
+            before: (!is_new).then(|| landing.start.text.body()),
             after: Some(landing.text.body()),
-            held: (
-                held_before(&cx.editor, job.buf, &landing.start, &landing.disk),
-                as_held(&cx.editor, job.buf, &landing.text),
-            ),
+            held: (before, as_held(&cx.editor, job.buf, &landing.text)),
             ranges: landing.ranges,
             lines: Some((landing.start.lines, cx.editor.line_count(job.buf)?)),
             saved: is_clean,
+            is_in_buffer: true,
+            unknown: None,
+            renamed: None,
         })));
-        cx.raise(EditorEvent::SessionChanged(key));
+        cx.raise(EditorEvent::SessionChanged(session));
         Ok(())
     }
 
@@ -215,7 +240,7 @@ impl Files {
         if stamp_of(path) != Some(stamp) {
             // Neovim has been told of a newer state than the one that was taken.
             cx.editor.helper::<()>("fall_behind", buf)?;
-            return self.file_touched(cx, self.session_about(cx, path), None, path);
+            return self.file_touched(cx, self.guess_writers(cx, path), path);
         }
         Ok(())
     }
@@ -233,9 +258,23 @@ impl Files {
         }
     }
 
+    /// A buffer was saved: what the disk holds now is no news, whoever reports it.
+    fn note_saved(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        let saved = cx.editor.changedtick(buf)?;
+        self.on_disk.told.forget(&path);
+        cx.with_text(self, buf, move |files: &mut Self, cx, snapshot| {
+            if let Some(Snapshot { text, .. }) = snapshot.filter(|snapshot| snapshot.tick == saved) {
+                files.on_disk.told.holds(&path, &as_held(&cx.editor, buf, &text));
+            }
+            Ok(())
+        })
+    }
+
     pub fn buffer_saved(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         if cx.has_background && cx.buffers.name_of(buf).is_some() {
             self.clear_gone(cx, buf)?;
+            self.note_saved(cx, buf)?;
             if !is_modified(&cx.editor, buf) {
                 self.buffer_modified(cx, buf)?;
                 self.file_known(cx, buf, Known::Saved)?;
@@ -266,22 +305,4 @@ pub fn note_write(
         session.wrote(path, Road::Editor, write, now);
     }
     cx.raise(EditorEvent::SessionChanged(key));
-}
-
-/// The newest tool call of a session that speaks of a file.
-pub fn call_about(cx: &Context, key: SessionKey, path: &Path) -> Option<EntryId> {
-    let session = cx.sessions.get(&key)?;
-    let names = |named: &Path| {
-        let full = session.place.cwd.join(named);
-        full == path || (full.file_name() == path.file_name() && canonical(&full) == path)
-    };
-    let about = |entry: EntryId| {
-        let call = session.entry(entry)?.tool()?;
-        let mut paths = call.diffs().map(|diff| diff.path.as_path());
-        let named = paths.any(names) || call.places().iter().any(|place| names(&place.path));
-        named.then_some(call.status.is_over())
-    };
-    let calls = (0..session.entries().len()).rev().take(RECENT).map(EntryId);
-    let found: Vec<(EntryId, bool)> = calls.filter_map(|id| Some((id, about(id)?))).collect();
-    found.iter().find(|(_, over)| !over).or(found.first()).map(|(id, _)| *id)
 }

@@ -15,8 +15,8 @@ use crate::core::changes::file_job::{
 };
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::Sides;
-use crate::core::ids::{EntryId, SessionKey};
-use crate::core::message::{Answer, Command, FileChange, HalfWritten, Outcome, Severity, Stamp, Work};
+use crate::core::changes::writers::Writers;
+use crate::core::message::{Answer, Cause, Command, FileChange, HalfWritten, Outcome, Severity, Stamp, Work};
 use crate::core::text::Text;
 use crate::nvim::buffers::applying::{Applying, Progress};
 use crate::nvim::buffers::is_modified;
@@ -27,6 +27,7 @@ use crate::nvim::editor::{Buf, first_line};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::files::Files;
 use crate::nvim::files::job::Job;
+use crate::nvim::files::whose::writers_of;
 
 /// How long an edit is put off while the user is in the middle of a word or a key.
 const WAIT: Duration = Duration::from_millis(50);
@@ -104,36 +105,35 @@ impl Files {
     }
 
     /// The content of a file that a session has to do with is another one on the disk.
-    pub fn file_changed_outside(&mut self, cx: &mut Context, path: &Path, kind: &FileChange) -> Result<()> {
-        let session = self.session_about(cx, path);
+    pub fn file_changed_outside(
+        &mut self,
+        cx: &mut Context,
+        path: &Path,
+        kind: &FileChange,
+        cause: Cause,
+    ) -> Result<()> {
+        let writers = match cause {
+            // It may still turn out to be an agent's.
+            Cause::Outside => self.guess_writers(cx, path),
+            cause => match writers_of(cx, cause) {
+                writers if writers.first().is_some_and(|writer| writer.call.is_some()) => writers,
+                _ => self.guess_writers(cx, path),
+            },
+        };
         if let FileChange::Renamed(to) = kind
             && let Some(held) = cx.buffers.held(path)
         {
             held.moved = Some(to.clone());
         }
-        self.file_touched(cx, session, None, path)
+        self.file_touched(cx, writers, path)
     }
 
-    /// A session's agent may have written a file itself: a buffer that holds it takes what is on the disk.
-    pub fn file_touched(
-        &mut self,
-        cx: &mut Context,
-        session: Option<SessionKey>,
-        call: Option<EntryId>,
-        path: &Path,
-    ) -> Result<()> {
+    /// Somebody may have written a file on the disk: a buffer that holds it takes what is there.
+    pub fn file_touched(&mut self, cx: &mut Context, writers: Writers, path: &Path) -> Result<()> {
         let Some(buf) = cx.buf_of(path) else { return Ok(()) };
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        self.file_task(cx, path, Task::Take { session, call })
-    }
-
-    /// The session whose agent may have written a file.
-    pub fn session_about(&self, cx: &Context, path: &Path) -> Option<SessionKey> {
-        let mut sessions = self.watching.sessions_of(path);
-        sessions.extend(self.views.sessions_of(path));
-        // The one at work is the most likely to have done it.
-        let works = |key: &SessionKey| cx.sessions.get(key).is_some_and(|session| session.is_working());
-        sessions.iter().copied().find(works).or(sessions.first().copied())
+        let about = self.session_about(cx, &path);
+        self.file_task(cx, path, Task::Take { writers, about })
     }
 
     /// A buffer got its first unsaved edit, or was saved. What its edits began with is what the disk
@@ -183,6 +183,7 @@ impl Files {
                 }
             }
         }
+        self.tell_taken(cx, path);
         match self.take_renamed(&cx.buffers, path) {
             Some(buf) => self.renamed(cx, buf),
             None => Ok(()),
@@ -246,9 +247,9 @@ impl Files {
         let (ask, verb) = match task {
             Task::Read { ask, .. } => (*ask, "read"),
             Task::Write { ask, .. } => (*ask, "write"),
-            Task::Take { session, .. } => {
+            Task::Take { .. } => {
                 let text = format!("couldn't take {} from the disk: {why}", cx.short_name(None, path));
-                cx.note(*session, Severity::Warning, text);
+                cx.note(task.session(), Severity::Warning, text);
                 return;
             }
             Task::Remember => return,
@@ -305,6 +306,7 @@ impl Files {
             seen: session.and_then(|key| self.views.seen(key, path)).cloned(),
             look: session.and_then(|key| self.views.look_of(key, path)),
             owner,
+            writers: self.guess_writers(cx, path),
             saves_always: cx.config.files.save == Save::Always,
         })
     }
@@ -328,6 +330,7 @@ impl Files {
             Do::MarkModified => cx.editor.set_buf_option(buf, "modified", true)?,
             Do::TakeFromDisk => cx.editor.take_from_disk(buf)?,
             Do::CatchUp => {
+                self.watching.has_settled(&job.path);
                 if cx.editor.helper("is_behind", buf)? {
                     cx.editor.helper::<()>("acknowledge", buf)?;
                 }
@@ -340,6 +343,7 @@ impl Files {
                     self.acknowledge(cx, buf, &job.path, stamp)?;
                 }
             }
+            Do::NotWhole => self.on_disk.is_not_whole(&job.path),
             Do::FileGone => self.file_gone(cx, &job)?,
             Do::Refuse(why) => self.refuse_task(cx, &job.path, job.task(), &why),
             Do::PutFirst(task) => self.queues.push_front(&job.path, task),

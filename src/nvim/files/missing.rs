@@ -10,6 +10,7 @@ use crate::nvim::buffers::Gone;
 use crate::nvim::buffers::open;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::events::EditorEvent;
 use crate::nvim::files::Files;
 use crate::nvim::files::job::Job;
 
@@ -62,8 +63,10 @@ impl Files {
     /// The file is there again.
     pub fn clear_gone(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        if let Some(held) = cx.buffers.held(&path) {
-            held.gone = None;
+        let was_gone = cx.buffers.held(&path).and_then(|held| held.gone.take()).is_some();
+        if was_gone {
+            // What is said of it elsewhere is about this buffer again.
+            cx.raise(EditorEvent::FileLoaded { buf, path });
         }
         cx.editor.clear_namespace(buf, cx.editor.namespace("acp.gone")?, 0, -1)
     }

@@ -5,21 +5,17 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
-use crate::core::changes::file_task::Task;
-use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::Files;
 use crate::nvim::files::engine::Known;
+use crate::nvim::files::whose::is_in_folders;
 
 impl Files {
     /// Whether a file was touched by a session, or lies in one's folders.
     pub fn is_of_a_session(&self, cx: &Context, path: &Path) -> bool {
-        let in_folders = cx.sessions.values().any(|session| {
-            let place = &session.place;
-            [&place.cwd].into_iter().chain(&place.additional).any(|root| path.starts_with(canonical(root)))
-        });
-        in_folders || self.session_about(cx, path).is_some()
+        cx.sessions.values().any(|session| is_in_folders(session, path))
+            || self.session_about(cx, path).is_some()
     }
 
     /// A buffer with a file was loaded, or named.
@@ -74,7 +70,7 @@ impl Files {
     /// Neovim has found that a buffer's file is another one.
     pub fn file_looked_at(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        self.file_touched(cx, self.session_about(cx, &path), None, &path)
+        self.file_touched(cx, self.guess_writers(cx, &path), &path)
     }
 
     /// A `:write` was refused: it would have overwritten what somebody else has put there.
@@ -91,7 +87,6 @@ impl Files {
             "{name} has changed on the disk: :write again once that is merged; :write! puts yours there"
         );
         cx.advise(text, Level::Warn);
-        let session = self.session_about(cx, &path);
-        self.file_task(cx, path, Task::Take { session, call: None })
+        self.file_touched(cx, self.guess_writers(cx, &path), &path)
     }
 }

@@ -2,17 +2,21 @@
 //! help: the background is told of each once, and tells when the file is another one on the disk. It is told
 //! of the calls that edit a file, too: what the disk holds meanwhile may be half of a text.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
-use crate::core::ids::{EntryId, SessionKey};
+use crate::core::changes::writers::Writer;
+use crate::core::ids::{EntryId, Moment, SessionKey};
 use crate::core::message::{Command, FileDiff};
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
+
+/// A file that is cut short is taken after ten seconds as it is.
+const SETTLING_MS: u64 = 12_000;
 
 /// What the background has been told to watch.
 #[derive(Default)]
@@ -20,6 +24,8 @@ pub struct Watching {
     files: HashSet<(SessionKey, PathBuf)>,
     /// The calls under way that edit files.
     edits: HashSet<(SessionKey, EntryId, PathBuf)>,
+    /// Files whose last edit is over, but may not be whole on the disk yet: the call, and when it ended.
+    settling: HashMap<PathBuf, (Writer, Moment)>,
     /// Loaded buffers whose files agents have touched. An agent may write after its session is over, too.
     touched: HashSet<Buf>,
 }
@@ -29,6 +35,7 @@ impl Watching {
     pub fn ended(&mut self, session: SessionKey) {
         self.files.retain(|(known, _)| *known != session);
         self.edits.retain(|(known, ..)| *known != session);
+        self.settling.retain(|_, (writer, _)| writer.session != session);
     }
 
     pub fn touch(&mut self, buf: Buf) {
@@ -95,6 +102,10 @@ impl Watching {
                 true => self.edits.remove(&known),
                 false => self.edits.insert(known) || content,
             };
+            if over && buf.is_some() {
+                let writer = Writer { session: key, call: Some(entry) };
+                self.settling.insert(path.clone(), (writer, cx.now()));
+            }
             if tells {
                 let diffs = (!over).then_some(diffs);
                 let clean = buf.filter(|buf| !is_modified(&cx.editor, *buf));
@@ -104,6 +115,17 @@ impl Watching {
                 cx.send(Command::Edits { session: key, call: entry.0 as u64, path, diffs, held, size });
             }
         }
+    }
+
+    /// The call whose text is still to come, though it is over.
+    pub fn settling(&self, path: &Path, now: Moment) -> Option<Writer> {
+        let (writer, at) = self.settling.get(path)?;
+        (now.since(*at) < SETTLING_MS).then_some(*writer)
+    }
+
+    /// The buffer has what the disk has.
+    pub fn has_settled(&mut self, path: &Path) {
+        self.settling.remove(path);
     }
 
     /// None of the session's calls is under way any more, whatever they said last.

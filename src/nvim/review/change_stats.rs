@@ -5,10 +5,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::core::ids::SessionKey;
-use crate::nvim::events::Change;
+use crate::core::store::checkpoint::Held;
+use crate::core::text::Text;
+use crate::nvim::events::{Change, OutsideChange, Renamed};
+
+/// At most this many files that somebody else changed are remembered.
+const MAX_OUTSIDE: usize = 1000;
 
 #[derive(Default)]
-pub struct ChangeStats(BTreeMap<(SessionKey, PathBuf), Changes>);
+pub struct ChangeStats {
+    agents: BTreeMap<(SessionKey, PathBuf), Changes>,
+    /// What changed from outside, whichever session's folder it is in.
+    outside: BTreeMap<PathBuf, Changes>,
+}
 
 /// What became of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,57 +28,109 @@ pub struct Changes {
     /// The lines that the last change touched, from 1, the last one included.
     pub ranges: Vec<(usize, usize)>,
     pub saved: bool,
+    /// Such as "new file", or why nothing more is known.
+    pub note: Option<String>,
 }
 
 impl ChangeStats {
     pub fn add(&mut self, change: &Change) {
-        let changes = self.0.entry((change.session, change.path.clone())).or_default();
-        let (before, after) = (change.before.as_deref(), change.after.as_deref());
-        let ranges = match (&*change.ranges, before, after) {
-            ([], before, Some(after)) => vec![span(before.unwrap_or_default(), after)],
-            (ranges, ..) => ranges.to_vec(),
-        };
-        let breaks = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
-        let count = |text: Option<&str>| text.map_or(0, |text| breaks(text) + 1);
-        let added: usize = ranges.iter().map(|(first, end)| end - first).sum();
-        changes.times += 1;
-        changes.added += added;
-        let (before, after) = change.lines.unwrap_or_else(|| (count(before), count(after)));
-        changes.removed += (before + added).saturating_sub(after);
-        changes.ranges = ranges.iter().map(|(first, end)| (first + 1, (*end).max(first + 1))).collect();
-        changes.saved = change.saved;
+        let sessions = change.others.iter().map(|writer| writer.session);
+        for session in std::iter::once(change.session).chain(sessions) {
+            let changes = self.agents.entry((session, change.path.clone())).or_default();
+            let (before, after) = (change.before.as_deref(), change.after.as_deref());
+            changes.add(before, after, &change.ranges, change.lines);
+            changes.saved = change.saved;
+            changes.note = note(change);
+        }
+    }
+
+    pub fn add_outside(&mut self, change: &OutsideChange) {
+        if self.outside.len() >= MAX_OUTSIDE && !self.outside.contains_key(&change.path) {
+            return;
+        }
+        let text = |held: &Held| held.as_text().map(Text::plain_lines);
+        let (before, after) = (text(&change.before), text(&change.after));
+        let changes = self.outside.entry(change.path.clone()).or_default();
+        changes.add(before.as_deref(), after.as_deref(), &[], None);
+        changes.saved = true;
     }
 
     pub fn of(&self, session: SessionKey) -> impl Iterator<Item = (&Path, &Changes)> {
-        self.0
+        self.agents
             .iter()
             .filter(move |((key, _), _)| *key == session)
             .map(|((_, path), all)| (path.as_path(), all))
     }
 
+    /// What somebody else changed.
+    pub fn outside(&self) -> impl Iterator<Item = (&Path, &Changes)> {
+        self.outside.iter().map(|(path, all)| (path.as_path(), all))
+    }
+
     /// A session is over.
     pub fn forget(&mut self, session: SessionKey) {
-        self.0.retain(|(key, _), _| *key != session);
+        self.agents.retain(|(key, _), _| *key != session);
     }
+}
+
+impl Changes {
+    fn add(
+        &mut self,
+        before: Option<&str>,
+        after: Option<&str>,
+        ranges: &[(usize, usize)],
+        lines: Option<(usize, usize)>,
+    ) {
+        let ranges = match (ranges, before, after) {
+            ([], before, Some(after)) => vec![span(before.unwrap_or_default(), after)],
+            (ranges, ..) => ranges.to_vec(),
+        };
+        let count = |text: Option<&str>| text.map_or(0, |text| breaks(text) + 1);
+        let added: usize = ranges.iter().map(|(first, end)| end - first).sum();
+        self.times += 1;
+        self.added += added;
+        let (before, after) = lines.unwrap_or_else(|| (count(before), count(after)));
+        self.removed += (before + added).saturating_sub(after);
+        self.ranges = ranges.iter().map(|(first, end)| (first + 1, (*end).max(first + 1))).collect();
+    }
+}
+
+/// What is said of a change beside its numbers.
+fn note(change: &Change) -> Option<String> {
+    if let Some(why) = &change.unknown {
+        return Some(why.clone());
+    }
+    match (&change.renamed, &change.held) {
+        (Some(Renamed::From(_)), _) => Some("renamed".to_owned()),
+        (Some(Renamed::To(_)), _) => Some("renamed away".to_owned()),
+        (None, (_, Held::Absent)) => Some("deleted".to_owned()),
+        (None, _) => None,
+    }
+}
+
+fn breaks(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
 /// The rows between what two texts begin and end with alike.
 fn span(before: &str, after: &str) -> (usize, usize) {
-    let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
-    (head, new.len() - tail)
+    let (old, new) = (breaks(before) + 1, breaks(after) + 1);
+    let head = before.split('\n').zip(after.split('\n')).take_while(|(a, b)| a == b).count();
+    let most = old.min(new) - head;
+    let lines = before.rsplit('\n').zip(after.rsplit('\n'));
+    let tail = lines.take(most).take_while(|(a, b)| a == b).count();
+    (head, new - tail)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::store::checkpoint::Held;
 
     fn change(before: &str, after: &str, ranges: Vec<(usize, usize)>) -> Change {
         Change {
             session: SessionKey(1),
             call: None,
+            others: Vec::new(),
             path: "/a".into(),
             buf: None,
             before: Some(before.into()),
@@ -78,6 +139,9 @@ mod tests {
             ranges,
             lines: None,
             saved: true,
+            is_in_buffer: false,
+            unknown: None,
+            renamed: None,
         }
     }
 
@@ -87,6 +151,9 @@ mod tests {
         stats.add(&change("a\nb\nc", "a\nB\nc\nd", vec![(1, 2), (3, 4)]));
         stats.add(&change("a\nB\nc\nd", "a\nc\nd", Vec::new()));
         let changes: Vec<Changes> = stats.of(SessionKey(1)).map(|(_, changes)| changes.clone()).collect();
-        assert_eq!(changes, [Changes { times: 2, added: 2, removed: 2, ranges: vec![(2, 2)], saved: true }]);
+        assert_eq!(
+            changes,
+            [Changes { times: 2, added: 2, removed: 2, ranges: vec![(2, 2)], saved: true, note: None }]
+        );
     }
 }

@@ -1,12 +1,16 @@
 //! `:Acp changes`: what the session has changed, as a list to choose from or in the quickfix list.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use mlua::{Result, Value};
 
+use crate::core::changes::scope::{Origin, Scope};
+use crate::core::ids::SessionKey;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::buffers::open;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::editor::code_window::code_window;
@@ -18,17 +22,27 @@ type Changed = (PathBuf, String, Vec<(usize, usize)>);
 impl Reviews {
     pub fn show_changes(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
         let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
-        let changed: Vec<Changed> = self
-            .stats
-            .of(key)
-            .map(|(path, changes)| {
+        let in_folders = |path: &Path| {
+            let place = cx.sessions.get(&key).map(|session| &session.place);
+            let roots =
+                place.into_iter().flat_map(|place| std::iter::once(&place.cwd).chain(&place.additional));
+            roots.map(|root| canonical(root)).any(|root| path.starts_with(root))
+        };
+        let outside = self.stats.outside().filter(|(path, _)| in_folders(path));
+        let agents = self.stats.of(key).map(|(path, changes)| (path, changes, ""));
+        let all = agents.chain(outside.map(|(path, changes)| (path, changes, ", changed from outside")));
+        let mut changed: Vec<Changed> = all
+            .map(|(path, changes, whose)| {
                 let times =
                     if changes.times > 1 { format!(", {} times", changes.times) } else { String::new() };
                 let saved = if changes.saved { "" } else { ", not saved" };
-                let counts = format!("+{} -{}{times}{saved}", changes.added, changes.removed);
+                let note = changes.note.as_ref().map(|note| format!(", {note}")).unwrap_or_default();
+                let counts = format!("+{} -{}{times}{saved}{note}{whose}", changes.added, changes.removed);
                 (path.to_owned(), counts, changes.ranges.clone())
             })
             .collect();
+        let told = self.only_reported(key);
+        changed.extend(told.into_iter().map(|path| (path, "as its tool calls say".to_owned(), Vec::new())));
         let name = cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
         if changed.is_empty() {
             let text = format!("{name} has changed no files in this session");
@@ -47,14 +61,37 @@ impl Reviews {
             .collect();
         cx.offer(&format!("Changed by {name}"), "acp_changes", items, move |_: &mut Self, cx, index| {
             let Some((path, _, ranges)) = changed.get(index) else { return Ok(()) };
-            let Some(win) = code_window(&cx.editor)? else { return Ok(()) };
-            let buf = open::load(&cx.editor, path)?;
-            cx.editor.set_win_buf(win, buf)?;
-            cx.editor.set_current_win(win)?;
-            let line = ranges.first().map_or(1, |(first, _)| *first).min(cx.editor.line_count(buf)?);
-            cx.editor.set_cursor(win, line, 0)
+            let (named, line) = (path.clone(), ranges.first().map_or(1, |(first, _)| *first));
+            cx.look_first(path, move |_: &mut Self, cx, look| {
+                if !look.finds_file() {
+                    let name = cx.short_name(Some(key), &named);
+                    return fail(format!("{name} is gone; :Acp review shows what it held"));
+                }
+                let Some(win) = code_window(&cx.editor)? else { return Ok(()) };
+                let buf = open::load(&cx.editor, &named)?;
+                cx.editor.set_win_buf(win, buf)?;
+                cx.editor.set_current_win(win)?;
+                cx.editor.set_cursor(win, line.min(cx.editor.line_count(buf)?), 0)
+            });
+            Ok(())
         });
         Ok(())
+    }
+
+    /// The files that a session changed as far as its calls say, and nobody saw it on the disk.
+    fn only_reported(&self, key: SessionKey) -> BTreeSet<PathBuf> {
+        let scope = Scope::Session(key);
+        let fits = |origin| {
+            self.origins
+                .get(origin)
+                .is_some_and(|origin: &Origin| origin.all().any(|each| each.session == key))
+        };
+        let open = self.listed().into_iter().filter_map(|(path, file)| {
+            file.meant(&scope, &self.origins, path).is_some().then(|| path.to_owned())
+        });
+        let mut all: BTreeSet<PathBuf> = self.reported.files_of(fits).into_iter().chain(open).collect();
+        self.stats.of(key).for_each(|(path, _)| _ = all.remove(path));
+        all
     }
 
     fn changes_to_quickfix(&mut self, cx: &mut Context, name: &str, changed: &[Changed]) -> Result<()> {

@@ -9,6 +9,7 @@ use mlua::Result;
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
+use crate::core::changes::hunk_page::visible;
 use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
 use crate::nvim::diff_view::marks::{
@@ -41,10 +42,12 @@ impl Drawn {
     /// Takes in what the hunks are now. Those that are still the same stay as they are, since their
     /// marks have moved along with the text.
     pub fn update(&mut self, editor: &Editor, buf: Buf, file: &FileReview) -> Result<()> {
+        let sides = (file.was_there, file.is_there);
         let new: Vec<DrawnHunk> = file
             .hunks()
             .into_iter()
             .enumerate()
+            .map(|(at, hunk)| (at, visible(&hunk, sides)))
             .map(|(at, hunk)| DrawnHunk { hunk, mixed: file.is_mixed(at), marks: None })
             .collect();
         let same = |a: &DrawnHunk, b: &DrawnHunk| {
@@ -134,7 +137,7 @@ impl Drawn {
             words_in(editor, &marks, row, words.added(at), "AcpDiffAddWord")?;
         }
         let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
-        // A new file begins with an empty line that was never there.
+        // An empty file has no line, either.
         let is_new = hunk.removed.len() == 1 && hunk.removed[0].is_empty() && hunk.added.len() >= lines;
         if !hunk.removed.is_empty() && !is_new {
             let options =

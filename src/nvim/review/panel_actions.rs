@@ -8,7 +8,6 @@ use mlua::{Result, Value};
 use crate::config::Keys;
 use crate::core::changes::comments::{Comment, as_prompt};
 use crate::core::changes::diff::{Hunk, counts};
-use crate::core::changes::file_review::FileReview;
 use crate::core::changes::hunk_page::{About, Page, visible};
 use crate::core::changes::review_page::{Hints, Shown, review_page};
 use crate::core::changes::scope::Scope;
@@ -40,9 +39,7 @@ impl Reviews {
         }
         let scope = self.scope(cx, &Args { words: vec![word.to_owned()], ..Args::default() }, None)?;
         self.when_reports_are_known(cx, move |this: &mut Self, cx| {
-            let any =
-                this.open().any(|(path, _, file)| !this.origins.hunks_in(&scope, path, file).is_empty());
-            if !any {
+            if !this.is_open(&scope) {
                 return fail(NOTHING);
             }
             if quickfix { this.review_quickfix(cx, &scope) } else { this.open_panel(cx, scope) }
@@ -119,7 +116,7 @@ impl Reviews {
             decided: self.decided,
             root: &panel.root,
         };
-        let files: Vec<(&Path, &FileReview)> = self.open().map(|(path, _, file)| (path, file)).collect();
+        let files = self.listed();
         let some = keys.line(&[
             ("review_keep", "keep"),
             ("review_undo", "undo"),
@@ -141,7 +138,8 @@ impl Reviews {
         }
         let drawn = panel.draw(&cx.editor, |panel| self.page_of(panel, &cx.config.keys));
         self.panel = Some(panel);
-        drawn
+        drawn?;
+        self.read_seen(cx)
     }
 
     /// A key of the review's; says whether it is one.

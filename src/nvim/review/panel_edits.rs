@@ -157,7 +157,7 @@ impl Reviews {
         let texts: Vec<TextEdit> = splices.iter().cloned().map(TextEdit::from).collect();
         // A step of its own for `u`.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
-        let content = saving::Content { ends_with_newline: editor.buf_option(buf, "endofline")? };
+        let content = saving::Content::as_before(&editor, buf)?;
         let done = saving::write(&editor, buf, &texts, &content);
         if let Some(reviewed) = self.files.get_mut(path)
             && let Some(file) = &mut reviewed.file

@@ -12,7 +12,8 @@ use mlua::{Result, Value};
 use crate::config::{DiffStyle, Stay};
 use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::review::Splice;
-use crate::core::changes::scope::{Origin, Scope};
+use crate::core::changes::scope::{Origin, Other, Scope};
+use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, ToolKind, Work};
@@ -24,15 +25,24 @@ use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::events::{Change, EditorEvent};
+use crate::nvim::events::{Change, EditorEvent, OutsideChange};
 use crate::nvim::review::{Input, Reviews, Then};
 
 /// Larger texts, in bytes, are compared in the background.
 const LARGE_BYTES: usize = 128 << 10;
 
+/// The same for files that no buffer holds: there may be many of them.
+const SMALL_BYTES: usize = 16 << 10;
+
 /// Hunks are drawn for this long, then the editor has its turn.
 pub const BUDGET: Duration = Duration::from_millis(3);
 pub const PAUSE: Duration = Duration::from_millis(15);
+
+/// The hunks of so many files are worked out at once; of more than these, when they are seen.
+const MAX_READ: usize = 50;
+
+/// Between two drawings while files that no buffer holds are read: all of the review is made anew each time.
+pub const MANY_PAUSE: Duration = Duration::from_millis(60);
 
 thread_local! {
     /// The buffers that were changed while the app was busy, and are still to be looked at.
@@ -40,52 +50,99 @@ thread_local! {
 }
 
 impl Reviews {
-    /// What was behind a change of a file.
-    fn origin_of(
+    /// The number of what was behind a change of one session, or of one of several.
+    fn origin_of_change(&mut self, cx: &Context, change: &Change) -> Option<OriginId> {
+        let mut origin = origin_of(cx, change.session, change.call, &change.path)?;
+        for writer in &change.others {
+            let Some(other) = origin_of(cx, writer.session, writer.call, &change.path) else { continue };
+            origin.agent = format!("{} or {}", origin.agent, other.agent);
+            if other.title != origin.title {
+                origin.title = format!("{} or {}", origin.title, other.title);
+            }
+            origin.others.push(Other { session: other.session, prompt: other.prompt, call: other.call });
+        }
+        Some(self.origins.number(origin))
+    }
+
+    fn number_origin(
         &mut self,
-        cx: &mut Context,
+        cx: &Context,
         key: SessionKey,
         call: Option<EntryId>,
         path: &Path,
     ) -> Option<OriginId> {
-        let session = cx.sessions.get(&key)?;
-        let about = |call: &crate::core::session::tool_call::ToolCall| {
-            call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
-        };
-        let call = call.or_else(|| {
-            let changes = |kind| matches!(kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
-            let open: Vec<_> = session.open_calls().collect();
-            let named = open.iter().rev().find(|(_, call)| about(call));
-            named.or(open.iter().rev().find(|(_, call)| changes(call.kind))).map(|(entry, _)| *entry)
-        });
-        let mut prompts = session.entries().iter().enumerate().filter_map(|(at, entry)| match &entry.body {
-            Body::User { text, .. } => Some((EntryId(at), text)),
-            _ => None,
-        });
-        let turn = prompts.clone().count();
-        let (prompt, asked) =
-            prompts.next_back().map_or((EntryId(0), String::new()), |(entry, text)| (entry, one_line(text)));
-        let title = call
-            .and_then(|call| session.entry(call))
-            .and_then(|entry| entry.tool())
-            .map_or_else(|| "write".to_owned(), |call| call.headline());
-        let agent = session.name();
-        let at = cx.now();
-        Some(self.origins.number(Origin { session: key, agent, prompt, turn, asked, call, title, at }))
+        origin_of(cx, key, call, path).map(|origin| self.origins.number(origin))
     }
 
     /// A change came about whose texts are known, of one side at least.
     pub fn review_change(&mut self, cx: &mut Context, change: &Change) -> Result<()> {
-        let Change { session, call, path, buf, before, after, held, .. } = change;
+        let Change { path, buf, before, after, held, .. } = change;
+        let Some(origin) = self.origin_of_change(cx, change) else { return Ok(()) };
         // What nobody knows cannot be brought back: to take it for no file would remove one.
         let unknown = |text: &Option<Text>, held: &Held| text.is_none() && *held != Held::Absent;
-        if unknown(before, &held.0) || unknown(after, &held.1) {
+        let is_mode_alone = before == after && !held.0.matches(&held.1);
+        if unknown(before, &held.0) || unknown(after, &held.1) || is_mode_alone {
+            return self.review_unknown(cx, change, origin);
+        }
+        self.reported.take(path);
+        self.unknown.remove(path);
+        if after.is_none() && !change.is_in_buffer {
+            // What a buffer still shows of it is the user's to write or to drop.
+            self.note_original(path, &held.0);
+            self.let_go(cx, path)?;
+            return self.review_written(cx, (path, None), (before.clone(), None), origin);
+        }
+        let buf = buf.or_else(|| cx.buf_of(path));
+        self.note_original(path, &held.0);
+        let texts = (before.clone(), after.clone());
+        if buf.is_none() && self.files.len() >= MAX_READ && !self.files.contains_key(path) {
+            self.begin_unread(cx, path, texts, origin);
             return Ok(());
         }
-        let Some(origin) = self.origin_of(cx, *session, *call, path) else { return Ok(()) };
-        self.reported.take(path);
-        let buf = buf.or_else(|| cx.buf_of(path));
-        self.review_written(cx, (path, buf), (before.clone(), after.clone()), origin)
+        self.review_written(cx, (path, buf), texts, origin)?;
+        match buf {
+            Some(buf) if !change.is_in_buffer => self.review_again(cx, path, buf),
+            _ => Ok(()),
+        }
+    }
+
+    /// A file has changed whose text is not known: it is listed, without hunks.
+    fn review_unknown(&mut self, cx: &mut Context, change: &Change, origin: OriginId) -> Result<()> {
+        let why = change.unknown.clone().unwrap_or_else(|| why_unknown(&change.held).to_owned());
+        let sides = (change.held.0 != Held::Absent, change.held.1 != Held::Absent);
+        let is_mode_alone = change.before.is_some() && change.before == change.after;
+        let mode = is_mode_alone.then(|| change.held.0.mode());
+        self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides, mode });
+        self.draw_panel(cx)
+    }
+
+    /// Somebody else has changed a file: what an agent did to it stays to be decided, around that.
+    pub fn changed_outside(&mut self, cx: &mut Context, change: &OutsideChange) -> Result<()> {
+        self.stats.add_outside(change);
+        let path = &change.path;
+        // A buffer brings the text itself.
+        if self.files.get(path).is_none_or(|reviewed| reviewed.buf.is_some()) {
+            return Ok(());
+        }
+        match &change.after {
+            Held::Text(text, _) => self.take_in(cx, path, Input::Text(text.plain_lines())),
+            Held::Absent => {
+                // There is nothing left to decide.
+                self.files.remove(path);
+                self.draw_panel(cx)
+            }
+            // To undo something in it is refused, since the file is another one.
+            Held::Bytes(..) | Held::Link(_) | Held::Unknown => Ok(()),
+        }
+    }
+
+    /// The buffer of a file that is gone has nothing to do with its review any more.
+    fn let_go(&mut self, cx: &Context, path: &Path) -> Result<()> {
+        let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
+        let Some(buf) = reviewed.buf else { return Ok(()) };
+        reviewed.drawn.clear(&cx.editor, buf)?;
+        self.release(buf);
+        Ok(())
     }
 
     /// Takes what an agent wrote into the review of its file, which is made when there is none.
@@ -96,14 +153,18 @@ impl Reviews {
         (before, after): (Option<Text>, Option<Text>),
         origin: OriginId,
     ) -> Result<()> {
-        if self.files.contains_key(path) {
+        if let Some(reviewed) = self.files.get_mut(path) {
+            if !reviewed.unread.is_empty() {
+                reviewed.unread.push(origin);
+            }
             if let Some(buf) = buf {
                 self.attach(cx, path, buf)?;
             }
             return self.take_in(cx, path, Input::Agent { before, after, origin });
         }
         let written = Written { user: before, agent: Some((after, origin)) };
-        let is_large = written.texts().any(|text| text.len() >= LARGE_BYTES);
+        let most = if buf.is_some() { LARGE_BYTES } else { SMALL_BYTES };
+        let is_large = written.texts().any(|text| text.len() >= most);
         let file = (!is_large).then(|| Box::new(written.clone().review()));
         self.begin(path, file);
         if let Some(buf) = buf {
@@ -123,9 +184,16 @@ impl Reviews {
         written: Written,
     ) -> Result<()> {
         let path = path.to_owned();
-        cx.compute(Work::Review { file, written }, move |this: &mut Self, cx, outcome| match outcome {
-            Outcome::Reviewed(file) => this.reviewed(cx, &path, file),
-            _ => Ok(()),
+        self.recalling += 1;
+        if let Some(reviewed) = self.files.get_mut(&path) {
+            reviewed.is_away = true;
+        }
+        cx.compute(Work::Review { file, written }, move |this: &mut Self, cx, outcome| {
+            this.recalling -= 1;
+            if let Outcome::Reviewed(file) = outcome {
+                this.reviewed(cx, &path, file)?;
+            }
+            this.all_known(cx)
         });
         Ok(())
     }
@@ -143,7 +211,7 @@ impl Reviews {
         let mut paths: Vec<PathBuf> = diffs.iter().map(|(path, _)| path.clone()).collect();
         paths.dedup();
         for path in paths {
-            let Some(origin) = self.origin_of(cx, key, Some(entry), &path) else { continue };
+            let Some(origin) = self.number_origin(cx, key, Some(entry), &path) else { continue };
             let of_file = || diffs.iter().filter(|(of, _)| *of == path).map(|(_, diff)| diff.clone());
             if let Some(before) = taken_away(&mut of_file()) {
                 let diffs = of_file().collect();
@@ -319,6 +387,7 @@ impl Reviews {
 
     fn attach(&mut self, cx: &mut Context, path: &Path, buf: Buf) -> Result<()> {
         self.hold(path, buf);
+        self.read(cx, path)?;
         if !self.listening.insert(buf) {
             return Ok(());
         }
@@ -449,7 +518,7 @@ impl Reviews {
         if self.of_buf(buf).is_none_or(|reviewed| reviewed.tick == tick) {
             return Ok(());
         }
-        let Some(origin) = self.origin_of(cx, key, None, &path) else { return Ok(()) };
+        let Some(origin) = self.number_origin(cx, key, None, &path) else { return Ok(()) };
         let wrote = move |text| Input::Agent { before: None, after: Some(text), origin };
         self.review_text(cx, (&path, buf), wrote)
     }
@@ -478,6 +547,7 @@ impl Reviews {
         path: &Path,
         then: impl FnOnce(&mut Self, &mut Context) -> Result<()> + 'static,
     ) -> Result<()> {
+        self.read(cx, path)?;
         let Some(buf) = self.files.get(path).and_then(|reviewed| reviewed.buf) else {
             return self.take_in_turn(cx, path, Box::new(then));
         };
@@ -505,7 +575,13 @@ impl Reviews {
         self.take_waiting(cx, path)
     }
 
-    fn take_waiting(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+    pub fn take_waiting(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+        if self.files.get(path).is_some_and(|reviewed| !reviewed.unread.is_empty()) {
+            return Ok(());
+        }
+        if self.is_unmade(path) {
+            return self.make(cx, path);
+        }
         while let Some(reviewed) = self.files.get_mut(path)
             && let Some(file) = &mut reviewed.file
             && let Some(input) = reviewed.waiting.take_next()
@@ -543,13 +619,36 @@ impl Reviews {
                 reviewed.touched = true;
             }
         }
+        if self.files.get(path).is_some_and(|reviewed| reviewed.buf.is_none()) {
+            // There may be many of them, one right after the other.
+            self.draw_reviews_soon(cx, MANY_PAUSE);
+            return Ok(());
+        }
         self.draw_reviews(cx)
+    }
+
+    /// Whether no review of a file was begun yet, and there is one to be made of what waits.
+    fn is_unmade(&self, path: &Path) -> bool {
+        self.files.get(path).is_some_and(|reviewed| reviewed.file.is_none() && !reviewed.is_away)
+    }
+
+    /// Has the review of a file made of the first change that waits.
+    fn make(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+        let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
+        match reviewed.waiting.take_next() {
+            Some(Input::Agent { before, after, origin }) => {
+                let written = Written { user: before, agent: Some((after, origin)) };
+                self.compare(cx, path, None, written)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The background has compared.
     fn reviewed(&mut self, cx: &mut Context, path: &Path, file: Box<FileReview>) -> Result<()> {
         if let Some(reviewed) = self.files.get_mut(path) {
             reviewed.file = Some(file);
+            reviewed.is_away = false;
             reviewed.touched = true;
         }
         self.take_waiting(cx, path)
@@ -580,10 +679,7 @@ impl Reviews {
         {
             review.is_there = *held != Held::Absent;
         }
-        let text = match held {
-            Held::Text(text) => text.plain_lines(),
-            Held::Absent | Held::Unknown => Text::default(),
-        };
+        let text = held.as_text().map(Text::plain_lines).unwrap_or_default();
         self.take_in(cx, path, Input::Text(text))
     }
 
@@ -601,7 +697,7 @@ impl Reviews {
         self.review_text(cx, (path, buf), Input::Text)
     }
 
-    fn draw_reviews_soon(&mut self, cx: &Context, after: Duration) {
+    pub fn draw_reviews_soon(&mut self, cx: &Context, after: Duration) {
         if std::mem::replace(&mut self.drawing, true) {
             return;
         }
@@ -654,6 +750,46 @@ impl Reviews {
             self.draw_reviews_soon(cx, PAUSE);
         }
         self.draw_panel(cx)
+    }
+}
+
+/// What was behind a change of a file.
+fn origin_of(cx: &Context, key: SessionKey, call: Option<EntryId>, path: &Path) -> Option<Origin> {
+    let session = cx.sessions.get(&key)?;
+    let about = |call: &crate::core::session::tool_call::ToolCall| {
+        call.places().iter().any(|place| canonical(&session.place.cwd.join(&place.path)) == path)
+    };
+    let call = call.or_else(|| {
+        let changes = |kind| matches!(kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+        let open: Vec<_> = session.open_calls().collect();
+        let reads =
+            |kind| matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Think);
+        let named = open.iter().rev().find(|(_, call)| about(call) && !reads(call.kind));
+        named.or(open.iter().rev().find(|(_, call)| changes(call.kind))).map(|(entry, _)| *entry)
+    });
+    let mut prompts = session.entries().iter().enumerate().filter_map(|(at, entry)| match &entry.body {
+        Body::User { text, .. } => Some((EntryId(at), text)),
+        _ => None,
+    });
+    let turn = prompts.clone().count();
+    let (prompt, asked) =
+        prompts.next_back().map_or((EntryId(0), String::new()), |(entry, text)| (entry, one_line(text)));
+    let title = call
+        .and_then(|call| session.entry(call))
+        .and_then(|entry| entry.tool())
+        .map_or_else(|| "write".to_owned(), |call| call.headline());
+    let agent = session.name();
+    let (at, others) = (cx.now(), Vec::new());
+    Some(Origin { session: key, agent, prompt, turn, asked, call, title, at, others })
+}
+
+/// Why a change has no hunks.
+fn why_unknown((before, after): &(Held, Held)) -> &'static str {
+    match (before, after) {
+        (Held::Link(_), _) | (_, Held::Link(_)) => "a symbolic link",
+        (Held::Bytes(..), _) | (_, Held::Bytes(..)) => "not a text",
+        (Held::Text(..), Held::Text(..)) => "its permissions changed",
+        _ => "its text before is not known",
     }
 }
 

@@ -42,6 +42,21 @@ pub fn same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
+/// The permission bits of a file.
+pub fn mode(metadata: &Metadata) -> Option<u32> {
+    Some(metadata.mode() & 0o7777)
+}
+
+/// Gives a file permission bits.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// Makes a symbolic link that leads to `target`, whatever is there.
+pub fn make_link(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
 /// How many names a file has.
 pub fn links(metadata: &Metadata) -> u64 {
     metadata.nlink()
@@ -59,6 +74,11 @@ pub fn wait_lock(file: &File) -> io::Result<()> {
 
 pub fn stamp(metadata: &Metadata) -> Stamp {
     Stamp { written: (metadata.mtime(), metadata.mtime_nsec()), size: metadata.len(), inode: metadata.ino() }
+}
+
+/// When anything about a file changed last, as [`Stamp::written`].
+pub fn changed(metadata: &Metadata) -> (i64, i64) {
+    (metadata.ctime(), metadata.ctime_nsec())
 }
 
 /// Options by which a file is read, and a pipe without a writer is not waited for.

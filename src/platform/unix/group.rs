@@ -43,6 +43,11 @@ impl Group {
         self.0
     }
 
+    /// The process that it began with.
+    pub fn process(&self) -> Option<u32> {
+        u32::try_from(self.0).ok()
+    }
+
     pub fn signal(&self, signal: Signal) {
         if let Some(group) = Pid::from_raw(self.0) {
             // That nobody is left to take it is fine.

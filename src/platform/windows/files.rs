@@ -48,6 +48,26 @@ pub fn same_file(_: &Metadata, _: &Metadata) -> bool {
     false
 }
 
+/// The permission bits of a file: there are none.
+pub fn mode(_: &Metadata) -> Option<u32> {
+    None
+}
+
+/// Gives a file permission bits, which come from where there are some.
+pub fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a symbolic link that leads to `target`. Of what is not there it is taken that it will be a file: links to files
+/// and to folders are two things here.
+pub fn make_link(target: &Path, link: &Path) -> io::Result<()> {
+    let leads_to = link.parent().map_or_else(|| target.to_owned(), |folder| folder.join(target));
+    match leads_to.is_dir() {
+        true => std::os::windows::fs::symlink_dir(target, link),
+        false => std::os::windows::fs::symlink_file(target, link),
+    }
+}
+
 /// How many names a file has: to know it, it would have to be opened.
 pub fn links(_: &Metadata) -> u64 {
     1
@@ -74,6 +94,11 @@ fn lock(file: &File, how: u32) -> io::Result<()> {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// When anything about a file changed last; not known here.
+pub fn changed(_metadata: &Metadata) -> (i64, i64) {
+    (0, 0)
 }
 
 /// The number that a file has is not told without opening it; when it was made stands for it, since a file

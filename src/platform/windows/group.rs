@@ -60,6 +60,11 @@ impl PartialEq for Group {
 }
 
 impl Group {
+    /// The process that it began with; nobody asks for it here.
+    pub fn process(&self) -> Option<u32> {
+        None
+    }
+
     /// Starts a program in a job of its own. It is made without running, put into the job, and only then
     /// let go: so all that it ever starts is in the job. The console that it would have is not shown.
     pub fn spawn(command: &mut Command) -> io::Result<(Child, Self)> {

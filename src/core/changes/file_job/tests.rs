@@ -1,6 +1,7 @@
 //! Tasks from their first step to their last, and everything that may come in between.
 
 use super::*;
+use crate::core::changes::writers::Writer;
 use crate::core::ids::{AskId, EntryId};
 
 const SESSION: SessionKey = SessionKey(1);
@@ -18,7 +19,11 @@ fn write(content: &str) -> Task {
 }
 
 fn take() -> Task {
-    Task::Take { session: Some(SESSION), call: Some(EntryId(3)) }
+    Task::Take { writers: writers(), about: Some(SESSION) }
+}
+
+fn writers() -> Writers {
+    Writers::guess(vec![Writer { session: SESSION, call: Some(EntryId(3)) }])
 }
 
 fn stamp(written: i64) -> Stamp {
@@ -53,6 +58,7 @@ fn facts() -> Facts {
         seen: None,
         look: None,
         owner: Owner::Nobody,
+        writers: writers(),
         saves_always: false,
     }
 }
@@ -165,7 +171,7 @@ fn what_somebody_else_wrote_is_taken_before_an_agent_reads_or_writes() {
         let mut job = FileJob::new(task.clone());
         let all = run(&mut job, &facts(), [Input::Begun, Input::Examined(disk("new\n", 2)), text(1, "a\n")]);
         let checked = task.checked().expect("it was not checked");
-        let take = Task::Take { session: Some(SESSION), call: None };
+        let take = Task::Take { writers: writers(), about: Some(SESSION) };
         assert_eq!(all, [Do::PutFirst(checked.clone()), Do::PutFirst(take), Do::End]);
         let mut job = FileJob::new(checked);
         let again =
@@ -179,7 +185,7 @@ fn a_file_that_changed_at_a_time_nobody_knows_was_not_changed_by_the_agent() {
     let facts = Facts { known: Some(Known::default()), ..facts() };
     let mut job = FileJob::new(read());
     let all = run(&mut job, &facts, [Input::Begun, Input::Examined(disk("new\n", 2)), text(1, "a\n")]);
-    assert_eq!(all[1], Do::PutFirst(Task::Take { session: None, call: None }));
+    assert_eq!(all[1], Do::PutFirst(Task::Take { writers: Writers::default(), about: None }));
 }
 
 #[test]
@@ -469,7 +475,7 @@ fn each_state_of_the_disk_has_its_consequence_for_a_clean_buffer_and_for_one_wit
     let cases = [
         (OnDisk::Same, facts(), vec![Do::CatchUp, Do::End]),
         (OnDisk::Same, modified(None), vec![Do::CatchUp, Do::End]),
-        (OnDisk::HalfWritten, facts(), vec![Do::End]),
+        (OnDisk::HalfWritten, facts(), vec![Do::NotWhole, Do::End]),
         (OnDisk::Gone, facts(), vec![Do::FileGone, Do::End]),
         (OnDisk::Gone, modified(None), vec![Do::FileGone, Do::End]),
         (unreadable(), facts(), vec![Do::TakeFromDisk, Do::End]),
@@ -569,7 +575,7 @@ fn a_file_that_was_written_before_the_first_edit_is_taken_where_a_session_has_to
         let facts = Facts { owner: Owner::Session(Some(SESSION)), ..modified(None) };
         let mut job = FileJob::new(Task::Remember);
         assert_eq!(run(&mut job, &facts, inputs()), [forget(), Do::Read]);
-        assert_eq!(job.task(), &Task::Take { session: Some(SESSION), call: None });
+        assert_eq!(job.task(), &Task::Take { writers: writers(), about: Some(SESSION) });
     }
 }
 

@@ -1,0 +1,91 @@
+//! What looking after a session's folders costs: `cargo bench --bench folders -- [files]`. A tree in a git repository is
+//! walked and watched; then come ends of turns that changed nothing, and one that changed a thousand files.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use acp_nvim::acp::IndexedFolder;
+
+const FILES: usize = 100_000;
+const IN_FOLDER: usize = 20;
+const CHANGED: usize = 1000;
+const TURNS: u32 = 100;
+
+fn main() {
+    let files = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(FILES);
+    let root = std::env::temp_dir().join(format!("acp-bench-folders-{}", std::process::id()));
+    for in_git in [true, false] {
+        make(&root, files);
+        if in_git {
+            git(&root, &["init", "-q", "."]);
+            git(&root, &["add", "-A"]);
+        }
+        let place = if in_git { "in git" } else { "without git" };
+        let (mut folder, wall, cpu) = timed(|| IndexedFolder::new(root.clone()));
+        say(&format!("\n| {files} files, {place} | ms | CPU ms | goal |\n|---|---:|---:|---:|"));
+        row("known, with the texts before", wall, cpu, if in_git { "500 ms" } else { "" });
+        let (told, wall, cpu) = timed(|| (0..TURNS).map(|_| folder.check()).sum::<usize>());
+        assert_eq!(told, 0, "nothing has changed");
+        row("a turn that changed nothing", wall / TURNS, cpu / TURNS, "30 ms of CPU");
+        for number in 0..CHANGED.min(files) {
+            fs::write(path(&root, number), format!("{number} is another text\n")).expect("a file");
+        }
+        let (told, wall, cpu) = timed(|| {
+            let mut told = 0;
+            // What changed just now may still be somebody's.
+            while told == 0 {
+                told = folder.check();
+            }
+            told
+        });
+        row(&format!("a turn that changed {told}"), wall, cpu, "");
+        drop(folder);
+        fs::remove_dir_all(&root).expect("the tree");
+    }
+}
+
+fn path(root: &Path, number: usize) -> std::path::PathBuf {
+    let folder = number / IN_FOLDER;
+    root.join(format!("part{}/folder{folder}/file{number}.txt", folder / 50))
+}
+
+fn make(root: &Path, files: usize) {
+    for number in 0..files {
+        let path = path(root, number);
+        if number % IN_FOLDER == 0 {
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        }
+        fs::write(path, format!("{number}\n")).expect("a file");
+    }
+}
+
+fn git(root: &Path, args: &[&str]) {
+    let status = Command::new("git").args(args).current_dir(root).status().expect("git");
+    assert!(status.success(), "git {args:?}");
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration, Duration) {
+    let (begun, cpu) = (Instant::now(), cpu_time());
+    let done = work();
+    (done, begun.elapsed(), cpu_time().saturating_sub(cpu))
+}
+
+/// Of all threads of this process; of git's nothing.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is written to, and outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+fn row(what: &str, wall: Duration, cpu: Duration, goal: &str) {
+    let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+    say(&format!("| {what} | {:.1} | {:.1} | {goal} |", ms(wall), ms(cpu)));
+}
+
+fn say(line: &str) {
+    writeln!(io::stdout(), "{line}").expect("stdout");
+}

@@ -1,0 +1,358 @@
+//! The folders of sessions, looked after: whatever changes a file in them, it is told of once, with what the file held
+//! before, and with who did it as far as that can be told. Sessions with the same folders share a worker, which begins
+//! with the first of them and ends with the last. What agents are doing is told here as it happens.
+
+mod before;
+mod common;
+mod git;
+mod holders;
+mod pending;
+mod report;
+mod texts;
+mod walk;
+mod worker;
+
+#[cfg(target_os = "linux")]
+#[path = "index/linux.rs"]
+mod folder_watch;
+#[cfg(not(target_os = "linux"))]
+#[path = "index/none.rs"]
+mod folder_watch;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+use self::common::Common;
+use self::folder_watch::FolderWatch;
+use self::worker::{Message, Worker};
+use super::disks::Disks;
+use crate::acp::mutex::lock;
+use crate::acp::wire::log::WireLog;
+use crate::core::changes::attribution::{Activities, CallNews, Judgement};
+use crate::core::changes::half_written::Millis;
+use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
+use crate::core::message::{Cause, Event, Place, Stamp};
+use crate::core::store::checkpoint::Held;
+use crate::mailbox::Mailbox;
+use crate::platform::paths::{canonicalize, resolve_file};
+
+/// A prompt and the end of a turn wait no longer for a look at the folders.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What all agents' connections tell of their sessions, and the workers' other end.
+#[derive(Clone)]
+pub struct FolderIndexes(Arc<Inner>);
+
+struct Inner {
+    common: Arc<Common>,
+    disks: Disks,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    last: u64,
+    sessions: HashMap<SessionKey, Known>,
+    workers: Vec<Running>,
+}
+
+struct Known {
+    /// Becomes true when the folders are known, or goes when they can't be.
+    ready: watch::Receiver<bool>,
+    worker: Option<u64>,
+}
+
+struct Running {
+    number: u64,
+    roots: Vec<PathBuf>,
+    sessions: BTreeSet<SessionKey>,
+    messages: Sender<Message>,
+    watch: Option<Arc<FolderWatch>>,
+    ready: watch::Receiver<bool>,
+}
+
+/// Folders that are looked after without any session; for benchmarks.
+#[doc(hidden)]
+pub struct IndexedFolder {
+    worker: Worker,
+    mailbox: Arc<Mailbox>,
+}
+
+impl IndexedFolder {
+    pub fn new(root: PathBuf) -> Self {
+        let mailbox = Mailbox::new(|_| {});
+        let common = Arc::new(Common::new(mailbox.clone(), WireLog::start(None)));
+        let (mut worker, _) = Worker::new(1, common, vec![root], mpsc::channel().0);
+        worker.build();
+        Self { worker, mailbox }
+    }
+
+    /// What is done at the end of a turn. Gives how many files are told of.
+    pub fn check(&mut self) -> usize {
+        self.worker.check(true);
+        let mut told = 0;
+        while let Some(event) = self.mailbox.take() {
+            if let Event::FilesChanged { files, .. } = event {
+                told += files.len();
+            }
+        }
+        told
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by a panic, which the panic hook has logged.
+        let _ = self.messages.send(Message::Stop);
+    }
+}
+
+impl FolderIndexes {
+    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks) -> Self {
+        let common = Arc::new(Common::new(mailbox, log));
+        Self(Arc::new(Inner { common, disks, table: Mutex::default() }))
+    }
+
+    /// Where copies of texts may be kept.
+    pub fn keep_in(&self, folder: PathBuf) {
+        lock(&self.0.common.later).keep_in(folder.clone());
+        *lock(&self.0.common.cache) = folder;
+    }
+
+    /// A session is being opened: its folders are looked after from now on.
+    pub fn session_began(&self, session: SessionKey, place: &Place) {
+        let (tell, ready) = watch::channel(false);
+        let named: Vec<PathBuf> = [&place.cwd].into_iter().chain(&place.additional).cloned().collect();
+        let known = Known { ready, worker: None };
+        if let Some(Known { worker: Some(_), .. }) = lock(&self.0.table).sessions.insert(session, known) {
+            self.leave(session);
+        }
+        self.activities(|activities, _| activities.session_began(session, named.clone()));
+        let indexes = self.clone();
+        tokio::spawn(async move {
+            let first = named.first().cloned().unwrap_or_default();
+            let resolve = move || named.iter().filter_map(|root| canonicalize(root).ok()).collect();
+            // A panic is as good as no folder.
+            let roots: Vec<PathBuf> = indexes.0.disks.run(&first, resolve).await.unwrap_or_default();
+            indexes.begin(session, roots, tell);
+        });
+    }
+
+    fn begin(&self, session: SessionKey, mut roots: Vec<PathBuf>, tell: watch::Sender<bool>) {
+        roots.sort();
+        roots.dedup();
+        let all = roots.clone();
+        roots.retain(|root| !all.iter().any(|other| other != root && root.starts_with(other)));
+        self.activities(|activities, _| activities.session_began(session, all));
+        let mut table = lock(&self.0.table);
+        if roots.is_empty() || !table.sessions.contains_key(&session) {
+            return;
+        }
+        let shared = table.workers.iter_mut().find(|worker| worker.roots == roots);
+        let (number, mut ready) = match shared {
+            Some(worker) => {
+                worker.sessions.insert(session);
+                (worker.number, worker.ready.clone())
+            }
+            None => {
+                let Some(worker) = self.start(&mut table, roots, session) else { return };
+                let (number, ready) = (worker.number, worker.ready.clone());
+                table.workers.push(worker);
+                (number, ready)
+            }
+        };
+        if let Some(known) = table.sessions.get_mut(&session) {
+            known.worker = Some(number);
+        }
+        tokio::spawn(async move {
+            // A worker that is gone is as good as ready.
+            let _ = ready.wait_for(|ready| *ready).await;
+            tell.send_replace(true);
+        });
+    }
+
+    fn start(&self, table: &mut Table, roots: Vec<PathBuf>, session: SessionKey) -> Option<Running> {
+        table.last += 1;
+        let number = table.last;
+        let (messages, queue) = mpsc::channel();
+        let (tell, ready) = watch::channel(false);
+        lock(&self.0.common.roots).insert(number, roots.clone());
+        let (worker, watch) = Worker::new(number, self.0.common.clone(), roots.clone(), messages.clone());
+        let started =
+            thread::Builder::new().name("acp-index".into()).spawn(move || worker.run(&queue, &tell));
+        if let Err(error) = started {
+            self.0.common.log.note(&format!("changes of files are not noticed: no thread: {error}"));
+            lock(&self.0.common.roots).remove(&number);
+            return None;
+        }
+        Some(Running { number, roots, sessions: BTreeSet::from([session]), messages, watch, ready })
+    }
+
+    /// Nothing more comes of the session.
+    pub fn session_ended(&self, session: SessionKey) {
+        lock(&self.0.table).sessions.remove(&session);
+        self.leave(session);
+        self.0.common.holders.session_ended(session);
+        self.activities(|activities, _| activities.session_ended(session));
+    }
+
+    fn leave(&self, session: SessionKey) {
+        let mut table = lock(&self.0.table);
+        for worker in &mut table.workers {
+            worker.sessions.remove(&session);
+        }
+        table.workers.retain(|worker| {
+            let is_used = !worker.sessions.is_empty();
+            if !is_used {
+                lock(&self.0.common.roots).remove(&worker.number);
+            }
+            is_used
+        });
+    }
+
+    /// Waits until the session's folders are known, but not long.
+    pub async fn ready(&self, session: SessionKey) {
+        let Some(mut ready) = lock(&self.0.table).sessions.get(&session).map(|known| known.ready.clone())
+        else {
+            return;
+        };
+        // What is not known by then is told of as far as it can be.
+        let _ = timeout(PATIENCE, ready.wait_for(|ready| *ready)).await;
+    }
+
+    /// Has all told that was changed in the session's folders until now, and waits for that, but not long.
+    pub async fn settle(&self, session: SessionKey) {
+        if let Some(done) = self.check(session) {
+            // What has not been looked at by then is told of later.
+            let _ = timeout(PATIENCE, done).await;
+        }
+    }
+
+    fn check(&self, session: SessionKey) -> Option<oneshot::Receiver<()>> {
+        let table = lock(&self.0.table);
+        let number = table.sessions.get(&session)?.worker?;
+        let worker = table.workers.iter().find(|worker| worker.number == number)?;
+        let (done, wait) = oneshot::channel();
+        // The same as in `Running::drop`.
+        let _ = worker.messages.send(Message::Check(done));
+        Some(wait)
+    }
+
+    fn tell_all(&self, message: impl Fn() -> Message) {
+        for worker in &lock(&self.0.table).workers {
+            let _ = worker.messages.send(message());
+        }
+    }
+
+    fn tell_about(&self, path: &Path, message: impl Fn() -> Message) {
+        for worker in &lock(&self.0.table).workers {
+            if worker.roots.iter().any(|root| path.starts_with(root)) {
+                let _ = worker.messages.send(message());
+            }
+        }
+    }
+
+    // What agents do.
+
+    pub fn turn_began(&self, session: SessionKey) {
+        // What was changed before is not the agent's.
+        drop(self.check(session));
+        self.activities(|activities, now| activities.turn_began(session, now));
+    }
+
+    pub fn turn_ended(&self, session: SessionKey) {
+        self.activities(|activities, now| activities.turn_ended(session, now));
+        self.tell_all(|| Message::Said);
+    }
+
+    /// The agent said something that is about no call.
+    pub fn heard(&self, session: SessionKey) {
+        let common = &self.0.common;
+        lock(&common.activities).heard(session, common.now());
+        if common.waits.load(Ordering::Relaxed) {
+            self.tell_all(|| Message::Said);
+        }
+    }
+
+    pub fn call(&self, session: SessionKey, call: &ToolCallId, news: CallNews) {
+        let is_over = news.is_over();
+        self.activities(|activities, now| activities.call(session, call, news, now));
+        if is_over {
+            drop(self.check(session));
+        }
+    }
+
+    pub fn asked(&self, session: SessionKey, call: &ToolCallId, news: CallNews) {
+        self.activities(|activities, now| activities.asked(session, call, news, now));
+    }
+
+    pub fn answered(&self, session: SessionKey, call: &ToolCallId, allowed: bool) {
+        self.activities(|activities, now| activities.answered(session, call, allowed, now));
+    }
+
+    pub fn command_began(&self, session: SessionKey, terminal: &TerminalId, process: Option<u32>) {
+        if let Some(process) = process {
+            self.0.common.holders.began(process, session, terminal.clone());
+        }
+        self.activities(|activities, now| activities.command_began(session, terminal.clone(), now));
+    }
+
+    pub fn command_ended(&self, session: SessionKey, terminal: &TerminalId) {
+        self.activities(|activities, now| activities.command_ended(session, terminal, now));
+        self.0.common.holders.ended(session, terminal);
+        drop(self.check(session));
+    }
+
+    /// What was done until now has its time before what is told here.
+    fn activities(&self, tell: impl FnOnce(&mut Activities, Millis)) {
+        for worker in &lock(&self.0.table).workers {
+            if let Some(watch) = &worker.watch {
+                watch.drain();
+            }
+        }
+        let common = &self.0.common;
+        let now = common.now();
+        tell(&mut lock(&common.activities), now);
+    }
+
+    // What others do with files.
+
+    /// Who changed a file that was seen changing then, as far as it is known now.
+    pub fn cause_of(&self, path: &Path, seen: Instant) -> Cause {
+        let common = &self.0.common;
+        let at = common.at(seen);
+        match lock(&common.activities).judge(path, (at, at), None, common.now()) {
+            Judgement::By(cause) => cause,
+            Judgement::Open => Cause::Outside,
+        }
+    }
+
+    /// The editor has saved a file in this state.
+    pub fn saved(&self, path: &Path, stamp: Stamp) {
+        let path = resolve_file(path);
+        self.tell_about(&path, || Message::Saved { path: path.clone(), stamp });
+    }
+
+    /// What happens to the file until [`Self::wrote`] is this client's doing. Its path has no links.
+    pub fn writing(&self, path: &Path) {
+        self.tell_about(path, || Message::Writing(path.to_owned()));
+    }
+
+    pub fn wrote(&self, path: &Path) {
+        self.tell_about(path, || Message::Wrote(path.to_owned()));
+    }
+
+    /// What files held before and after changes that were told without their texts.
+    pub fn texts(&self, numbers: &[u64]) -> Vec<Option<(Held, Held)>> {
+        let mut later = lock(&self.0.common.later);
+        numbers.iter().map(|number| later.texts(*number)).collect()
+    }
+}

@@ -1,0 +1,203 @@
+//! What files held before they changed, from the cheapest source that is true: the object that git has of a file that
+//! was not changed, else a copy taken in time. And what they hold now, which is copied for the next time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::git::{Objects, Wanted};
+use super::texts::{self, Copies};
+use super::walk;
+use crate::core::changes::folder_index::{Difference, FileKind, FileState, FolderIndex};
+use crate::core::message::ChangedFile;
+use crate::core::store::checkpoint::{self, Held, Mode};
+use crate::platform::files;
+
+const NO_COPY: &str = "what it held before is not known";
+const NOT_COPIED: &str = "larger than 1 MB, so it was not copied before";
+const TOO_LARGE: &str = "larger than 4 MB";
+const UNREADABLE: &str = "it can't be read";
+
+/// Of a larger file it is not told what it holds.
+const LARGEST: u64 = checkpoint::LARGEST as u64;
+
+/// Repositories inside of a project; of more the files are copied.
+const REPOSITORIES: usize = 32;
+
+pub struct Before {
+    objects: Objects,
+    copies: Copies,
+}
+
+/// A change with what the file held on both sides.
+pub struct Sides {
+    pub file: ChangedFile,
+    pub was: Option<FileState>,
+    /// It was written while it was read.
+    pub is_moving: bool,
+    /// Only its times are others.
+    pub is_same: bool,
+}
+
+/// What a file holds, or a link says, or why that is not known.
+type Content = Result<Vec<u8>, &'static str>;
+
+impl Before {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { objects: Objects::default(), copies: Copies::new(folder) }
+    }
+
+    /// Takes note of what the files in an index hold.
+    pub fn learn(&mut self, repositories: &BTreeSet<PathBuf>, index: &FolderIndex) {
+        for repository in repositories.iter().take(REPOSITORIES) {
+            // Where git knows nothing its files are copied.
+            let _ = self.objects.learn(repository);
+        }
+        let mut rest: Vec<(PathBuf, FileState)> = index
+            .files()
+            .filter(|(path, state)| state.size <= texts::LARGEST && !self.objects.has(path))
+            .map(|(path, state)| (path, *state))
+            .collect();
+        // What was worked on last is the likeliest to be changed, if there is no room for all.
+        rest.sort_unstable_by_key(|(_, state)| std::cmp::Reverse(state.modified));
+        for (path, state) in rest {
+            self.copy(&path, state);
+        }
+    }
+
+    pub fn forget(&mut self, path: &Path) {
+        self.objects.forget(path);
+        self.copies.forget(path);
+    }
+
+    /// Keeps what a file holds, if there is room for it.
+    pub fn copy(&mut self, path: &Path, state: FileState) {
+        if self.copies.has_room(state.size)
+            && let Some(Ok(text)) = read(path, &state)
+        {
+            // Without a copy it is not known later what the file held: that is said then.
+            let _ = self.copies.keep(path, state, &text);
+        }
+    }
+
+    /// What the files of these changes held, and hold in the states that were found.
+    pub fn sides(
+        &mut self,
+        differences: &[(Difference, Option<FileState>)],
+        states: &HashMap<PathBuf, FileState>,
+    ) -> Vec<Sides> {
+        let mut objects = self.objects_before(differences);
+        let sides: Vec<Sides> = differences
+            .iter()
+            .filter_map(|(difference, was)| self.side(difference, *was, states, &mut objects))
+            .collect();
+        sides
+    }
+
+    fn objects_before(&self, differences: &[(Difference, Option<FileState>)]) -> HashMap<PathBuf, Vec<u8>> {
+        let wanted = differences.iter().filter_map(|(difference, was)| {
+            let path = old_path(difference)?;
+            let size = (*was)?.size;
+            (size <= LARGEST && self.objects.has(path)).then(|| Wanted { path: path.to_owned(), size })
+        });
+        self.objects.read(&wanted.collect::<Vec<_>>())
+    }
+
+    fn side(
+        &mut self,
+        difference: &Difference,
+        was: Option<FileState>,
+        states: &HashMap<PathBuf, FileState>,
+        objects: &mut HashMap<PathBuf, Vec<u8>>,
+    ) -> Option<Sides> {
+        let (path, renamed_from) = match difference {
+            Difference::Created(path) | Difference::Changed(path) | Difference::Deleted(path) => (path, None),
+            Difference::Renamed { from, to } => (to, Some(from.clone())),
+        };
+        let old = old_path(difference);
+        let state = states.get(path).filter(|_| !matches!(difference, Difference::Deleted(_)));
+        let before = old.zip(was).map(|(old, was)| self.before(old, was, objects.remove(old)));
+        let after = match state {
+            Some(state) => match read(path, state) {
+                Some(content) => Some(content),
+                None => {
+                    let file = changed(path, renamed_from, (None, None), (None, None));
+                    return Some(Sides { file, was, is_moving: true, is_same: false });
+                }
+            },
+            None => None,
+        };
+        if let Some(old) = old {
+            self.forget(old);
+        }
+        if let (Some(state), Some(Ok(content))) = (state, &after) {
+            // As in `copy`.
+            let _ = self.copies.keep(path, *state, content);
+        }
+        let same_mode =
+            was.zip(state).is_none_or(|(was, state)| (was.mode, was.kind) == (state.mode, state.kind));
+        let is_same = renamed_from.is_none()
+            && same_mode
+            && matches!((&before, &after), (Some(Ok(before)), Some(Ok(after))) if before == after);
+        let file = changed(path, renamed_from, (was.as_ref(), before), (state, after));
+        Some(Sides { file, was, is_moving: false, is_same })
+    }
+
+    fn before(&mut self, path: &Path, was: FileState, object: Option<Vec<u8>>) -> Content {
+        let why = match was.size {
+            size if size > LARGEST => TOO_LARGE,
+            size if size > texts::LARGEST => NOT_COPIED,
+            _ => NO_COPY,
+        };
+        object.or_else(|| self.copies.text(path, &was)).ok_or(why)
+    }
+}
+
+fn old_path(difference: &Difference) -> Option<&Path> {
+    match difference {
+        Difference::Created(_) => None,
+        Difference::Changed(path) | Difference::Deleted(path) | Difference::Renamed { from: path, .. } => {
+            Some(path)
+        }
+    }
+}
+
+/// What a file holds in this state; nothing if it is in another one by now.
+fn read(path: &Path, state: &FileState) -> Option<Content> {
+    if state.size > LARGEST {
+        return Some(Err(TOO_LARGE));
+    }
+    let read = match state.kind {
+        FileKind::Link => fs::read_link(path).map(|target| files::bytes_of_path(&target).into_owned()),
+        FileKind::File => files::reading().open(path).and_then(|file| {
+            let mut content = Vec::new();
+            file.take(LARGEST + 1).read_to_end(&mut content)?;
+            Ok(content)
+        }),
+    };
+    let is_same = walk::look(path).is_some_and(|now| !now.differs(state));
+    is_same.then_some(read.map_err(|_| UNREADABLE))
+}
+
+fn changed(
+    path: &Path,
+    renamed_from: Option<PathBuf>,
+    before: (Option<&FileState>, Option<Content>),
+    after: (Option<&FileState>, Option<Content>),
+) -> ChangedFile {
+    let mut unknown = None;
+    let mut held = |(state, content): (Option<&FileState>, Option<Content>)| match (state, content) {
+        (Some(state), Some(Ok(content))) => match state.kind {
+            FileKind::Link => Held::Link(files::path_of_bytes(&content)),
+            FileKind::File => Held::of_bytes(content, Mode(state.mode)),
+        },
+        (_, Some(Err(why))) => {
+            unknown.get_or_insert_with(|| why.to_owned());
+            Held::Unknown
+        }
+        _ => Held::Absent,
+    };
+    let (before, after) = (held(before), held(after));
+    ChangedFile { path: path.to_owned(), renamed_from, before, after, unknown, later: None }
+}

@@ -1,0 +1,154 @@
+//! What the workers that look after sessions' folders have in common with all others: the clock, what agents are
+//! doing, and the texts of changes that the editor's side may ask for later.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::holders::Holders;
+use super::texts::{Location, Pack};
+use crate::acp::mutex::lock;
+use crate::acp::wire::log::WireLog;
+use crate::core::changes::attribution::Activities;
+use crate::core::changes::half_written::Millis;
+use crate::core::store::checkpoint::{Held, Mode};
+use crate::mailbox::Mailbox;
+
+/// Texts of changes that were told without them have no more bytes together; the oldest go.
+const MOST: u64 = 64 << 20;
+
+/// No more bytes of texts are told to the editor's side in this time.
+const ALLOWANCE: usize = 1 << 20;
+const REFILL: Duration = Duration::from_secs(2);
+
+/// The clock begins here, so that there are times before.
+const START: Millis = 24 * 60 * 60 * 1000;
+
+pub struct Common {
+    pub mailbox: Arc<Mailbox>,
+    pub log: WireLog,
+    pub activities: Mutex<Activities>,
+    pub holders: Holders,
+    /// The folders of each worker, by its number.
+    pub roots: Mutex<HashMap<u64, Vec<PathBuf>>>,
+    pub later: Mutex<Later>,
+    /// Where copies are kept.
+    pub cache: Mutex<PathBuf>,
+    /// A change waits for what its agent says next.
+    pub waits: AtomicBool,
+    began: Instant,
+    allowance: Mutex<(Instant, usize)>,
+}
+
+/// What files held before and after changes that were told without their texts.
+pub struct Later {
+    pack: Pack,
+    last: u64,
+    changes: HashMap<u64, (Side, Side)>,
+}
+
+enum Side {
+    Known(Held),
+    At(Location, Mode),
+}
+
+impl Common {
+    pub fn new(mailbox: Arc<Mailbox>, log: WireLog) -> Self {
+        let cache = std::env::temp_dir();
+        Self {
+            mailbox,
+            log,
+            activities: Mutex::default(),
+            holders: Holders::default(),
+            roots: Mutex::default(),
+            later: Mutex::new(Later::new(cache.clone())),
+            cache: Mutex::new(cache),
+            waits: AtomicBool::new(false),
+            began: Instant::now(),
+            allowance: Mutex::new((Instant::now(), ALLOWANCE)),
+        }
+    }
+
+    pub fn at(&self, time: Instant) -> Millis {
+        let since = time.saturating_duration_since(self.began);
+        START.saturating_add(Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX))
+    }
+
+    pub fn now(&self) -> Millis {
+        self.at(Instant::now())
+    }
+
+    /// Whether so much text may be told at once with all that was told just before.
+    pub fn may_tell(&self, bytes: usize) -> bool {
+        let mut allowance = lock(&self.allowance);
+        if allowance.0.elapsed() > REFILL {
+            *allowance = (Instant::now(), ALLOWANCE);
+        }
+        let is_allowed = bytes <= allowance.1;
+        if is_allowed {
+            allowance.1 -= bytes;
+        }
+        is_allowed
+    }
+
+    pub fn wait_for_word(&self, waits: bool) {
+        self.waits.store(waits, Ordering::Relaxed);
+    }
+
+    /// Whether the worker is the one that tells of this file: folders may lie in each other.
+    pub fn is_told_by(&self, path: &Path, worker: u64) -> bool {
+        let roots = lock(&self.roots);
+        let inside = roots.iter().flat_map(|(worker, roots)| roots.iter().map(move |root| (root, *worker)));
+        let nearest = inside
+            .filter(|(root, _)| path.starts_with(root))
+            .max_by_key(|(root, worker)| (root.as_os_str().len(), *worker));
+        nearest.is_none_or(|(_, nearest)| nearest == worker)
+    }
+}
+
+impl Later {
+    fn new(folder: PathBuf) -> Self {
+        Self { pack: Pack::new(folder), last: 0, changes: HashMap::new() }
+    }
+
+    pub fn keep_in(&mut self, folder: PathBuf) {
+        if self.changes.is_empty() {
+            self.pack = Pack::new(folder);
+        }
+    }
+
+    /// Takes the texts of a change, and gives the number that it is asked for by.
+    pub fn add(&mut self, before: &Held, after: &Held) -> u64 {
+        if self.pack.bytes() > MOST {
+            self.pack.clear();
+            self.changes.clear();
+        }
+        let sides = (self.side(before), self.side(after));
+        self.last += 1;
+        self.changes.insert(self.last, sides);
+
+        self.last
+    }
+
+    fn side(&mut self, held: &Held) -> Side {
+        match held {
+            Held::Absent | Held::Link(_) | Held::Unknown => Side::Known(held.clone()),
+            Held::Text(..) | Held::Bytes(..) => match self.pack.add(held.bytes().unwrap_or_default()) {
+                Ok(location) => Side::At(location, held.mode()),
+                // Without room it is not known when it is asked for.
+                Err(_) => Side::Known(Held::Unknown),
+            },
+        }
+    }
+
+    pub fn texts(&mut self, number: u64) -> Option<(Held, Held)> {
+        let (before, after) = self.changes.get(&number)?;
+        let mut held = |side: &Side| match side {
+            Side::Known(held) => Some(held.clone()),
+            Side::At(location, mode) => Some(Held::of_bytes(self.pack.read(*location).ok()?, *mode)),
+        };
+        Some((held(before)?, held(after)?))
+    }
+}

@@ -1,0 +1,186 @@
+//! What git knows of the files in a folder: the object that each tracked file was read from, if it has not been
+//! changed since. So nothing has to be copied for most of them. Git is asked for all of it, since its index has
+//! several formats.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::platform::files::path_of_bytes;
+
+/// Git takes longer only where something is wrong with it, or with the disk.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So many files are read through git's filters, each by a process of its own.
+const FILTERED: usize = 64;
+
+/// The objects of unchanged files.
+#[derive(Debug, Default)]
+pub struct Objects {
+    repositories: Vec<PathBuf>,
+    files: HashMap<PathBuf, (usize, Name)>,
+}
+
+/// An object's name, which is hexadecimal.
+type Name = Box<str>;
+
+/// A file as it was, to be read from git.
+#[derive(Debug)]
+pub struct Wanted {
+    pub path: PathBuf,
+    /// How many bytes it had on the disk.
+    pub size: u64,
+}
+
+impl Objects {
+    /// Asks git about a folder of a repository. An error means that nothing is known of it.
+    pub fn learn(&mut self, folder: &Path) -> io::Result<()> {
+        let listed = run(git(folder).args(["ls-files", "--stage", "-z"]))?;
+        let changed = run(git(folder).args(["diff-files", "--relative", "--name-only", "-z"]))?;
+        let changed: HashSet<&[u8]> = changed.split(|byte| *byte == 0).collect();
+        let repository = self.repositories.len();
+        self.repositories.push(folder.to_owned());
+        for entry in listed.split(|byte| *byte == 0) {
+            // "mode name stage\tpath"
+            let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else { continue };
+            let (facts, path) = (&entry[..tab], &entry[tab + 1..]);
+            let mut facts = facts.split(|byte| *byte == b' ');
+            let (mode, name, stage) = (facts.next(), facts.next(), facts.next());
+            let is_file = mode.is_some_and(|mode| mode.starts_with(b"100")) && stage == Some(b"0");
+            if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok())
+                && is_file
+                && !changed.contains(path)
+            {
+                self.files.insert(folder.join(path_of_bytes(path)), (repository, name.into()));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn has(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// The file is another one from now on.
+    pub fn forget(&mut self, path: &Path) {
+        self.files.remove(path);
+    }
+
+    /// What files were that git knows, as far as it can be had.
+    pub fn read(&self, wanted: &[Wanted]) -> HashMap<PathBuf, Vec<u8>> {
+        let mut texts = HashMap::new();
+        let mut filtered = 0;
+        for (at, folder) in self.repositories.iter().enumerate() {
+            let here: Vec<(&Wanted, &Name)> = wanted
+                .iter()
+                .filter_map(|wanted| {
+                    let (repository, name) = self.files.get(&wanted.path)?;
+                    (*repository == at).then_some((wanted, name))
+                })
+                .collect();
+            if here.is_empty() {
+                continue;
+            }
+            // What git doesn't give is not known.
+            let objects = objects(folder, &here).unwrap_or_default();
+            for ((wanted, name), object) in here.iter().zip(objects) {
+                let text = match object {
+                    Some(text) if text.len() as u64 == wanted.size => Some(text),
+                    // The file on the disk has other line ends, or is kept elsewhere.
+                    Some(_) if filtered < FILTERED => {
+                        filtered += 1;
+                        through_filters(folder, wanted, name)
+                    }
+                    _ => None,
+                };
+                texts.extend(text.map(|text| (wanted.path.clone(), text)));
+            }
+        }
+        texts
+    }
+}
+
+/// In the order in which they are wanted.
+fn objects(folder: &Path, wanted: &[(&Wanted, &Name)]) -> io::Result<Vec<Option<Vec<u8>>>> {
+    let names: String = wanted.iter().flat_map(|(_, name)| [&***name, "\n"]).collect();
+    let output = run_with(git(folder).args(["cat-file", "--batch"]), Some(names))?;
+    let mut rest = &output[..];
+    let mut objects = Vec::new();
+    for _ in wanted {
+        // "name type size\n", the object, "\n"; or "name missing\n"
+        let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
+        let line = String::from_utf8_lossy(&rest[..end]).into_owned();
+        rest = &rest[end + 1..];
+        let size: Option<usize> = line.rsplit(' ').next().and_then(|size| size.parse().ok());
+        objects.push(match size.filter(|size| *size < rest.len()) {
+            Some(size) => {
+                let object = rest[..size].to_vec();
+                rest = &rest[size + 1..];
+                Some(object)
+            }
+            None => None,
+        });
+    }
+    Ok(objects)
+}
+
+fn through_filters(folder: &Path, wanted: &Wanted, name: &str) -> Option<Vec<u8>> {
+    let path = wanted.path.strip_prefix(folder).ok()?;
+    let mut option = OsStr::new("--path=./").to_owned();
+    option.push(path);
+    let text = run(git(folder).args(["cat-file", "--filters"]).arg(option).arg(name)).ok()?;
+    (text.len() as u64 == wanted.size).then_some(text)
+}
+
+fn git(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    // Only looks: it takes no locks, writes no index and asks no other program.
+    git.arg("-C").arg(folder).args(["-c", "core.fsmonitor=false"]);
+    git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
+    // Neovim may have been started by git.
+    for name in ["GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX"] {
+        git.env_remove(name);
+    }
+    git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    git
+}
+
+fn run(git: &mut Command) -> io::Result<Vec<u8>> {
+    run_with(git, None)
+}
+
+/// What git writes, if it ends well and in time.
+fn run_with(git: &mut Command, input: Option<String>) -> io::Result<Vec<u8>> {
+    if input.is_some() {
+        git.stdin(Stdio::piped());
+    }
+    let mut child = git.spawn()?;
+    let result = talk(&mut child, input);
+    if result.is_err() {
+        // It may have ended.
+        let _ = child.kill();
+    }
+    let status = child.wait()?;
+    if status.success() { result } else { Err(io::Error::other(format!("git ended with {status}"))) }
+}
+
+fn talk(child: &mut Child, input: Option<String>) -> io::Result<Vec<u8>> {
+    if let Some((mut stdin, input)) = child.stdin.take().zip(input) {
+        // By itself: git writes before it has read all.
+        thread::Builder::new().name("acp-git".into()).spawn(move || stdin.write_all(input.as_bytes()))?;
+    }
+    let Some(mut stdout) = child.stdout.take() else { return Ok(Vec::new()) };
+    let (tell, told) = mpsc::sync_channel(1);
+    thread::Builder::new().name("acp-git".into()).spawn(move || {
+        let mut output = Vec::new();
+        let read = stdout.read_to_end(&mut output).map(|_| output);
+        // Nobody listens when it took too long.
+        let _ = tell.send(read);
+    })?;
+    told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}

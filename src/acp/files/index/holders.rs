@@ -1,0 +1,116 @@
+//! Which session's process has a file open for writing: asked where the changes of several may be meant. It is
+//! read from /proc, as far as that answers; a process that has closed the file already cannot be found.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use super::pending::Holder;
+use crate::acp::mutex::lock;
+use crate::core::ids::{SessionKey, TerminalId};
+
+/// Looking at all processes takes a few milliseconds; it is not done more often than this.
+const PAUSE: Duration = Duration::from_millis(40);
+
+/// The processes from which all that a session runs comes.
+#[derive(Debug, Default)]
+pub struct Holders {
+    roots: Mutex<HashMap<u32, (SessionKey, Option<TerminalId>)>>,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Holders {
+    pub fn began(&self, process: u32, session: SessionKey, terminal: TerminalId) {
+        lock(&self.roots).insert(process, (session, Some(terminal)));
+    }
+
+    pub fn ended(&self, session: SessionKey, terminal: &TerminalId) {
+        lock(&self.roots).retain(|_, (of, known)| (*of, known.as_ref()) != (session, Some(terminal)));
+    }
+
+    pub fn session_ended(&self, session: SessionKey) {
+        lock(&self.roots).retain(|_, (of, _)| *of != session);
+    }
+
+    /// The session of which a process has the file open for writing, if exactly one has.
+    pub fn of(&self, path: &Path) -> Option<Holder> {
+        let roots = lock(&self.roots).clone();
+        if roots.is_empty() {
+            return None;
+        }
+        let mut last = lock(&self.last);
+        if last.is_some_and(|last| last.elapsed() < PAUSE) {
+            return None;
+        }
+        let writers = processes::writers(path, &|process| roots.contains_key(&process));
+        *last = Some(Instant::now());
+        let mut found = writers.into_iter().filter_map(|process| roots.get(&process));
+        let first = found.next()?;
+        found.all(|other| other.0 == first.0).then(|| first.clone())
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod processes {
+    use std::fs;
+    use std::path::Path;
+
+    /// A chain of parents is not followed further.
+    const DEEPEST: usize = 32;
+
+    /// Of the roots, those below which a process has the file open for writing.
+    pub fn writers(path: &Path, is_root: &dyn Fn(u32) -> bool) -> Vec<u32> {
+        let mut writers = Vec::new();
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            // Of most processes the parents are soon found to be none of ours.
+            if let Some(root) = root(process, is_root)
+                && writes(process, path)
+            {
+                writers.push(root);
+            }
+        }
+        writers
+    }
+
+    fn root(process: u32, is_root: &dyn Fn(u32) -> bool) -> Option<u32> {
+        let mut process = process;
+        for _ in 0..DEEPEST {
+            if is_root(process) {
+                return Some(process);
+            }
+            process = parent(process).filter(|parent| *parent > 1)?;
+        }
+        None
+    }
+
+    fn parent(process: u32) -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // "pid (name) state parent …", and the name may hold anything.
+        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
+    }
+
+    fn writes(process: u32, path: &Path) -> bool {
+        let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+        let mut open = files.filter(|file| fs::read_link(file.path()).is_ok_and(|target| target == path));
+        open.any(|file| {
+            let info = format!("/proc/{process}/fdinfo/{}", file.file_name().to_string_lossy());
+            let info = fs::read_to_string(info).unwrap_or_default();
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+            flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+        })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod processes {
+    use std::path::Path;
+
+    pub fn writers(_path: &Path, _is_root: &dyn Fn(u32) -> bool) -> Vec<u32> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,230 @@
+//! Watching folders on Linux. The system queues an event before the call that caused it returns, so whoever has
+//! read the queue to its end knows all that was done until then: that needs no waiting. A thread reads meanwhile,
+//! so that each event is known at about its time.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
+
+use super::pending::{Holder, Pending, is_rules};
+use crate::acp::mutex::lock;
+use crate::core::changes::half_written::Millis;
+
+/// The system's queue is read in pieces of this size.
+const BUFFER: usize = 64 << 10;
+
+pub struct FolderWatch {
+    queue: OwnedFd,
+    /// Written to when the thread is to end.
+    wake: OwnedFd,
+    inner: Mutex<Inner>,
+    clock: Box<dyn Fn() -> Millis + Send + Sync>,
+    news: Box<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Inner {
+    folders: HashMap<i32, PathBuf>,
+    pending: Pending,
+}
+
+/// Says whose process has a file open.
+type Asks = Box<dyn Fn(&Path) -> Option<Holder> + Send>;
+
+/// What is done beside reading.
+pub struct Listener {
+    /// Something is to be looked at.
+    pub news: Box<dyn Fn() + Send + Sync>,
+    /// Whose process has the file open, if it is worth to look.
+    pub holder: Asks,
+}
+
+impl FolderWatch {
+    pub fn start(
+        clock: Box<dyn Fn() -> Millis + Send + Sync>,
+        listener: Listener,
+    ) -> io::Result<Option<Arc<Self>>> {
+        let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC)?;
+        let Listener { news, holder } = listener;
+        let watch = Arc::new(Self { queue, wake, inner: Mutex::default(), clock, news });
+        let theirs = watch.clone();
+        thread::Builder::new().name("acp-folders".into()).spawn(move || theirs.listen(&holder))?;
+        Ok(Some(watch))
+    }
+
+    /// Ends the thread.
+    pub fn stop(&self) {
+        // It can only be full by being told twice.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Watches a folder. An error means that it is not watched.
+    pub fn watch(&self, folder: &Path) -> io::Result<()> {
+        let what = WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MODIFY
+            | WatchFlags::ATTRIB
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR
+            | WatchFlags::DONT_FOLLOW;
+        let number = inotify::add_watch(&self.queue, folder, what)?;
+        lock(&self.inner).folders.insert(number, folder.to_owned());
+        Ok(())
+    }
+
+    /// Watches none of the folders below this one but those.
+    pub fn keep_only(&self, folder: &Path, kept: &HashSet<&Path>) {
+        lock(&self.inner).unwatch(&self.queue, |known| known.starts_with(folder) && !kept.contains(known));
+    }
+
+    pub fn folders(&self) -> usize {
+        lock(&self.inner).folders.len()
+    }
+
+    /// All that was done until now and has not been taken yet.
+    pub fn take(&self) -> Pending {
+        self.read();
+        std::mem::take(&mut lock(&self.inner).pending)
+    }
+
+    /// Reads what the system has queued: from here on it has a time before now.
+    pub fn drain(&self) {
+        self.read();
+        // The thread finds the queue empty, and has nothing to tell.
+        if !lock(&self.inner).pending.is_empty() {
+            (self.news)();
+        }
+    }
+
+    fn listen(&self, holder: &Asks) {
+        loop {
+            let mut ready = [PollFd::new(&self.queue, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+            match poll(&mut ready, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            if ready[1].revents().contains(PollFlags::IN) {
+                return;
+            }
+            let written = self.read();
+            for path in written {
+                if let Some(holder) = holder(&path)
+                    && let Some(touched) = lock(&self.inner).pending.files.get_mut(&path)
+                {
+                    touched.holder.get_or_insert(holder);
+                }
+            }
+            if !lock(&self.inner).pending.is_empty() {
+                (self.news)();
+            }
+        }
+    }
+
+    /// Takes in what is queued, and gives the files that were written.
+    fn read(&self) -> Vec<PathBuf> {
+        let mut buffer = Box::new([MaybeUninit::uninit(); BUFFER]);
+        let mut inner = lock(&self.inner);
+        let mut reader = Reader::new(&self.queue, &mut buffer[..]);
+        let mut written: Vec<PathBuf> = Vec::new();
+        let mut now = None;
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    let now = *now.get_or_insert_with(|| (self.clock)());
+                    let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
+                    let path = inner.take_in(&self.queue, event.wd(), event.events(), name, now);
+                    written.extend(path.filter(|path| written.last() != Some(path)));
+                }
+                Err(Errno::INTR) => {}
+                // The end for now, or a queue that is none any more.
+                Err(_) => return written,
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Gives the file if it was written.
+    fn take_in(
+        &mut self,
+        queue: &OwnedFd,
+        number: i32,
+        event: ReadFlags,
+        name: Option<&OsStr>,
+        now: Millis,
+    ) -> Option<PathBuf> {
+        if event.contains(ReadFlags::QUEUE_OVERFLOW) {
+            self.pending.lost = true;
+            return None;
+        }
+        if event.contains(ReadFlags::IGNORED) {
+            self.folders.remove(&number);
+            return None;
+        }
+        let folder = self.folders.get(&number)?;
+        let Some(name) = name else {
+            // What is moved by its folder is known to be by that folder's events, which came before.
+            if event.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) {
+                let folder = folder.clone();
+                self.folder(queue, folder, ReadFlags::MOVED_FROM, now);
+            }
+            return None;
+        };
+        if name == ".git" {
+            return None;
+        }
+        let path = folder.join(name);
+        if event.contains(ReadFlags::ISDIR) {
+            self.folder(queue, path, event, now);
+            return None;
+        }
+        if is_rules(&path) {
+            self.pending.rules.insert(folder.clone());
+        }
+        let is_open = match () {
+            () if event.intersects(ReadFlags::CLOSE_WRITE | ReadFlags::MOVED_TO) => Some(false),
+            () if event.contains(ReadFlags::MODIFY) => Some(true),
+            () => None,
+        };
+        self.pending.touch(path.clone(), now, is_open);
+        event.intersects(ReadFlags::MODIFY | ReadFlags::CREATE).then_some(path)
+    }
+
+    fn unwatch(&mut self, queue: &OwnedFd, which: impl Fn(&Path) -> bool) {
+        self.folders.retain(|number, folder| {
+            let goes = which(folder);
+            if goes {
+                // One that is gone by now is not watched any more.
+                let _ = inotify::remove_watch(queue, *number);
+            }
+            !goes
+        });
+    }
+
+    fn folder(&mut self, queue: &OwnedFd, path: PathBuf, event: ReadFlags, now: Millis) {
+        if event.intersects(ReadFlags::MOVED_FROM | ReadFlags::DELETE) {
+            // It is still watched, under a name that is wrong.
+            self.unwatch(queue, |folder| folder.starts_with(&path));
+            self.pending.folders.retain(|folder, _| !folder.starts_with(&path));
+            self.pending.touch(path.clone(), now, None);
+            self.pending.gone.insert(path);
+        } else if event.intersects(ReadFlags::MOVED_TO | ReadFlags::CREATE) {
+            self.pending.folders.insert(path, now);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Copies of texts that files had, so that it is known later what was changed. They lie one behind the other in a
+//! file without a name, which the system removes when the plugin is gone, however it ends. What is worth to be
+//! copied is left to `worker`.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::core::changes::folder_index::FileState;
+
+/// A larger file is not copied.
+pub const LARGEST: u64 = 1 << 20;
+
+/// All copies of a project together have no more bytes.
+const MOST: u64 = 64 << 20;
+
+/// Where a text lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Location {
+    at: u64,
+    bytes: u64,
+}
+
+/// Texts in a file without a name.
+#[derive(Debug)]
+pub struct Pack {
+    folder: PathBuf,
+    file: Option<File>,
+    end: u64,
+}
+
+/// The last text of each file that was copied.
+#[derive(Debug)]
+pub struct Copies {
+    pack: Pack,
+    known: HashMap<PathBuf, (FileState, Location)>,
+    bytes: u64,
+}
+
+impl Pack {
+    /// Nothing is made in the folder before there is a text.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, file: None, end: 0 }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    pub fn add(&mut self, text: &[u8]) -> io::Result<Location> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                crate::platform::files::create_private_folder(&self.folder)?;
+                self.file.insert(tempfile::tempfile_in(&self.folder)?)
+            }
+        };
+        file.seek(SeekFrom::Start(self.end))?;
+        file.write_all(text)?;
+        let location = Location { at: self.end, bytes: text.len() as u64 };
+        self.end += location.bytes;
+        Ok(location)
+    }
+
+    pub fn read(&mut self, location: Location) -> io::Result<Vec<u8>> {
+        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
+        file.seek(SeekFrom::Start(location.at))?;
+        let mut text = Vec::new();
+        file.take(location.bytes).read_to_end(&mut text)?;
+        if text.len() as u64 == location.bytes { Ok(text) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    pub fn clear(&mut self) {
+        (self.file, self.end) = (None, 0);
+    }
+}
+
+impl Copies {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { pack: Pack::new(folder), known: HashMap::new(), bytes: 0 }
+    }
+
+    /// Whether a text of this size would still be kept.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        bytes <= LARGEST && self.bytes + bytes <= MOST
+    }
+
+    /// Keeps what a file holds in this state, if there is room for it.
+    pub fn keep(&mut self, path: &Path, state: FileState, text: &[u8]) -> io::Result<()> {
+        self.forget(path);
+        if !self.has_room(text.len() as u64) {
+            return Ok(());
+        }
+        if self.pack.bytes() > 2 * MOST {
+            self.compact()?;
+        }
+        let location = self.pack.add(text)?;
+        self.bytes += location.bytes;
+        self.known.insert(path.to_owned(), (state, location));
+        Ok(())
+    }
+
+    /// What a file held in this state, if that is known.
+    pub fn text(&mut self, path: &Path, state: &FileState) -> Option<Vec<u8>> {
+        let (known, location) = self.known.get(path)?;
+        // A copy that can't be read is as good as none.
+        if known.differs(state) { None } else { self.pack.read(*location).ok() }
+    }
+
+    pub fn forget(&mut self, path: &Path) {
+        if let Some((_, location)) = self.known.remove(path) {
+            self.bytes -= location.bytes;
+        }
+    }
+
+    /// Leaves behind what is of no file any more.
+    fn compact(&mut self) -> io::Result<()> {
+        let mut pack = Pack::new(self.pack.folder.clone());
+        for (_, location) in self.known.values_mut() {
+            let text = self.pack.read(*location)?;
+            *location = pack.add(&text)?;
+        }
+        self.pack = pack;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::changes::folder_index::FileKind;
+
+    fn state(size: u64) -> FileState {
+        FileState { kind: FileKind::File, size, modified: (1, 0), changed: (1, 0), inode: 1, mode: None }
+    }
+
+    #[test]
+    fn a_copy_is_of_one_state_of_a_file() {
+        let mut copies = Copies::new(std::env::temp_dir());
+        let path = Path::new("/p/a");
+        copies.keep(path, state(3), b"one").expect("to be kept");
+        copies.keep(Path::new("/p/b"), state(1), b"b").expect("to be kept");
+        assert_eq!(copies.text(path, &state(3)).as_deref(), Some(&b"one"[..]));
+        assert_eq!(copies.text(path, &state(4)), None);
+        copies.keep(path, state(4), b"four").expect("to be kept");
+        assert_eq!(copies.text(path, &state(4)).as_deref(), Some(&b"four"[..]));
+        copies.forget(path);
+        assert_eq!(copies.text(path, &state(4)), None);
+        assert_eq!(copies.bytes, 1);
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_kept() {
+        let mut copies = Copies::new(std::env::temp_dir());
+        let text = vec![b'x'; 1 << 20];
+        for number in 0..70 {
+            copies
+                .keep(Path::new(&format!("/p/{number}")), state(1 << 20), &text)
+                .expect("to be kept or not");
+        }
+        assert_eq!(copies.bytes, MOST);
+        assert!(copies.text(Path::new("/p/63"), &state(1 << 20)).is_some());
+        assert!(copies.text(Path::new("/p/64"), &state(1 << 20)).is_none());
+        copies.forget(Path::new("/p/1"));
+        assert!(copies.has_room(1 << 20) && !copies.has_room((1 << 20) + 1));
+    }
+
+    #[test]
+    fn what_is_left_behind_takes_no_room_for_long() {
+        let mut copies = Copies::new(std::env::temp_dir());
+        let text = vec![b'x'; 1 << 20];
+        copies.keep(Path::new("/p/first"), state(5), b"first").expect("to be kept");
+        for _ in 0..140 {
+            copies.keep(Path::new("/p/again"), state(1 << 20), &text).expect("to be kept");
+        }
+        assert!(copies.pack.bytes() <= 2 * MOST + (1 << 20));
+        assert_eq!(copies.text(Path::new("/p/first"), &state(5)).as_deref(), Some(&b"first"[..]));
+    }
+}

@@ -1,0 +1,121 @@
+//! Walking the folders of sessions: all files but those that git's rules, or the user's, leave out. What is done
+//! with them is left to `worker`.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ignore::{WalkBuilder, WalkState};
+
+use super::pending::is_swap_file;
+use crate::acp::mutex::lock;
+use crate::core::changes::folder_index::{FileKind, FileState};
+use crate::platform::files;
+
+/// A folder with more files, such as a whole disk, is no project.
+pub const MOST: usize = 400_000;
+
+#[derive(Debug, Default)]
+pub struct Walked {
+    pub files: Vec<(PathBuf, FileState)>,
+    pub folders: Vec<PathBuf>,
+    /// Folders that are the beginning of a git repository's.
+    pub repositories: BTreeSet<PathBuf>,
+    /// There are more than [`MOST`].
+    pub too_many: bool,
+}
+
+/// Walks a folder that is not ignored itself. `folder` is called with each folder before its files are looked at.
+pub fn walk(root: &Path, folder: &(dyn Fn(&Path) + Sync)) -> Walked {
+    let files = Mutex::new(Vec::new());
+    let folders = Mutex::new(Vec::new());
+    let repositories = Mutex::new(BTreeSet::new());
+    let (count, too_many) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let walker = builder(root).threads(threads).build_parallel();
+    walker.run(|| {
+        let mut own = Batch { files: Vec::new(), all: &files };
+        let (folders, repositories, count, too_many) = (&folders, &repositories, &count, &too_many);
+        Box::new(move |entry| {
+            // What cannot be read cannot be watched.
+            let Ok(entry) = entry else { return WalkState::Continue };
+            let Some(kind) = entry.file_type() else { return WalkState::Continue };
+            if kind.is_dir() {
+                folder(entry.path());
+                lock(folders).push(entry.path().to_owned());
+                if fs::symlink_metadata(entry.path().join(".git")).is_ok() {
+                    lock(repositories).insert(entry.path().to_owned());
+                }
+            } else if let Ok(metadata) = entry.metadata()
+                && let Some(state) = state_of(&metadata)
+                && !is_swap_file(entry.path())
+            {
+                own.files.push((entry.into_path(), state));
+                if count.fetch_add(1, Ordering::Relaxed) >= MOST {
+                    too_many.store(true, Ordering::Relaxed);
+                    return WalkState::Quit;
+                }
+            }
+            WalkState::Continue
+        })
+    });
+    Walked {
+        files: std::mem::take(&mut *lock(&files)),
+        folders: std::mem::take(&mut *lock(&folders)),
+        repositories: std::mem::take(&mut *lock(&repositories)),
+        too_many: too_many.load(Ordering::Relaxed),
+    }
+}
+
+/// The names in a folder that are not ignored.
+pub fn names_in(folder: &Path) -> BTreeSet<OsString> {
+    let entries = builder(folder).max_depth(Some(1)).build().flatten().filter(|entry| entry.depth() == 1);
+    entries.map(|entry| entry.file_name().to_owned()).collect()
+}
+
+/// How a file or link is now; `None` where there is neither.
+pub fn look(path: &Path) -> Option<FileState> {
+    state_of(&fs::symlink_metadata(path).ok()?)
+}
+
+fn builder(root: &Path) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(root);
+    // .github and the like are files of the project; without git, .gitignore means the same.
+    builder.hidden(false).require_git(false).follow_links(false).filter_entry(|entry| {
+        let name = entry.file_name();
+        name != ".git" && name != ".jj" && name != ".hg" && name != ".svn"
+    });
+    builder
+}
+
+fn state_of(metadata: &Metadata) -> Option<FileState> {
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => FileKind::File,
+        kind if kind.is_symlink() => FileKind::Link,
+        _ => return None,
+    };
+    let stamp = files::stamp(metadata);
+    Some(FileState {
+        kind,
+        size: stamp.size,
+        modified: stamp.written,
+        changed: files::changed(metadata),
+        inode: stamp.inode,
+        mode: files::mode(metadata),
+    })
+}
+
+/// What one of the walking threads has found.
+struct Batch<'a> {
+    files: Vec<(PathBuf, FileState)>,
+    all: &'a Mutex<Vec<(PathBuf, FileState)>>,
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        lock(self.all).append(&mut self.files);
+    }
+}

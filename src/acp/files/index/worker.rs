@@ -1,0 +1,534 @@
+//! Looks after the folders of one or several sessions, on a thread of its own: walks them once, has the system watch
+//! them, looks at what was touched, and tells what has become different and who did it. What files held before is
+//! `before`'s, who is asked when a change is judged is `core::changes::attribution`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{oneshot, watch};
+
+use super::before::{Before, Sides};
+use super::common::Common;
+use super::folder_watch::{FolderWatch, Listener};
+use super::pending::{Pending, Touched};
+use super::report::Report;
+use super::walk::{self, Walked};
+use crate::acp::mutex::lock;
+use crate::core::changes::attribution::Judgement;
+use crate::core::changes::folder_index::{Difference, FileState, FolderIndex};
+use crate::core::changes::half_written::Millis;
+use crate::core::message::{Cause, Stamp};
+
+/// A file is at rest when nothing has happened to it for so long.
+const REST: Millis = 500;
+
+/// It is not looked more often than this at what comes to rest.
+const PACE: Millis = 200;
+
+/// One that is still open for writing is looked at all the same after this.
+const LONG: Millis = 10_000;
+
+/// The clock by which files have their times may be late by so much.
+const COARSE: Millis = 10;
+
+/// More folders are not watched: other programs of the user's need some of the system's, too.
+const FOLDERS: usize = 65_536;
+
+/// New folders may have newer ones in them; so often it is looked for those at once.
+const ROUNDS: usize = 8;
+
+pub enum Message {
+    /// Something was touched.
+    Touched,
+    /// An agent said what a change may wait for.
+    Said,
+    /// A call, a command or a turn is about to end, or a prompt to be sent.
+    Check(oneshot::Sender<()>),
+    /// The editor has saved a file in this state.
+    Saved {
+        path: PathBuf,
+        stamp: Stamp,
+    },
+    /// This client writes a file.
+    Writing(PathBuf),
+    Wrote(PathBuf),
+    Stop,
+}
+
+pub struct Worker {
+    number: u64,
+    common: Arc<Common>,
+    roots: Vec<PathBuf>,
+    index: FolderIndex,
+    watch: Option<Arc<FolderWatch>>,
+    /// All folders are watched, so what was not touched is the same.
+    is_complete: Arc<AtomicBool>,
+    before: Before,
+    pending: Pending,
+    writing: HashMap<PathBuf, u32>,
+    /// When to look at what has come to rest.
+    due: Option<Millis>,
+    /// When all was looked at last.
+    looked: Millis,
+    /// A message that something was touched is on its way.
+    told: Arc<AtomicBool>,
+    /// A folder that is looked after went. Should it come again, nobody says so.
+    is_root_gone: bool,
+    /// There are too many files.
+    given_up: bool,
+}
+
+impl Worker {
+    pub fn new(
+        number: u64,
+        common: Arc<Common>,
+        roots: Vec<PathBuf>,
+        tell: Sender<Message>,
+    ) -> (Self, Option<Arc<FolderWatch>>) {
+        let told = Arc::new(AtomicBool::new(false));
+        let watch = start_watch(&common, told.clone(), tell);
+        let before = Before::new(lock(&common.cache).clone());
+        let worker = Self {
+            number,
+            roots,
+            index: FolderIndex::default(),
+            watch: watch.clone(),
+            is_complete: Arc::new(AtomicBool::new(watch.is_some())),
+            before,
+            pending: Pending::default(),
+            writing: HashMap::new(),
+            due: None,
+            looked: common.now(),
+            told,
+            is_root_gone: false,
+            given_up: false,
+            common,
+        };
+        (worker, watch)
+    }
+
+    pub fn run(mut self, messages: &Receiver<Message>, ready: &watch::Sender<bool>) {
+        self.build();
+        ready.send_replace(true);
+        loop {
+            let message = match self.due {
+                Some(due) => {
+                    let left = due.saturating_sub(self.common.now());
+                    messages.recv_timeout(Duration::from_millis(left))
+                }
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => self.check(false),
+            }
+        }
+        if let Some(watch) = &self.watch {
+            watch.stop();
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Touched => {
+                self.take_in();
+                self.arm();
+            }
+            Message::Said => self.check(false),
+            Message::Check(done) => {
+                self.check(true);
+                // Whoever asked may have given up.
+                let _ = done.send(());
+            }
+            Message::Saved { path, stamp } => {
+                let state = walk::look(&path);
+                if state.is_some_and(|state| (state.size, state.modified) == (stamp.size, stamp.written)) {
+                    self.take_in();
+                    self.is_no_news(&path, state);
+                }
+            }
+            Message::Writing(path) => *self.writing.entry(path).or_default() += 1,
+            Message::Wrote(path) => {
+                self.take_in();
+                if let Some(count) = self.writing.get_mut(&path) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.writing.remove(&path);
+                    }
+                }
+                self.is_no_news(&path, walk::look(&path));
+            }
+            Message::Stop => {}
+        }
+    }
+
+    /// What a file is now is known to all whom it concerns.
+    fn is_no_news(&mut self, path: &Path, state: Option<FileState>) {
+        let touched = self.pending.files.remove(path);
+        if self.index.get(path).is_none()
+            && !touched.is_some_and(|touched| touched.is_listed)
+            && !self.is_listed(path)
+        {
+            return;
+        }
+        self.index.set(path, state);
+        self.before.forget(path);
+        if let Some(state) = state {
+            self.before.copy(path, state);
+        }
+    }
+
+    fn is_listed(&self, path: &Path) -> bool {
+        let Some((folder, name)) = path.parent().zip(path.file_name()) else { return false };
+        walk::names_in(folder).contains(name)
+    }
+
+    // Building.
+
+    pub fn build(&mut self) {
+        let began = Instant::now();
+        let mut repositories = BTreeSet::new();
+        for root in self.roots.clone() {
+            let walked = self.walk(&root);
+            if walked.too_many {
+                self.common.log.note(&format!(
+                    "{} has more than {} files: changes there are not noticed",
+                    root.display(),
+                    walk::MOST
+                ));
+                self.given_up = true;
+                return;
+            }
+            for (path, state) in walked.files {
+                self.index.set(&path, Some(state));
+            }
+            repositories.extend(walked.repositories);
+            // The folder may lie in a repository.
+            repositories.insert(root);
+        }
+        self.looked = self.common.now();
+        let walked = began.elapsed();
+        self.before.learn(&repositories, &self.index);
+        self.common.log.note(&format!(
+            "{} files in {} folders are looked after: walked in {} ms, texts known in {} ms",
+            self.index.len(),
+            self.watch.as_ref().map_or(0, |watch| watch.folders()),
+            walked.as_millis(),
+            began.elapsed().as_millis()
+        ));
+    }
+
+    /// Walks a folder that is not ignored, and has all in it watched.
+    fn walk(&self, folder: &Path) -> Walked {
+        let failed = Mutex::new(None);
+        let walked = walk::walk(folder, &|folder| {
+            let Some(watch) = self.watch.as_ref().filter(|_| self.is_complete.load(Ordering::Relaxed)) else {
+                return;
+            };
+            let watched = match watch.folders() < FOLDERS {
+                true => watch.watch(folder),
+                false => Err(std::io::Error::other(format!("there are more than {FOLDERS}"))),
+            };
+            if let Err(error) = watched
+                // One that is gone is found to be by its events.
+                && error.kind() != std::io::ErrorKind::NotFound
+                && error.kind() != std::io::ErrorKind::PermissionDenied
+            {
+                self.is_complete.store(false, Ordering::Relaxed);
+                lock(&failed).get_or_insert((folder.to_owned(), error));
+            }
+        });
+        if let Some((folder, error)) = failed.into_inner().unwrap_or_default() {
+            self.common.log.note(&format!(
+                "couldn't watch {}: {error}; all files are looked at when a call or a turn ends instead",
+                folder.display()
+            ));
+        }
+        walked
+    }
+
+    // What was touched.
+
+    /// Takes what the system has said until now, and follows folders that came or went.
+    fn take_in(&mut self) {
+        self.told.store(false, Ordering::Release);
+        let Some(watch) = self.watch.clone() else { return };
+        for _ in 0..ROUNDS {
+            self.pending.join(watch.take());
+            if self.given_up {
+                self.pending = Pending::default();
+                return;
+            }
+            let folders = std::mem::take(&mut self.pending.folders);
+            let rules = std::mem::take(&mut self.pending.rules);
+            if folders.is_empty() && rules.is_empty() {
+                return;
+            }
+            for (folder, since) in folders {
+                if self.is_listed(&folder) {
+                    self.folder_came(&folder, since);
+                }
+            }
+            for folder in rules {
+                self.rules_changed(&folder);
+            }
+        }
+    }
+
+    fn folder_came(&mut self, folder: &Path, since: Millis) {
+        let now = self.common.now();
+        for (path, _) in self.walk(folder).files {
+            let touched = Touched { first: since, is_listed: true, ..Touched::at(now) };
+            self.pending.add(path, touched);
+        }
+    }
+
+    /// What is ignored in a folder is something else than before: that alone is no change of any file.
+    fn rules_changed(&mut self, folder: &Path) {
+        let walked = self.walk(folder);
+        if let Some(watch) = &self.watch {
+            watch.keep_only(folder, &walked.folders.iter().map(PathBuf::as_path).collect());
+        }
+        let listed: BTreeMap<PathBuf, FileState> = walked.files.into_iter().collect();
+        let known: Vec<PathBuf> = self.index.below(folder).collect();
+        for path in known.iter().filter(|path| !listed.contains_key(*path)) {
+            if walk::look(path).is_some() {
+                self.index.set(path, None);
+                self.before.forget(path);
+                self.pending.files.remove(path);
+            }
+        }
+        for (path, state) in listed {
+            if self.index.get(&path).is_none() && !self.pending.files.contains_key(&path) {
+                self.index.set(&path, Some(state));
+                self.before.copy(&path, state);
+            }
+        }
+    }
+
+    /// Looks at all files: what is another one counts as touched.
+    fn look_at_all(&mut self) {
+        let (now, last) = (self.common.now(), self.looked);
+        let mut found = HashSet::new();
+        for root in self.roots.clone() {
+            for (path, state) in self.walk(&root).files {
+                if self.index.get(&path).is_none_or(|known| known.differs(&state)) {
+                    let touched = match self.time_of(state, now).min(now) {
+                        at if at >= last => {
+                            let later = (at + COARSE).min(now);
+                            Touched { first: at, is_listed: true, ..Touched::at(later) }
+                        }
+                        // It came with its times, whenever that was.
+                        _ => Touched { first: last, is_listed: true, ..Touched::at(now) },
+                    };
+                    self.pending.add(path.clone(), touched);
+                }
+                found.insert(path);
+            }
+        }
+        let gone: Vec<PathBuf> =
+            self.index.files().map(|(path, _)| path).filter(|path| !found.contains(path)).collect();
+        for path in gone {
+            self.pending.add(path, Touched { first: last, ..Touched::at(now) });
+        }
+        self.looked = now;
+    }
+
+    /// When a file was changed last, by its own time.
+    fn time_of(&self, state: FileState, now: Millis) -> Millis {
+        let (seconds, nanos) = state.changed;
+        if seconds == 0 {
+            return now;
+        }
+        let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let ago = i128::try_from(today.as_millis()).unwrap_or_default()
+            - (i128::from(seconds) * 1000 + i128::from(nanos) / 1_000_000);
+        now.saturating_sub(Millis::try_from(ago).unwrap_or_default())
+    }
+
+    // Looking.
+
+    /// Looks at what has come to rest; at a point where something ends, at all that nobody else may be writing.
+    pub fn check(&mut self, at_end: bool) {
+        if self.given_up {
+            return;
+        }
+        self.take_in();
+        let is_complete = self.is_complete.load(Ordering::Relaxed);
+        if std::mem::take(&mut self.pending.lost) {
+            self.common.log.note("events of the file system were lost: all files are looked at");
+            self.look_at_all();
+        } else if at_end && (!is_complete || self.is_root_gone) {
+            self.is_root_gone = !self.roots.iter().all(|root| root.is_dir());
+            self.look_at_all();
+        }
+        let judged = self.judged(at_end);
+        if !judged.is_empty() {
+            self.look(judged);
+        }
+        self.arm();
+    }
+
+    /// What can be told now, and who did it.
+    fn judged(&mut self, at_end: bool) -> HashMap<PathBuf, (Touched, Cause)> {
+        let now = self.common.now();
+        let activities = lock(&self.common.activities);
+        let mut judged = HashMap::new();
+        for (path, touched) in &self.pending.files {
+            let rests = now.saturating_sub(touched.last);
+            let may_be_half = touched.is_open && activities.running(path).len() > 1;
+            let is_due = if at_end && !may_be_half {
+                true
+            } else {
+                rests >= if touched.is_open { LONG } else { REST }
+            };
+            if !is_due || self.writing.contains_key(path) {
+                continue;
+            }
+            let times = (touched.first, touched.last);
+            if let Judgement::By(cause) = activities.judge(path, times, touched.holder.as_ref(), now) {
+                judged.insert(path.clone(), (touched.clone(), cause));
+            }
+        }
+        drop(activities);
+        for path in judged.keys() {
+            self.pending.files.remove(path);
+        }
+        judged
+    }
+
+    fn look(&mut self, mut judged: HashMap<PathBuf, (Touched, Cause)>) {
+        let mut files: BTreeMap<PathBuf, Option<FileState>> = BTreeMap::new();
+        let mut lists: HashMap<PathBuf, BTreeSet<std::ffi::OsString>> = HashMap::new();
+        let mut below = Vec::new();
+        for (path, (touched, cause)) in &judged {
+            if self.pending.gone.remove(path) {
+                for file in self.index.below(path) {
+                    files.insert(file.clone(), walk::look(&file));
+                    below.push((file, (touched.clone(), cause.clone())));
+                }
+                self.is_root_gone |= self.roots.contains(path);
+            }
+            let state = walk::look(path);
+            if state.is_some() && self.index.get(path).is_none() && !touched.is_listed {
+                let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };
+                if !lists.contains_key(folder) {
+                    lists.insert(folder.to_owned(), walk::names_in(folder));
+                }
+                if super::pending::is_swap_file(path) || !lists[folder].contains(name) {
+                    continue;
+                }
+            }
+            files.insert(path.clone(), state);
+        }
+        for (file, how) in below {
+            judged.entry(file).or_insert(how);
+        }
+        let states: HashMap<PathBuf, FileState> =
+            files.iter().filter_map(|(path, state)| Some((path.clone(), (*state)?))).collect();
+        let differences = self.index.update(files);
+        if !differences.is_empty() {
+            self.report(differences, &states, &judged);
+        }
+    }
+
+    fn report(
+        &mut self,
+        differences: Vec<(Difference, Option<FileState>)>,
+        states: &HashMap<PathBuf, FileState>,
+        judged: &HashMap<PathBuf, (Touched, Cause)>,
+    ) {
+        let mut report = Report::new(self.common.clone());
+        for batch in differences.chunks(super::report::BATCH) {
+            let sides = self.before.sides(batch, states);
+            for side in sides {
+                if side.is_moving {
+                    self.put_off(&side, judged);
+                    continue;
+                }
+                if side.is_same || !self.common.is_told_by(&side.file.path, self.number) {
+                    continue;
+                }
+                let cause = judged.get(&side.file.path).map_or(Cause::Outside, |(_, cause)| cause.clone());
+                report.add(cause, side.file);
+            }
+        }
+        report.post();
+    }
+
+    /// Somebody writes the file at this moment: it is looked at again, as what it was before.
+    fn put_off(&mut self, side: &Sides, judged: &HashMap<PathBuf, (Touched, Cause)>) {
+        let path = &side.file.path;
+        let touched = judged.get(path).map_or(Touched::at(self.common.now()), |(touched, _)| Touched {
+            last: self.common.now(),
+            is_listed: true,
+            ..touched.clone()
+        });
+        if let Some(from) = &side.file.renamed_from {
+            self.index.set(path, None);
+            self.index.set(from, side.was);
+            self.pending.add(from.clone(), touched.clone());
+        } else {
+            self.index.set(path, side.was);
+        }
+        self.pending.add(path.clone(), touched);
+    }
+
+    /// Says when to look again.
+    fn arm(&mut self) {
+        let now = self.common.now();
+        let activities = lock(&self.common.activities);
+        let mut waits = false;
+        let due = self.pending.files.iter().filter_map(|(path, touched)| {
+            let due = touched.last + if touched.is_open { LONG } else { REST };
+            if due > now {
+                return Some(due);
+            }
+            // It is at rest, and could have been judged but for this.
+            let is_written = self.writing.contains_key(path);
+            waits |= !is_written && activities.is_at_work(path);
+            (!is_written && !activities.is_at_work(path)).then_some(now + REST)
+        });
+        // What comes to rest one after the other is told of together.
+        self.due = due.min().map(|due| due.max(now + PACE));
+        drop(activities);
+        self.common.wait_for_word(waits);
+    }
+}
+
+fn start_watch(
+    common: &Arc<Common>,
+    told: Arc<AtomicBool>,
+    tell: Sender<Message>,
+) -> Option<Arc<FolderWatch>> {
+    let (clock, holders) = (common.clone(), common.clone());
+    let listener = Listener {
+        news: Box::new(move || {
+            if !told.swap(true, Ordering::AcqRel) {
+                // Nobody listens any more when the worker is ending.
+                let _ = tell.send(Message::Touched);
+            }
+        }),
+        holder: Box::new(move |path| {
+            let running = lock(&holders.activities).running(path).len();
+            if running > 1 { holders.holders.of(path) } else { None }
+        }),
+    };
+    match FolderWatch::start(Box::new(move || clock.now()), listener) {
+        Ok(watch) => watch,
+        Err(error) => {
+            common.log.note(&format!(
+                "couldn't watch folders: {error}; all files are looked at when a call or a turn ends instead"
+            ));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

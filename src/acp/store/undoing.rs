@@ -1,0 +1,194 @@
+//! The folders around files that are put back: which of them go along with files that an agent created, which come back
+//! with files that it deleted, and whether a path still leads to where it did. What the files hold is left to
+//! `files::restore`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use crate::acp::files::disks::{Disks, PATIENCE};
+use crate::acp::files::restore::held;
+use crate::core::store::checkpoint::Held;
+use crate::platform::paths::canonicalize;
+
+/// Milliseconds that the clock of a file system may be behind.
+const LAG: u64 = 50;
+
+/// What is taken back.
+#[derive(Clone, Debug)]
+pub struct Undoing {
+    /// The project's folder, and the same without links. Folders outside of it are left alone.
+    roots: Vec<PathBuf>,
+    /// Milliseconds since 1970. Folders that were there then stay.
+    since: u64,
+}
+
+impl Undoing {
+    /// Looks where the project's folder leads.
+    pub fn new(disks: &Disks, cwd: &Path, since: u64) -> Self {
+        let named = cwd.to_owned();
+        let resolved = disks.soon(cwd, PATIENCE, move || canonicalize(&named).ok()).flatten();
+        Self { roots: resolved.into_iter().chain([cwd.to_owned()]).collect(), since }
+    }
+
+    /// The folders between the project's and a path, the innermost first.
+    fn above<'a>(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let root = self.roots.iter().find(|root| path.starts_with(root)).cloned();
+        path.ancestors().skip(1).take_while(move |folder| root.as_ref().is_some_and(|root| folder != root))
+    }
+
+    /// A folder above a path that has become a link: what it leads to is something else than what was there.
+    pub fn link_above<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        self.above(path).find(|folder| folder.is_symlink())
+    }
+
+    /// What a path holds. What is to be reached through a folder that became a link is another file.
+    fn held(&self, path: &Path) -> Held {
+        if self.link_above(path).is_some() { Held::Absent } else { held(path) }
+    }
+
+    /// The same, and nothing of a file whose disk does not answer.
+    pub fn held_in_time(&self, disks: &Disks, path: &Path) -> Held {
+        let (this, file) = (self.clone(), path.to_owned());
+        disks.soon(path, PATIENCE, move || this.held(&file)).unwrap_or(Held::Unknown)
+    }
+
+    /// The folders that have nothing left in them when these files are gone, and that were made for them.
+    pub fn going_folders(&self, disks: &Disks, files: Vec<PathBuf>) -> BTreeSet<PathBuf> {
+        let Some(folder) = self.roots.first().cloned() else { return BTreeSet::new() };
+        let this = self.clone();
+        disks.soon(&folder, PATIENCE, move || this.find_going(&files)).unwrap_or_default()
+    }
+
+    fn find_going(&self, files: &[PathBuf]) -> BTreeSet<PathBuf> {
+        let mut going: BTreeSet<PathBuf> = files.iter().cloned().collect();
+        let mut folders: Vec<&Path> = files.iter().flat_map(|file| self.above(file)).collect();
+        // The deepest first: what is above them may have nothing else.
+        folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+        folders.dedup();
+        let mut gone = BTreeSet::new();
+        for folder in folders {
+            let Ok(mut entries) = fs::read_dir(folder) else { continue };
+            let is_left = entries.any(|entry| entry.map_or(true, |entry| !going.contains(&entry.path())));
+            if !is_left && self.is_new(folder) {
+                going.insert(folder.to_owned());
+                gone.insert(folder.to_owned());
+            }
+        }
+        gone
+    }
+
+    /// The outermost of the folders that a path needs and that are not there.
+    pub fn missing_folder(&self, disks: &Disks, path: &Path) -> Option<PathBuf> {
+        let (this, file) = (self.clone(), path.to_owned());
+        let find = move || this.find_missing(&file).map(Path::to_owned);
+        disks.soon(path, PATIENCE, find).flatten()
+    }
+
+    fn find_missing<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        self.above(path).take_while(|folder| !folder.is_dir()).last()
+    }
+
+    /// A file is gone: so are the folders that were made for it and have nothing in them any more.
+    pub fn remove_folders(&self, path: &Path) {
+        for folder in self.above(path) {
+            // One with something in it is not removed.
+            if folder.is_symlink() || !self.is_new(folder) || fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
+
+    /// Where nobody knows when a folder was made, it stays.
+    fn is_new(&self, folder: &Path) -> bool {
+        let made = || fs::metadata(folder)?.created();
+        let made = made().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+        made.is_some_and(|made| made.as_millis() + u128::from(LAG) >= u128::from(self.since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str, files: &[&str]) -> Self {
+            let folder = std::env::temp_dir().join(format!("acp-undoing-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir_all(&folder).expect("a folder");
+            let folder = Self(canonicalize(&folder).expect("it is there"));
+            files.iter().for_each(|file| folder.make(file));
+            folder
+        }
+
+        fn make(&self, file: &str) {
+            let path = self.0.join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("to be made");
+            fs::write(path, "x").expect("a file");
+        }
+
+        fn undoing(&self, since: u64) -> Undoing {
+            Undoing { roots: vec![self.0.clone()], since }
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// Some time after now.
+    fn later() -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        u64::try_from(now.as_millis()).expect("a time") + 60_000
+    }
+
+    #[test]
+    fn folders_go_that_were_made_for_the_files_and_hold_nothing_else() {
+        let folder = Folder::new("going", &["a/b/one", "a/b/two", "a/other", "c/d/three", "four"]);
+        let paths = |names: &[&str]| names.iter().map(|name| folder.0.join(name)).collect::<Vec<_>>();
+        let going = |names: &[&str], since| {
+            let gone = folder.undoing(since).find_going(&paths(names));
+            gone.iter()
+                .map(|path| path.strip_prefix(&folder.0).expect("below").display().to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(going(&["a/b/one", "a/b/two", "c/d/three", "four"], 0), ["a/b", "c", "c/d"]);
+        assert_eq!(going(&["a/b/one"], 0), [""; 0], "another file is in it");
+        assert_eq!(going(&["a/b/one", "a/b/two"], later()), [""; 0], "they were there before");
+        for path in paths(&["a/b/one", "a/b/two", "c/d/three", "four"]) {
+            fs::remove_file(&path).expect("to go");
+            folder.undoing(0).remove_folders(&path);
+        }
+        let left: Vec<_> =
+            fs::read_dir(&folder.0).expect("a list").flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left, ["a"]);
+        assert!(folder.0.join("a/other").exists() && !folder.0.join("a/b").exists());
+    }
+
+    #[test]
+    fn the_folders_that_a_file_needs_are_known() {
+        let folder = Folder::new("missing", &["a/one"]);
+        let path = folder.0.join("a/b/c/two");
+        assert_eq!(folder.undoing(0).find_missing(&path), Some(&*folder.0.join("a/b")));
+        assert_eq!(folder.undoing(0).find_missing(&folder.0.join("a/two")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_reached_through_a_folder_that_became_a_link() {
+        let folder = Folder::new("link", &["real/one"]);
+        std::os::unix::fs::symlink(folder.0.join("real"), folder.0.join("a")).expect("a link");
+        let undoing = folder.undoing(0);
+        assert_eq!(undoing.link_above(&folder.0.join("a/one")), Some(&*folder.0.join("a")));
+        assert_eq!(undoing.held(&folder.0.join("a/one")), Held::Absent);
+        assert_eq!(undoing.held(&folder.0.join("a")), Held::Link(folder.0.join("real")));
+        assert!(matches!(undoing.held(&folder.0.join("real/one")), Held::Text(..)));
+    }
+}

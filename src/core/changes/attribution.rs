@@ -1,0 +1,381 @@
+//! Whose change it was: when the calls, commands and turns of each session ran, and which of them was at work
+//! when a file changed. Times are an input. Who looks at the disk is left to `acp::files::index`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::half_written::Millis;
+use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
+use crate::core::message::{Activity, Cause, ToolKind, WireStatus};
+
+/// An agent may be at work this long before its message that says so has been read.
+pub const SLACK: Millis = 150;
+
+/// What ended longer ago is nobody's work any more.
+const OLD: Millis = 10 * 60 * 1000;
+
+/// When each session's calls and commands ran.
+#[derive(Debug, Default)]
+pub struct Activities {
+    sessions: BTreeMap<SessionKey, Session>,
+}
+
+/// What a message says of a call.
+#[derive(Clone, Debug, Default)]
+pub struct CallNews {
+    pub kind: Option<ToolKind>,
+    pub status: Option<WireStatus>,
+    /// The files that it names, absolute.
+    pub names: Vec<PathBuf>,
+    pub terminals: Vec<TerminalId>,
+}
+
+impl CallNews {
+    /// Whether it says that the call has ended.
+    pub fn is_over(&self) -> bool {
+        self.status.as_ref().is_some_and(is_over)
+    }
+}
+
+/// What is known of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    By(Cause),
+    /// An agent that announces its calls when they are over may still say that it was one of them.
+    Open,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    folders: Vec<PathBuf>,
+    /// Since when a turn runs.
+    turn: Option<Millis>,
+    /// When its agent said something last.
+    heard: Millis,
+    /// Of this turn.
+    calls: HashMap<ToolCallId, Call>,
+    spans: Vec<Span>,
+}
+
+#[derive(Debug)]
+struct Call {
+    rank: Rank,
+    names: Vec<PathBuf>,
+    terminals: Vec<TerminalId>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    /// For the user.
+    Waiting,
+    Over,
+}
+
+/// How likely a call of this kind changes files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Reads,
+    Unknown,
+    Writes,
+}
+
+#[derive(Debug)]
+struct Span {
+    /// When its turn began: what changed before is not its work.
+    turn: Millis,
+    call: Option<ToolCallId>,
+    terminal: Option<TerminalId>,
+    began: Millis,
+    ended: Option<Millis>,
+    /// Of the call when the span was over, for calls of earlier turns.
+    rank: Rank,
+    names: Vec<PathBuf>,
+}
+
+/// How well a span explains a change; the greatest does best.
+type Fit = (bool, Rank, Millis);
+
+impl Rank {
+    fn of(kind: Option<ToolKind>) -> Self {
+        match kind {
+            Some(ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Execute) => Self::Writes,
+            Some(ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Fetch) => Self::Reads,
+            Some(ToolKind::SwitchMode | ToolKind::Other) | None => Self::Unknown,
+        }
+    }
+}
+
+impl Activities {
+    /// A session works in these folders, which have no links in them.
+    pub fn session_began(&mut self, session: SessionKey, folders: Vec<PathBuf>) {
+        self.sessions.entry(session).or_default().folders = folders;
+    }
+
+    pub fn session_ended(&mut self, session: SessionKey) {
+        self.sessions.remove(&session);
+    }
+
+    pub fn turn_began(&mut self, session: SessionKey, now: Millis) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        known.end_all(now);
+        known.calls.clear();
+        known.spans.retain(|span| span.ended.is_none_or(|ended| ended + OLD >= now));
+        // What was changed at this very moment was changed before the agent knew of the prompt.
+        (known.turn, known.heard) = (Some(now + 1), now + 1);
+    }
+
+    /// Nothing of it goes on: a command that does is a server, and has changed nothing unless it is seen doing so.
+    pub fn turn_ended(&mut self, session: SessionKey, now: Millis) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        known.end_all(now);
+        (known.turn, known.heard) = (None, now);
+    }
+
+    /// The agent said something that is about no call.
+    pub fn heard(&mut self, session: SessionKey, now: Millis) {
+        if let Some(known) = self.sessions.get_mut(&session) {
+            known.heard = known.heard.max(now);
+        }
+    }
+
+    pub fn call(&mut self, session: SessionKey, id: &ToolCallId, news: CallNews, now: Millis) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        known.call(id, news, now);
+        known.heard = known.heard.max(now);
+    }
+
+    /// The user is asked whether the call may go on.
+    pub fn asked(&mut self, session: SessionKey, id: &ToolCallId, news: CallNews, now: Millis) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        known.learn(id, news);
+        known.heard = known.heard.max(now);
+        known.pass(id, State::Waiting, now);
+    }
+
+    /// The user has answered, or the question is over.
+    pub fn answered(&mut self, session: SessionKey, id: &ToolCallId, allowed: bool, now: Millis) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        if known.calls.get(id).is_some_and(|call| call.state == State::Waiting) {
+            known.pass(id, if allowed { State::Running } else { State::Over }, now);
+        }
+    }
+
+    pub fn command_began(&mut self, session: SessionKey, terminal: TerminalId, now: Millis) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        known.spans.push(Span {
+            call: None,
+            terminal: Some(terminal),
+            turn: known.turn.unwrap_or(now),
+            began: now,
+            ended: None,
+            rank: Rank::Writes,
+            names: Vec::new(),
+        });
+    }
+
+    pub fn command_ended(&mut self, session: SessionKey, terminal: &TerminalId, now: Millis) {
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        for span in known.spans.iter_mut().filter(|span| span.terminal.as_ref() == Some(terminal)) {
+            span.ended.get_or_insert(now);
+        }
+    }
+
+    /// Whether a turn runs in a session that works where the path is.
+    pub fn is_at_work(&self, path: &Path) -> bool {
+        self.about(path).any(|(_, known)| known.turn.is_some())
+    }
+
+    /// The sessions with something running where the path is. If there are several, it is worth a look which of
+    /// them has the file open.
+    pub fn running(&self, path: &Path) -> Vec<SessionKey> {
+        let runs =
+            |known: &Session| known.turn.is_some() || known.spans.iter().any(|span| span.ended.is_none());
+        self.about(path).filter(|(_, known)| runs(known)).map(|(session, _)| session).collect()
+    }
+
+    /// Who changed a file that was seen changing at these times. `holder` is the session of which a process was seen
+    /// with the file open, and its terminal.
+    pub fn judge(
+        &self,
+        path: &Path,
+        (first, last): (Millis, Millis),
+        holder: Option<&(SessionKey, Option<TerminalId>)>,
+        now: Millis,
+    ) -> Judgement {
+        if let Some((session, terminal)) = holder
+            && let Some(known) = self.sessions.get(session)
+        {
+            let span = known.best(path, first, last).or_else(|| known.best_soon_after(path, last));
+            let unknown = Activity { session: *session, call: None, terminal: None };
+            let mut activity = span.map_or(unknown, |span| known.activity(*session, span));
+            activity.terminal = terminal.clone().or(activity.terminal);
+            return Judgement::By(Cause::Session(activity));
+        }
+        let explained = |session: SessionKey, known: &Session, span: &Span| {
+            (known.fit(span, path), known.activity(session, span))
+        };
+        let then = self
+            .about(path)
+            .filter_map(|(session, known)| Some(explained(session, known, known.best(path, first, last)?)));
+        let mut best: Vec<(Fit, Activity)> = then.collect();
+        if best.is_empty() {
+            let soon = self.about(path).filter_map(|(session, known)| {
+                Some(explained(session, known, known.best_soon_after(path, last)?))
+            });
+            best = soon.collect();
+        }
+        // Who only reads is not suspected beside one who writes, nor who writes anything beside one who writes this.
+        let likely = best.iter().map(|((names, rank, _), _)| (*names, (*rank).min(Rank::Unknown))).max();
+        best.retain(|((names, rank, _), _)| Some((*names, (*rank).min(Rank::Unknown))) == likely);
+        let mut activities: Vec<Activity> = best.into_iter().map(|(_, activity)| activity).collect();
+        match activities.len() {
+            0 if self.about(path).any(|(_, known)| known.may_claim(last, now)) => Judgement::Open,
+            0 => Judgement::By(Cause::Outside),
+            1 => Judgement::By(Cause::Session(activities.remove(0))),
+            _ => Judgement::By(Cause::OneOf(activities)),
+        }
+    }
+
+    fn about(&self, path: &Path) -> impl Iterator<Item = (SessionKey, &Session)> {
+        let is_in = |known: &Session| known.folders.iter().any(|folder| path.starts_with(folder));
+        self.sessions.iter().filter(move |(_, known)| is_in(known)).map(|(session, known)| (*session, known))
+    }
+}
+
+impl Session {
+    fn learn(&mut self, id: &ToolCallId, news: CallNews) {
+        let call = self.calls.entry(id.clone()).or_insert(Call {
+            rank: Rank::Unknown,
+            names: Vec::new(),
+            terminals: Vec::new(),
+            state: State::Over,
+        });
+        if news.kind.is_some() {
+            call.rank = Rank::of(news.kind);
+        }
+        call.names.extend(news.names);
+        call.terminals.extend(news.terminals);
+    }
+
+    fn call(&mut self, id: &ToolCallId, news: CallNews, now: Millis) {
+        let is_new = !self.calls.contains_key(id);
+        let over = news.status.as_ref().map(is_over);
+        self.learn(id, news);
+        let state = self.calls.get(id).map(|call| call.state);
+        match (over, state) {
+            (Some(true), _) if is_new => {
+                // It ran since whatever the agent said before; without a turn nobody has waited for it.
+                let began = if self.turn.is_some() { self.heard } else { now.saturating_sub(SLACK) };
+                self.spans.push(Span::of(id, self.turn, began));
+                self.pass(id, State::Over, now);
+            }
+            (Some(true), _) => self.pass(id, State::Over, now),
+            // Until there is an answer it does nothing.
+            (_, Some(State::Waiting)) => {}
+            // What goes on after its end is progress that comes late, unless the agent takes it up again.
+            (Some(false), Some(State::Over)) | (None, Some(State::Over)) if is_new => {
+                self.pass(id, State::Running, now);
+            }
+            _ => {}
+        }
+    }
+
+    /// The call is in another state from now on.
+    fn pass(&mut self, id: &ToolCallId, state: State, now: Millis) {
+        let Some(call) = self.calls.get_mut(id) else { return };
+        call.state = state;
+        let (rank, names) = (call.rank, call.names.clone());
+        for span in
+            self.spans.iter_mut().filter(|span| span.call.as_ref() == Some(id) && span.ended.is_none())
+        {
+            (span.ended, span.rank, span.names) = (Some(now), rank, names.clone());
+        }
+        if state == State::Running {
+            self.spans.push(Span::of(id, self.turn, now));
+        }
+    }
+
+    fn end_all(&mut self, now: Millis) {
+        let ids: Vec<ToolCallId> = self.calls.keys().cloned().collect();
+        for id in ids {
+            self.pass(&id, State::Over, now);
+        }
+        for span in &mut self.spans {
+            span.ended.get_or_insert(now);
+        }
+    }
+
+    /// The span that explains a change best, of those that ran then.
+    fn best(&self, path: &Path, first: Millis, last: Millis) -> Option<&Span> {
+        let ran = |span: &&Span| span.began <= last && span.ended.is_none_or(|ended| ended >= first);
+        self.spans.iter().filter(ran).max_by_key(|span| self.fit(span, path))
+    }
+
+    /// The same of those whose message may have been read late.
+    fn best_soon_after(&self, path: &Path, last: Millis) -> Option<&Span> {
+        let began = |span: &&Span| span.began > last && span.began <= last + SLACK && span.turn <= last;
+        self.spans.iter().filter(began).max_by_key(|span| self.fit(span, path))
+    }
+
+    fn fit(&self, span: &Span, path: &Path) -> Fit {
+        let open = span.call.as_ref().and_then(|id| self.calls.get(id)).filter(|_| span.ended.is_none());
+        let (rank, names) = open.map_or((span.rank, &span.names), |call| (call.rank, &call.names));
+        (rank != Rank::Reads && names.iter().any(|name| name == path), rank, span.began)
+    }
+
+    fn activity(&self, session: SessionKey, span: &Span) -> Activity {
+        let (mut call, mut terminal) = (span.call.clone(), span.terminal.clone());
+        let ended = span.ended.unwrap_or(Millis::MAX);
+        if let Some(terminal) = &terminal {
+            // The call that shows it, or the only one that can have started it.
+            let shows = self.calls.iter().find(|(_, known)| known.terminals.contains(terminal));
+            let mut beside = self.spans.iter().filter(|other| {
+                let runs = other.began <= span.began && other.ended.unwrap_or(Millis::MAX) >= span.began;
+                runs && other.call.is_some() && self.fit(other, Path::new("")).1 != Rank::Reads
+            });
+            let only = beside.next().filter(|_| beside.next().is_none());
+            call = shows.map(|(id, _)| id.clone()).or(only.and_then(|only| only.call.clone()));
+        } else if let Some(known) = call.as_ref().and_then(|id| self.calls.get(id)) {
+            let of_call = self.spans.iter().filter(|other| other.began <= ended);
+            terminal = of_call
+                .filter_map(|other| other.terminal.clone())
+                .find(|terminal| known.terminals.contains(terminal));
+        }
+        Activity { session, call, terminal }
+    }
+
+    /// Whether a call that is announced from now on may have been running then.
+    fn may_claim(&self, last: Millis, now: Millis) -> bool {
+        now <= last + SLACK || self.turn.is_some_and(|_| last >= self.heard)
+    }
+}
+
+impl Span {
+    fn of(id: &ToolCallId, turn: Option<Millis>, began: Millis) -> Self {
+        let (rank, names) = (Rank::Unknown, Vec::new());
+        Self {
+            turn: turn.unwrap_or(began),
+            call: Some(id.clone()),
+            terminal: None,
+            began,
+            ended: None,
+            rank,
+            names,
+        }
+    }
+}
+
+fn is_over(status: &WireStatus) -> bool {
+    match status {
+        WireStatus::Completed | WireStatus::Failed => true,
+        WireStatus::Pending | WireStatus::InProgress => false,
+        WireStatus::Other(word) => {
+            ["cancelled", "canceled", "denied", "rejected", "error"].contains(&word.as_str())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

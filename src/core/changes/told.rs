@@ -1,0 +1,143 @@
+//! Which changes of files have been told already. One change may be reported several times: by a call's diff, by the
+//! watcher, by the index of the session's folders, by a buffer that takes the new text. It counts once, whichever
+//! comes first. A change is known by the text that it leads to.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use crate::core::store::checkpoint::{Held, Mode};
+
+/// What each file held after the last change that was told.
+#[derive(Default)]
+pub struct Told(HashMap<PathBuf, Fingerprint>);
+
+/// What a path held, by its length and hash: the bytes themselves are kept elsewhere.
+#[derive(Clone, Copy, Debug)]
+struct Fingerprint {
+    /// `None` for no file.
+    content: Option<(usize, u64)>,
+    mode: Mode,
+}
+
+impl Fingerprint {
+    fn of(held: &Held) -> Option<Self> {
+        let content = match held {
+            Held::Unknown => return None,
+            Held::Absent => None,
+            Held::Link(target) => Some((usize::MAX, hash(target))),
+            Held::Text(..) | Held::Bytes(..) => held.bytes().map(|bytes| (bytes.len(), hash(bytes))),
+        };
+        Some(Self { content, mode: held.mode() })
+    }
+
+    fn matches(self, other: Self) -> bool {
+        self.content == other.content && self.mode.matches(other.mode)
+    }
+}
+
+fn hash(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Told {
+    /// A change is reported. Says whether it is news, and takes note of it.
+    pub fn is_news(&mut self, path: &Path, before: &Held, after: &Held) -> bool {
+        let Some(after) = Fingerprint::of(after) else {
+            // What it leads to is not known: whatever comes next is another change.
+            self.0.remove(path);
+            return true;
+        };
+        let before = Fingerprint::of(before);
+        if before.is_some_and(|before| before.matches(after)) {
+            return false;
+        }
+        // A buffer that took the text knows nothing of permissions.
+        let is_mode_alone = before.is_some_and(|before| before.content == after.content);
+        let last = self.0.insert(path.to_owned(), after);
+        !last.is_some_and(|last| last.matches(after) && (!is_mode_alone || last.mode == after.mode))
+    }
+
+    /// The file holds this on the disk, and that needs no telling: the user has saved it, or somebody else wrote it.
+    pub fn holds(&mut self, path: &Path, now: &Held) {
+        match Fingerprint::of(now) {
+            Some(now) => drop(self.0.insert(path.to_owned(), now)),
+            None => self.forget(path),
+        }
+    }
+
+    /// The file may hold anything from now on.
+    pub fn forget(&mut self, path: &Path) {
+        self.0.remove(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn held(text: u8) -> Held {
+        if text == 0 { Held::Absent } else { Held::text(text.to_string()) }
+    }
+
+    #[test]
+    fn a_change_is_told_once_and_again_when_it_was_taken_back() {
+        let (mut told, path) = (Told::default(), Path::new("/a"));
+        assert!(told.is_news(path, &held(1), &held(2)));
+        assert!(!told.is_news(path, &held(1), &held(2)));
+        told.holds(path, &held(1));
+        assert!(told.is_news(path, &held(1), &held(2)), "somebody else had put it back");
+        told.forget(path);
+        assert!(told.is_news(path, &held(3), &held(2)), "the user has saved it meanwhile");
+        assert!(told.is_news(Path::new("/b"), &held(1), &held(2)), "another file");
+    }
+
+    #[test]
+    fn other_permissions_are_news_also_of_a_file_that_a_buffer_took() {
+        let (mut told, path) = (Told::default(), Path::new("/a"));
+        let text = |mode| Held::Text("a".into(), Mode(Some(mode)));
+        assert!(told.is_news(path, &held(1), &Held::text("a")));
+        assert!(!told.is_news(path, &held(1), &text(0o644)), "the same, as the disk knows it");
+        assert!(told.is_news(path, &text(0o644), &text(0o755)));
+        assert!(!told.is_news(path, &text(0o644), &text(0o755)));
+    }
+
+    #[test]
+    fn what_changes_nothing_is_no_news_and_what_is_unknown_always_is() {
+        let (mut told, path) = (Told::default(), Path::new("/a"));
+        assert!(!told.is_news(path, &held(1), &held(1)));
+        assert!(told.is_news(path, &held(1), &Held::Unknown));
+        assert!(told.is_news(path, &Held::Unknown, &Held::Unknown));
+        assert!(told.is_news(path, &Held::Unknown, &held(0)));
+    }
+
+    proptest! {
+        /// Each change is reported once or several times, by whatever road: as many are told as there were, in order.
+        #[test]
+        fn each_change_counts_once(steps in prop::collection::vec((1..4u8, any::<bool>(), 1..4usize), 1..12)) {
+            let (mut told, path) = (Told::default(), Path::new("/a"));
+            let mut now = 0;
+            let (mut expected, mut heard) = (Vec::new(), Vec::new());
+            for (text, is_outside, reports) in steps {
+                let before = std::mem::replace(&mut now, text);
+                if is_outside {
+                    told.holds(path, &held(text));
+                    continue;
+                }
+                if before != text {
+                    expected.push((before, text));
+                }
+                for _ in 0..reports {
+                    if told.is_news(path, &held(before), &held(text)) {
+                        heard.push((before, text));
+                    }
+                }
+            }
+            prop_assert_eq!(heard, expected);
+        }
+    }
+}

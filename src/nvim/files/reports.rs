@@ -1,0 +1,163 @@
+//! Files that changed on the disk, as the background reports them: each change of an agent's is told to the other
+//! features once, and each one from outside as such. A buffer takes the new text first. Who wrote what is found out by
+//! the background; taking a text into a buffer is left to `engine`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use mlua::Result;
+
+use crate::core::changes::file_task::Task;
+use crate::core::changes::writers::Writer;
+use crate::core::message::{Cause, ChangedFile, Outcome, Work};
+use crate::core::store::checkpoint::Held;
+use crate::core::text::Text;
+use crate::nvim::context::Context;
+use crate::nvim::editor::Buf;
+use crate::nvim::events::{Change, EditorEvent, OutsideChange, Renamed};
+use crate::nvim::files::Files;
+use crate::nvim::files::on_disk::Report;
+use crate::nvim::files::whose::writers_of;
+
+/// At most this many files are gone through before the editor has its turn, and no more than these bytes.
+const MAX_FILES: usize = 16;
+const MAX_BYTES: usize = 256 << 10;
+
+const PAUSE: Duration = Duration::from_millis(1);
+
+impl Files {
+    /// The background has found files of sessions' folders changed.
+    pub fn files_changed(&mut self, cx: &mut Context, cause: Cause, files: Vec<ChangedFile>) -> Result<()> {
+        let writers = writers_of(cx, cause);
+        let reports = files.into_iter().map(|file| Report { writers: writers.clone(), file, renamed: None });
+        self.on_disk.waiting.extend(reports);
+        if self.on_disk.is_scheduled { Ok(()) } else { self.go_through(cx) }
+    }
+
+    /// Goes through some of the files, then the editor has its turn. Texts that stayed in the background are fetched.
+    fn go_through(&mut self, cx: &mut Context) -> Result<()> {
+        let (mut bytes, mut ready, mut numbers) = (0, Vec::new(), Vec::new());
+        while ready.len() < MAX_FILES && bytes < MAX_BYTES {
+            let Some(report) = self.on_disk.waiting.pop_front() else { break };
+            bytes += report.file.before.size() + report.file.after.size();
+            numbers.extend(report.file.later);
+            ready.push(report);
+        }
+        self.on_disk.is_scheduled = true;
+        if numbers.is_empty() {
+            return self.tell_ready(cx, ready, Vec::new());
+        }
+        cx.compute(Work::ChangedTexts { numbers }, |files: &mut Self, cx, outcome| match outcome {
+            Outcome::ChangedTexts(texts) => files.tell_ready(cx, ready, texts),
+            _ => Ok(()),
+        });
+        Ok(())
+    }
+
+    fn tell_ready(
+        &mut self,
+        cx: &mut Context,
+        ready: Vec<Report>,
+        texts: Vec<Option<(Held, Held)>>,
+    ) -> Result<()> {
+        let mut texts = texts.into_iter();
+        for mut report in ready {
+            if report.file.later.is_some() {
+                match texts.next().flatten() {
+                    Some((before, after)) => (report.file.before, report.file.after) = (before, after),
+                    None => {
+                        let why = || "too many files changed at once to keep it".to_owned();
+                        report.file.unknown.get_or_insert_with(why);
+                    }
+                }
+            }
+            for report in sides(report) {
+                self.file_reported(cx, report)?;
+            }
+        }
+        self.on_disk.is_scheduled = !self.on_disk.waiting.is_empty();
+        match self.on_disk.is_scheduled {
+            true => cx.later(PAUSE, |files: &mut Self, cx| files.go_through(cx)),
+            false => Ok(()),
+        }
+    }
+
+    fn file_reported(&mut self, cx: &mut Context, report: Report) -> Result<()> {
+        let Some(buf) = cx.buf_of(&report.file.path) else {
+            self.tell_report(cx, None, report);
+            return Ok(());
+        };
+        let path = cx.buffers.name_of(buf).map_or_else(|| report.file.path.clone(), Path::to_owned);
+        let (writers, about) = (report.writers.clone(), self.session_about(cx, &path));
+        if let Some(Renamed::To(to)) = &report.renamed
+            && let Some(held) = cx.buffers.held(&path)
+        {
+            held.moved = Some(to.clone());
+        }
+        self.on_disk.add_for_buffer(&path, report);
+        self.file_task(cx, path, Task::Take { writers, about })
+    }
+
+    /// A buffer has taken what there was to take: what has not been told with that is told now.
+    pub fn tell_taken(&mut self, cx: &mut Context, path: &Path) {
+        if let Some(report) = self.on_disk.take_report(path) {
+            self.tell_report(cx, cx.buf_of(path), report);
+        }
+    }
+
+    fn tell_report(&mut self, cx: &mut Context, buf: Option<Buf>, report: Report) {
+        let Report { writers, file, renamed } = report;
+        let ChangedFile { path, before, after, unknown, .. } = file;
+        let Some(Writer { session, call }) = writers.first() else {
+            self.on_disk.told.holds(&path, &after);
+            let change = OutsideChange { path, before, after };
+            return cx.raise(EditorEvent::FileChangedOutside(Box::new(change)));
+        };
+        if !self.on_disk.told.is_news(&path, &before, &after) {
+            return;
+        }
+        cx.raise(EditorEvent::FileChanged(Box::new(Change {
+            session,
+            call,
+            others: writers.others().to_vec(),
+            path,
+            // What a buffer shows of a file that is gone is the user's to write or to drop.
+            buf: buf.filter(|_| after != Held::Absent),
+            before: plain(&before),
+            after: plain(&after),
+            held: (before, after),
+            ranges: Vec::new(),
+            lines: None,
+            saved: true,
+            is_in_buffer: false,
+            unknown,
+            renamed,
+        })));
+        cx.raise(EditorEvent::SessionChanged(session));
+    }
+}
+
+/// A renamed file is gone by its old name, and new by the other one.
+fn sides(report: Report) -> Vec<Report> {
+    let Report { writers, mut file, .. } = report;
+    let Some(from) = file.renamed_from.take() else { return vec![Report { writers, file, renamed: None }] };
+    let gone = ChangedFile {
+        path: from.clone(),
+        renamed_from: None,
+        before: file.before,
+        after: Held::Absent,
+        unknown: file.unknown.clone(),
+        later: None,
+    };
+    let to = Some(Renamed::To(file.path.clone()));
+    let new = ChangedFile { before: Held::Absent, ..file };
+    vec![
+        Report { writers: writers.clone(), file: gone, renamed: to },
+        Report { writers, file: new, renamed: Some(Renamed::From(from)) },
+    ]
+}
+
+/// A file's text as buffers hold it.
+fn plain(held: &Held) -> Option<Text> {
+    held.as_text().map(Text::plain_lines)
+}

@@ -1,0 +1,313 @@
+//! Keeping and undoing what agents changed: what is meant is looked up file by file, asked about where the user's own
+//! edits would go along, and done in slices. Which hunks a command means is left to `actions`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mlua::Result;
+
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::file_review::FileReview;
+use crate::core::changes::review_page::Listed;
+use crate::core::changes::scope::Scope;
+use crate::core::changes::text_edits::TextEdit;
+use crate::core::ids::SessionKey;
+use crate::core::message::{Command, Content, Outcome, PutBack};
+use crate::core::store::checkpoint::Held;
+use crate::nvim::arguments::fail;
+use crate::nvim::buffers::{self, saving};
+use crate::nvim::context::Context;
+use crate::nvim::editor::{Buf, Level};
+use crate::nvim::events::EditorEvent;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::actions::{NOTHING_HERE, Verdict};
+
+/// So many files are gone through before the editor has its turn.
+const MAX_FILES: usize = 16;
+
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Hunks of a file that are meant, and those of them that hold the user's edits.
+struct Found {
+    path: PathBuf,
+    hunks: Vec<usize>,
+    mixed: Vec<usize>,
+}
+
+/// What is being kept or undone.
+struct Judging {
+    verdict: Verdict,
+    /// The last one is next.
+    left: Vec<Found>,
+    /// What was done so far.
+    files: usize,
+    hunks: usize,
+    /// Files that can't be undone, since their texts are not known.
+    without: Vec<PathBuf>,
+}
+
+impl Reviews {
+    /// Keeps or undoes what is meant, once every review is up to date. Asks when the user's own edits
+    /// would go along.
+    pub fn decide_scope(&mut self, cx: &mut Context, verdict: Verdict, scope: Scope) -> Result<()> {
+        let paths: Vec<PathBuf> = match &scope {
+            Scope::Rows(path, _) | Scope::Hunk(path, _) | Scope::File(path) => vec![path.clone()],
+            // What agents did to files that nobody has opened yet is among it.
+            _ => {
+                return self.when_reports_are_known(cx, move |this: &mut Self, cx| {
+                    let is_meant = |(path, file): (&Path, Listed)| {
+                        file.meant(&scope, &this.origins, path).is_some().then(|| path.to_owned())
+                    };
+                    let paths = this.listed().into_iter().filter_map(is_meant).collect();
+                    this.decide_next(cx, (verdict, scope), paths, Vec::new())
+                });
+            }
+        };
+        self.decide_next(cx, (verdict, scope), paths, Vec::new())
+    }
+
+    /// Looks at one file after the other, then does what was found.
+    fn decide_next(
+        &mut self,
+        cx: &mut Context,
+        (verdict, scope): (Verdict, Scope),
+        mut paths: Vec<PathBuf>,
+        mut found: Vec<Found>,
+    ) -> Result<()> {
+        let Some(path) = paths.pop() else { return self.decide_found(cx, verdict, found) };
+        if let Some(change) = self.unknown.get(&path)
+            && self.origins.is_file_meant(&scope, &path, &[change.origin])
+        {
+            found.push(Found { path: path.clone(), hunks: Vec::new(), mixed: Vec::new() });
+        }
+        if !self.files.contains_key(&path) {
+            return self.decide_next(cx, (verdict, scope), paths, found);
+        }
+        self.when_reviewed(cx, &path.clone(), move |this: &mut Self, cx| {
+            if let Some(file) = this.files.get(&path).and_then(|reviewed| reviewed.file.as_deref()) {
+                let hunks = this.origins.hunks_in(&scope, &path, file);
+                let mixed = hunks.iter().copied().filter(|hunk| file.is_mixed(*hunk)).collect();
+                let whole = file.without_hunks();
+                let is_whole = whole.is_some_and(|last| this.origins.is_file_meant(&scope, &path, &[last]));
+                if !hunks.is_empty() || is_whole {
+                    found.push(Found { path, hunks, mixed });
+                }
+            }
+            this.decide_next(cx, (verdict, scope), paths, found)
+        })
+    }
+
+    fn decide_found(&mut self, cx: &mut Context, verdict: Verdict, found: Vec<Found>) -> Result<()> {
+        let count = |which: fn(&Found) -> usize| found.iter().map(which).sum::<usize>();
+        let (all, mixed) = (count(|found| found.hunks.len()), count(|found| found.mixed.len()));
+        if found.is_empty() {
+            return fail(NOTHING_HERE);
+        }
+        if verdict == Verdict::Keep || mixed == 0 {
+            return self.judge(cx, verdict, found);
+        }
+        let (prompt, mut items) = match all {
+            1 => {
+                ("You have changed this hunk, too".to_owned(), vec!["Undo it with my edits in it".to_owned()])
+            }
+            _ => (
+                format!("You have changed {mixed} of these {all} hunks, too"),
+                vec!["Undo all of them with my edits in them".to_owned()],
+            ),
+        };
+        if mixed < all {
+            items.push(format!("Undo the other {} alone", all - mixed));
+        }
+        items.push("Leave it as it is".to_owned());
+        let last = items.len() - 1;
+        cx.offer(&prompt, "acp_undo", items, move |this: &mut Self, cx, index| match index {
+            0 => this.judge(cx, verdict, found),
+            index if index == last => Ok(()),
+            _ => {
+                let rest = found.into_iter().map(|mut found| {
+                    found.hunks.retain(|hunk| !found.mixed.contains(hunk));
+                    found
+                });
+                this.judge(cx, verdict, rest.collect())
+            }
+        });
+        Ok(())
+    }
+
+    fn judge(&mut self, cx: &mut Context, verdict: Verdict, found: Vec<Found>) -> Result<()> {
+        self.judge_some(cx, Judging { verdict, left: found, files: 0, hunks: 0, without: Vec::new() })
+    }
+
+    /// Goes through some of the files, then the editor has its turn.
+    fn judge_some(&mut self, cx: &mut Context, mut judging: Judging) -> Result<()> {
+        let now = judging.left.split_off(judging.left.len().saturating_sub(MAX_FILES));
+        for Found { path, hunks, .. } in now.into_iter().rev() {
+            judging.files += 1;
+            judging.hunks += hunks.len();
+            if self.unknown.contains_key(&path) {
+                match judging.verdict {
+                    Verdict::Keep => drop(self.unknown.remove(&path)),
+                    Verdict::Undo if self.undo_unknown(cx, &path) => {}
+                    Verdict::Undo => judging.without.push(path.clone()),
+                }
+            }
+            match judging.verdict {
+                Verdict::Keep => self.keep_in(&path, &hunks),
+                Verdict::Undo => self.undo_in(cx, &path, &hunks)?,
+            }
+            match judging.verdict {
+                Verdict::Keep => self.decided.0 += hunks.len(),
+                Verdict::Undo => self.decided.1 += hunks.len(),
+            }
+        }
+        if !judging.left.is_empty() {
+            return cx.later(PAUSE, |this: &mut Self, cx| this.judge_some(cx, judging));
+        }
+        self.draw_reviews(cx)?;
+        self.say_judged(cx, &judging)
+    }
+
+    fn say_judged(&self, cx: &mut Context, judging: &Judging) -> Result<()> {
+        let Judging { verdict, files, hunks, without, .. } = judging;
+        if *hunks > 1 {
+            let what = if *verdict == Verdict::Keep { "kept" } else { "undid" };
+            let files = if *files == 1 { String::new() } else { format!(" in {files} files") };
+            let text = format!("{what} {hunks} hunks{files}");
+            cx.advise(text, Level::Info);
+        }
+        let Some(first) = without.first() else { return Ok(()) };
+        let name = cx.short_name(None, first);
+        let why = self.unknown.get(first).map(|change| change.why.clone()).unwrap_or_default();
+        let more =
+            if without.len() > 1 { format!(" and {} more files", without.len() - 1) } else { String::new() };
+        let text = format!("couldn't undo {name}{more}: {why}; :Acp checkpoints shows what was kept of it");
+        cx.advise(text, Level::Warn);
+        Ok(())
+    }
+
+    pub fn keep_in(&mut self, path: &Path, hunks: &[usize]) {
+        let Some(reviewed) = self.files.get_mut(path) else { return };
+        let Some(file) = &mut reviewed.file else { return };
+        hunks.iter().rev().for_each(|hunk| file.keep(*hunk));
+        if file.without_hunks().is_some() {
+            file.keep_all();
+        }
+        reviewed.touched = true;
+    }
+
+    fn undo_in(&mut self, cx: &mut Context, path: &Path, hunks: &[usize]) -> Result<()> {
+        let editor = cx.editor.clone();
+        let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
+        let buf = reviewed.buf.filter(|buf| editor.buf_is_loaded(*buf));
+        if let Some(buf) = buf
+            && !editor.buf_option::<bool>(buf, "modifiable")?
+        {
+            return fail(format!(
+                "couldn't undo in {}: its buffer is not 'modifiable'",
+                cx.short_name(None, path)
+            ));
+        }
+        let Some(file) = &mut reviewed.file else { return Ok(()) };
+        let was = file.clone();
+        let all = was.hunks();
+        let told: Vec<_> =
+            hunks.iter().filter_map(|hunk| Some((all.get(*hunk)?.clone(), was.origins(*hunk)))).collect();
+        let edits: Vec<TextEdit> =
+            hunks.iter().rev().filter_map(|hunk| file.undo(*hunk)).map(TextEdit::from).collect();
+        if was.without_hunks().is_some() {
+            file.undo_whole();
+        }
+        let removed = !file.is_there && was.is_there;
+        let text = file.current();
+        let there = file.is_there;
+        reviewed.touched = true;
+        for (hunk, origins) in told {
+            let origin = origins.iter().next_back().and_then(|origin| self.origins.get(*origin));
+            if let Some(session) = origin.map(|origin| origin.session) {
+                self.note_undone(cx, session, path, &hunk);
+            }
+        }
+        let is_clean = |buf: &Buf| !buffers::is_modified(&editor, *buf);
+        if let Some(buf) = buf.filter(is_clean).filter(|_| removed) {
+            // A buffer without a file, and without a line, is of no use.
+            cx.attempt("couldn't drop the buffer", move |editor| editor.helper::<()>("drop_buffer", buf));
+        }
+        let Some(buf) = buf.filter(|buf| !removed || !is_clean(buf)) else {
+            let expected = was.is_there.then(|| was.current());
+            let lines = there.then_some(text);
+            let what = match self.original(path, lines.as_deref()) {
+                Some(held) => PutBack::Exactly { expected, held: held.clone() },
+                None => PutBack::Lines { expected, lines },
+            };
+            return self.put_back(cx, path, what, was);
+        };
+        // A step of its own for `u`: what came before must not be undone along with it.
+        editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
+        let original = self.original(path, there.then_some(&text)).cloned();
+        let content = match original.as_ref().and_then(Held::as_text) {
+            Some(original) => saving::Content::of(original, &editor.buf_option::<String>(buf, "fileformat")?),
+            None => saving::Content::as_before(&editor, buf)?,
+        };
+        let done = saving::write(&editor, buf, &edits, &content);
+        cx.raise(EditorEvent::FileWritten(path.to_owned()));
+        self.set_reviewed_tick(cx, path, buf)?;
+        if let Err(why) = done {
+            self.review_again(cx, path, buf)?;
+            return fail(format!("couldn't undo in {}: {why}", cx.short_name(None, path)));
+        }
+        if removed {
+            let what = PutBack::Lines { expected: Some(String::new()), lines: None };
+            return self.put_back(cx, path, what, was);
+        }
+        match original.map(|held| held.mode()) {
+            Some(mode) if mode.0.is_some() && !buffers::is_modified(&editor, buf) => {
+                self.put_back(cx, path, PutBack::Mode(mode), was)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The agent is to know that what it wrote is not there any more.
+    fn note_undone(&mut self, cx: &Context, key: SessionKey, path: &Path, hunk: &Hunk) {
+        if let Some(session) = cx.sessions.get(&key) {
+            self.undone.add_hunk(key, &session.place.cwd, path, hunk);
+        }
+    }
+
+    /// A prompt with what the agent has to be told beside it.
+    pub fn with_undone(&mut self, cx: &Context, key: SessionKey, mut content: Vec<Content>) -> Vec<Content> {
+        let undone = self.undone.take(key).filter(|_| cx.config.diff.tell_undone);
+        content.extend(undone.map(|text| Content::Text(text.into())));
+        content
+    }
+
+    fn put_back(&mut self, cx: &mut Context, path: &Path, what: PutBack, was: Box<FileReview>) -> Result<()> {
+        let named = path.to_owned();
+        let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| match outcome {
+            Outcome::PutBack(done) => {
+                cx.raise(EditorEvent::FileWritten(named.clone()));
+                this.was_put_back(cx, &named, was, done)
+            }
+            _ => Ok(()),
+        });
+        cx.send(Command::PutBack { job, path: path.to_owned(), what });
+        Ok(())
+    }
+
+    /// Undoes a change that has no hunks, if it can be.
+    fn undo_unknown(&mut self, cx: &mut Context, path: &Path) -> bool {
+        let Some(mode) = self.unknown.get(path).and_then(|change| change.mode) else { return false };
+        let change = self.unknown.remove(path);
+        let named = path.to_owned();
+        let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
+            cx.raise(EditorEvent::FileWritten(named.clone()));
+            let Outcome::PutBack(Err(why)) = outcome else { return this.draw_panel(cx) };
+            let text = format!("couldn't undo in {}: {why}", cx.short_name(None, &named));
+            cx.advise(text, Level::Error);
+            this.unknown.extend(change.map(|change| (named, change)));
+            this.draw_panel(cx)
+        });
+        cx.send(Command::PutBack { job, path: path.to_owned(), what: PutBack::Mode(mode) });
+        true
+    }
+}

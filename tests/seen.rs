@@ -1,0 +1,293 @@
+//! Changes that agents make without the editor's help, by real commands in real terminals: each is a hunk that can be
+//! judged, and counts once. What others change meanwhile is no agent's.
+//!
+//! To write such a test: `turn_that_runs(&[".."])` is a turn in which the agent runs shell lines in the project's
+//! folder, `Ran` is a Neovim whose agent has played such turns, `review()` is the page of hunks once it holds a text.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use std::process::Command;
+
+use serde_json::Value;
+use support::script::{Scripted, ends, prompt, says, steps, turn_that_runs, writes};
+
+/// A Neovim in a project, and an agent that plays these turns.
+struct Ran {
+    chat: Scripted,
+    turns: usize,
+}
+
+impl Ran {
+    fn new(files: &[(&str, &str)], turns: &[Vec<Value>]) -> Self {
+        let chat = Scripted::new(files, steps(turns.concat()));
+        Self { chat, turns: 0 }
+    }
+
+    /// Opens a file in the window beside the chat, if there is a chat.
+    fn edit(&mut self, name: &str) {
+        self.chat.nvim.command(&format!("edit {name}"));
+    }
+
+    fn open_chat(&mut self) {
+        self.chat.chat();
+        self.chat.nvim.stop_insert();
+        self.chat.nvim.command("wincmd h");
+    }
+
+    /// Has the agent play its next turn, and waits for the end.
+    fn turn(&mut self) {
+        self.chat.nvim.command("AcpChat");
+        self.chat.nvim.command("startinsert");
+        self.chat.send("Go on");
+        self.turns += 1;
+        let done = "local chat = require('acp').status().sessions[1]
+                    local text = table.concat(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false), '\\n')
+                    return select(2, text:gsub('Done', ''))";
+        let turns = self.turns as u64;
+        self.chat.nvim.wait_until(|nvim| nvim.exec_lua(done, []).as_u64() >= Some(turns), "the turn to end");
+        self.chat.nvim.stop_insert();
+        self.chat.nvim.command("wincmd h");
+    }
+
+    /// Runs a command as another program of the user's would.
+    fn outside(&self, program: &str, args: &[&str]) {
+        let status = Command::new(program).args(args).current_dir(self.chat.project.path()).status();
+        assert!(status.expect("the program to start").success(), "{program} {args:?}");
+    }
+
+    /// The review's lines below its head, once one of them holds a text.
+    #[track_caller]
+    fn review(&mut self, text: &str) -> String {
+        let lines = "vim.cmd('silent! Acp review')
+                     local page = vim.fn.bufnr('acp://review')
+                     if page < 0 then return '' end
+                     local lines = table.concat(vim.api.nvim_buf_get_lines(page, 3, -1, false), '\\n')
+                     vim.api.nvim_buf_delete(page, { force = true })
+                     return lines";
+        let mut found = String::new();
+        self.chat.nvim.wait_until(
+            |nvim| {
+                found = nvim.exec_lua(lines, []).as_str().unwrap_or_default().to_owned();
+                found.contains(text)
+            },
+            &format!("the review to hold {text:?}"),
+        );
+        found
+    }
+
+    #[track_caller]
+    fn wait_for_file(&mut self, name: &str, text: &str) {
+        let project = &self.chat.project;
+        let read = || std::fs::read_to_string(project.file(name)).is_ok_and(|now| now == text);
+        self.chat.nvim.wait_until(|_| read(), &format!("{name} to hold {text:?}"));
+    }
+}
+
+const LINES: &str = "one\ntwo\nthree\nfour\nfive\n";
+
+#[test]
+fn what_others_change_between_two_turns_is_no_agents() {
+    let mut first = vec![prompt()];
+    first.extend(writes("a.txt", "one\nTWO\nthree\nfour\nfive\n"));
+    first.extend([says("Changed."), ends("end_turn")]);
+    let second = vec![prompt(), says("Heard."), ends("end_turn")];
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[first, second]);
+    ran.edit("a.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.outside("sed", &["-i", "s/four/4/", "a.txt"]);
+    ran.chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains('4'), "the buffer to take the text");
+    assert_eq!(ran.review("TWO").lines().count(), 4, "one hunk: a file, a head, two lines");
+    ran.chat.nvim.command("Acp undo all");
+    ran.wait_for_file("a.txt", "one\ntwo\nthree\n4\nfive\n");
+    ran.turn();
+    let told = ran.chat.got("session/prompt")["params"]["prompt"].to_string();
+    assert!(told.contains("TWO") && !told.contains('4'), "{told}");
+}
+
+#[test]
+fn what_a_command_changes_is_a_hunk_of_its_call() {
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt"])]);
+    ran.open_chat();
+    ran.turn();
+    assert_eq!(
+        ran.review("TWO"),
+        "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: sed -i s/two/TWO/ a.txt\n  - two\n  + TWO"
+    );
+    ran.chat.nvim.command("Acp undo all");
+    ran.wait_for_file("a.txt", LINES);
+}
+
+#[test]
+fn what_a_command_changes_in_a_buffers_file_is_a_hunk_in_the_buffer() {
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt"])]);
+    ran.edit("a.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.chat.nvim.wait_for_screen("- two");
+    assert_eq!(
+        ran.review("TWO"),
+        "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: sed -i s/two/TWO/ a.txt\n  - two\n  + TWO"
+    );
+    ran.chat.nvim.command("Acp undo all");
+    ran.wait_for_file("a.txt", LINES);
+}
+
+#[test]
+fn what_a_command_changes_below_unsaved_edits_is_a_hunk_beside_them() {
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt"])]);
+    ran.edit("a.txt");
+    ran.chat.nvim.input("Gomine<Esc>");
+    ran.open_chat();
+    ran.turn();
+    ran.chat.nvim.wait_for_screen("- two");
+    let review = ran.review("TWO");
+    assert_eq!(review.lines().count(), 4, "{review}");
+    ran.chat.nvim.command("Acp undo all");
+    assert_eq!(ran.chat.nvim.buffer_text(0), "one\ntwo\nthree\nfour\nfive\nmine");
+    assert_eq!(ran.chat.project.read("a.txt"), LINES.replace("two", "TWO"), "unsaved edits stay unsaved");
+}
+
+#[test]
+fn made_removed_and_renamed_files_are_listed_and_brought_back() {
+    let commands = ["printf 'x\\ny\\n' > new.txt", "rm gone.txt", "mv old.txt moved.txt", "touch empty.txt"];
+    let files = [("a.txt", LINES), ("gone.txt", "g\n"), ("old.txt", "first\nsecond\n")];
+    let mut ran = Ran::new(&files, &[turn_that_runs(&commands)]);
+    ran.edit("a.txt");
+    ran.open_chat();
+    ran.turn();
+    let review = ran.review("empty.txt");
+    let heads: Vec<&str> = review.lines().filter(|line| !line.starts_with("  ")).collect();
+    insta::assert_snapshot!(heads.join("\n"), @r"
+    empty.txt  empty · new file  Fake: touch empty.txt
+    gone.txt  1 hunk · +0 -1 · deleted
+    moved.txt  1 hunk · +2 -0 · new file
+    new.txt  1 hunk · +2 -0 · new file
+    old.txt  1 hunk · +0 -2 · deleted
+    ");
+    assert!(!review.lines().any(|line| line == "  - "), "no line of a file that was not there: {review}");
+    ran.chat.nvim.command("Acp undo all");
+    ran.wait_for_file("gone.txt", "g\n");
+    ran.wait_for_file("old.txt", "first\nsecond\n");
+    for name in ["new.txt", "moved.txt", "empty.txt"] {
+        let path = ran.chat.project.file(name);
+        ran.chat.nvim.wait_until(|_| !path.exists(), &format!("{name} to go"));
+    }
+}
+
+#[test]
+fn a_new_file_that_is_undone_leaves_no_buffer() {
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&["printf 'x\\ny\\n' > new.txt"])]);
+    ran.edit("a.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.review("new.txt");
+    ran.edit("new.txt");
+    ran.chat.nvim.command("Acp undo file");
+    let path = ran.chat.project.file("new.txt");
+    ran.chat.nvim.wait_until(|_| !path.exists(), "the file to go");
+    ran.chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.bufloaded('new.txt')", []) == 0.into(),
+        "its buffer to go",
+    );
+}
+
+#[test]
+fn a_file_of_which_nobody_knows_the_text_is_listed_with_the_reason() {
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&["printf '\\000\\001' > pic.bin"])]);
+    ran.open_chat();
+    ran.turn();
+    let review = ran.review("pic.bin");
+    assert!(review.contains("pic.bin  new file · no hunks: "), "{review}");
+    assert_eq!(review.lines().count(), 1);
+}
+
+#[test]
+fn other_permissions_alone_are_listed_and_undone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut ran = Ran::new(&[("a.sh", LINES)], &[turn_that_runs(&["chmod 755 a.sh"])]);
+    let path = ran.chat.project.file("a.sh");
+    let mode = move || std::fs::metadata(&path).map(|file| file.permissions().mode() & 0o777).ok();
+    let before = mode();
+    ran.open_chat();
+    ran.turn();
+    assert_eq!(mode(), Some(0o755));
+    assert_eq!(ran.review("a.sh"), "a.sh  changed · no hunks: its permissions changed  Fake: chmod 755 a.sh");
+    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.wait_until(|_| mode() == before, "the permissions to be back");
+}
+
+#[test]
+fn what_others_change_between_two_turns_is_listed_as_such() {
+    let turns = [turn_that_runs(&["sed -i s/two/TWO/ a.txt"])];
+    let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &turns);
+    ran.open_chat();
+    ran.turn();
+    ran.outside("sed", &["-i", "s/four/4/", "a.txt", "b.txt"]);
+    let listed = "local found = {}
+                  local select = vim.ui.select
+                  vim.ui.select = function(items) found = items end
+                  vim.cmd('Acp changes')
+                  vim.ui.select = select
+                  return table.concat(found, '\\n')";
+    let all = "a.txt +1 -1\na.txt +1 -1, changed from outside\nb.txt +1 -1, changed from outside";
+    let mut found = String::new();
+    ran.chat.nvim.wait_until(
+        |nvim| {
+            found = nvim.exec_lua(listed, []).as_str().unwrap_or_default().to_owned();
+            found.lines().count() == 3
+        },
+        "what others changed to be listed",
+    );
+    assert_eq!(found, all);
+    assert_eq!(ran.review("TWO").lines().count(), 4, "one hunk, and no other file");
+    ran.chat.nvim.command("Acp undo all");
+    ran.wait_for_file("a.txt", "one\ntwo\nthree\n4\nfive\n");
+    assert_eq!(ran.chat.project.read("b.txt"), LINES.replace("four", "4"));
+}
+
+/// More of `AcpFileChanged` in one round of the editor's loop than a slice has files would be a stall.
+#[test]
+fn a_thousand_files_are_one_line_and_are_read_as_they_are_seen() {
+    let text = format!("{}two\n", "a line that stays as it is\n".repeat(40));
+    let names: Vec<String> = (0..1000).map(|number| format!("f{number:04}.txt")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    let mut ran = Ran::new(&files, &[turn_that_runs(&["sed -i s/two/TWO/ f*.txt"])]);
+    ran.edit("f0000.txt");
+    ran.open_chat();
+    let count = "_G.round, _G.seen, _G.most = 0, {}, 0
+                 vim.uv.new_check():start(function() _G.round = _G.round + 1 end)
+                 vim.api.nvim_create_autocmd('User', { pattern = 'AcpFileChanged', callback = function()
+                   _G.seen[_G.round] = (_G.seen[_G.round] or 0) + 1
+                   _G.most = math.max(_G.most, _G.seen[_G.round])
+                   _G.all = (_G.all or 0) + 1
+                 end })";
+    ran.chat.nvim.exec_lua(count, []);
+    ran.turn();
+    ran.chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.all", []) == 1000.into(), "all events");
+    let most = ran.chat.nvim.exec_lua("return _G.most", []).as_u64().expect("a number");
+    assert!(most <= 17, "{most} files in one round");
+    ran.chat.nvim.wait_for_screen("changed 1000 files");
+    assert_eq!(ran.chat.nvim.screen().matches("files").count(), 1, "one line says so");
+    let buffers = "return #vim.api.nvim_list_bufs()";
+    let before = ran.chat.nvim.exec_lua(buffers, []).as_u64().expect("a number");
+    ran.chat.nvim.command("Acp review");
+    ran.chat.nvim.wait_for_screen("Review: 1000 files");
+    let left = "local text = vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://review'), 0, 1, false)[1]
+                return tonumber(text:match(', (%d+) files? to be read')) or 0";
+    let unread = ran.chat.nvim.exec_lua(left, []).as_u64().expect("a number");
+    assert!((900..1000).contains(&unread), "{unread} are to be read");
+    assert!(ran.chat.nvim.screen().contains("- two"), "those on the screen have been read");
+    ran.chat.nvim.command("$");
+    ran.chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.getline('$')", []).as_str() == Some("  + TWO"),
+        "the last file to be read",
+    );
+    let still = ran.chat.nvim.exec_lua(left, []).as_u64().expect("a number");
+    assert!(still > 800 && still < unread, "{still} are to be read");
+    assert_eq!(ran.chat.nvim.exec_lua(buffers, []).as_u64(), Some(before + 1), "the review alone");
+    ran.chat.nvim.command("Acp undo all");
+    let project = &ran.chat.project;
+    ran.chat.nvim.wait_until(|_| names.iter().all(|name| project.read(name) == text), "all to be back");
+}
