@@ -79,7 +79,8 @@ impl Ran {
     #[track_caller]
     fn wait_for_file(&mut self, name: &str, text: &str) {
         let project = &self.chat.project;
-        self.chat.nvim.wait_until(|_| project.read(name) == text, &format!("{name} to hold {text:?}"));
+        let read = || std::fs::read_to_string(project.file(name)).is_ok_and(|now| now == text);
+        self.chat.nvim.wait_until(|_| read(), &format!("{name} to hold {text:?}"));
     }
 }
 
@@ -200,4 +201,94 @@ fn a_file_of_which_nobody_knows_the_text_is_listed_with_the_reason() {
     let review = ran.review("pic.bin");
     assert!(review.contains("pic.bin  new file · no hunks: "), "{review}");
     assert_eq!(review.lines().count(), 1);
+}
+
+#[test]
+#[ignore = "the background does not look at permissions yet"]
+fn other_permissions_alone_are_listed_and_undone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut ran = Ran::new(&[("a.sh", LINES)], &[turn_that_runs(&["chmod 755 a.sh"])]);
+    let path = ran.chat.project.file("a.sh");
+    let mode = move || std::fs::metadata(&path).map(|file| file.permissions().mode() & 0o777).ok();
+    let before = mode();
+    ran.open_chat();
+    ran.turn();
+    assert_eq!(mode(), Some(0o755));
+    assert_eq!(ran.review("a.sh"), "a.sh  changed · no hunks: its permissions changed  Fake: chmod 755 a.sh");
+    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.wait_until(|_| mode() == before, "the permissions to be back");
+}
+
+#[test]
+fn what_others_change_between_two_turns_is_listed_as_such() {
+    let turns = [turn_that_runs(&["sed -i s/two/TWO/ a.txt"])];
+    let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &turns);
+    ran.open_chat();
+    ran.turn();
+    ran.outside("sed", &["-i", "s/four/4/", "a.txt", "b.txt"]);
+    let listed = "local found = {}
+                  local select = vim.ui.select
+                  vim.ui.select = function(items) found = items end
+                  vim.cmd('Acp changes')
+                  vim.ui.select = select
+                  return table.concat(found, '\\n')";
+    let all = "a.txt +1 -1\na.txt +1 -1, changed from outside\nb.txt +1 -1, changed from outside";
+    let mut found = String::new();
+    ran.chat.nvim.wait_until(
+        |nvim| {
+            found = nvim.exec_lua(listed, []).as_str().unwrap_or_default().to_owned();
+            found.lines().count() == 3
+        },
+        "what others changed to be listed",
+    );
+    assert_eq!(found, all);
+    assert_eq!(ran.review("TWO").lines().count(), 4, "one hunk, and no other file");
+    ran.chat.nvim.command("Acp undo all");
+    ran.wait_for_file("a.txt", "one\ntwo\nthree\n4\nfive\n");
+    assert_eq!(ran.chat.project.read("b.txt"), LINES.replace("four", "4"));
+}
+
+/// More of `AcpFileChanged` in one round of the editor's loop than a slice has files would be a stall.
+#[test]
+fn a_thousand_files_are_one_line_and_are_read_as_they_are_seen() {
+    let text = format!("{}two\n", "a line that stays as it is\n".repeat(40));
+    let names: Vec<String> = (0..1000).map(|number| format!("f{number:04}.txt")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    let mut ran = Ran::new(&files, &[turn_that_runs(&["sed -i s/two/TWO/ f*.txt"])]);
+    ran.edit("f0000.txt");
+    ran.open_chat();
+    let count = "_G.round, _G.seen, _G.most = 0, {}, 0
+                 vim.uv.new_check():start(function() _G.round = _G.round + 1 end)
+                 vim.api.nvim_create_autocmd('User', { pattern = 'AcpFileChanged', callback = function()
+                   _G.seen[_G.round] = (_G.seen[_G.round] or 0) + 1
+                   _G.most = math.max(_G.most, _G.seen[_G.round])
+                   _G.all = (_G.all or 0) + 1
+                 end })";
+    ran.chat.nvim.exec_lua(count, []);
+    ran.turn();
+    ran.chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.all", []) == 1000.into(), "all events");
+    let most = ran.chat.nvim.exec_lua("return _G.most", []).as_u64().expect("a number");
+    assert!(most <= 17, "{most} files in one round");
+    ran.chat.nvim.wait_for_screen("changed 1000 files");
+    assert_eq!(ran.chat.nvim.screen().matches("files").count(), 1, "one line says so");
+    let buffers = "return #vim.api.nvim_list_bufs()";
+    let before = ran.chat.nvim.exec_lua(buffers, []).as_u64().expect("a number");
+    ran.chat.nvim.command("Acp review");
+    ran.chat.nvim.wait_for_screen("Review: 1000 files");
+    let left = "local text = vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://review'), 0, 1, false)[1]
+                return tonumber(text:match(', (%d+) files? to be read')) or 0";
+    let unread = ran.chat.nvim.exec_lua(left, []).as_u64().expect("a number");
+    assert!((900..1000).contains(&unread), "{unread} are to be read");
+    assert!(ran.chat.nvim.screen().contains("- two"), "those on the screen have been read");
+    ran.chat.nvim.command("$");
+    ran.chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.getline('$')", []).as_str() == Some("  + TWO"),
+        "the last file to be read",
+    );
+    let still = ran.chat.nvim.exec_lua(left, []).as_u64().expect("a number");
+    assert!(still > 800 && still < unread, "{still} are to be read");
+    assert_eq!(ran.chat.nvim.exec_lua(buffers, []).as_u64(), Some(before + 1), "the review alone");
+    ran.chat.nvim.command("Acp undo all");
+    let project = &ran.chat.project;
+    ran.chat.nvim.wait_until(|_| names.iter().all(|name| project.read(name) == text), "all to be back");
 }

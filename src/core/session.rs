@@ -24,6 +24,7 @@ pub mod unsaved_note;
 mod updates;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::Path;
 
 pub use asks::{OpenAsk, Wanted};
 pub use content::as_markdown;
@@ -278,6 +279,14 @@ impl Session {
                 self.touched.insert(EntryId(index));
                 return;
             }
+        }
+    }
+
+    /// A call was seen to change a file on the disk.
+    pub fn call_changed(&mut self, id: EntryId, path: &Path) {
+        let Some(Body::Tool(call)) = self.entries.get_mut(id.0).map(|entry| &mut entry.body) else { return };
+        if call.changed.insert(path.to_owned()) {
+            self.touched.insert(id);
         }
     }
 

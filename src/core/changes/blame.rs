@@ -87,7 +87,7 @@ mod tests {
             prompt: format!("prompt {number}"),
             kind,
         };
-        let held = |text: Option<&str>| text.map_or(Held::Absent, |text| Held::text(text));
+        let held = |text: Option<&str>| text.map_or(Held::Absent, Held::text);
         Step { head, at: number, call: None, before: held(before), after: held(after) }
     }
 

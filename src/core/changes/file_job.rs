@@ -154,6 +154,8 @@ pub enum Do {
         stamp: Stamp,
         only_if_behind: bool,
     },
+    /// The text is still being written: what there is to take comes later.
+    NotWhole,
     /// There is no such file any more.
     FileGone,
     /// Ask the user, or decide by the options.
@@ -354,7 +356,7 @@ impl FileJob {
         let Some(known) = &facts.known else { return vec![Do::Restart] };
         match (&self.task, &disk) {
             // It is told when there is a whole text.
-            (_, OnDisk::HalfWritten) => vec![Do::End],
+            (_, OnDisk::HalfWritten) => vec![Do::NotWhole, Do::End],
             (Task::Remember, OnDisk::Text { stamp, .. })
                 if modified && (is_behind || known.stamp.is_some_and(|known| known != *stamp)) =>
             {

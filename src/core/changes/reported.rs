@@ -26,6 +26,11 @@ impl Reported {
         self.0.iter().map(|(path, ..)| path.clone()).collect()
     }
 
+    /// The same of those whose origin fits.
+    pub fn files_of(&self, fits: impl Fn(OriginId) -> bool) -> BTreeSet<PathBuf> {
+        self.0.iter().filter(|(_, origin, _)| fits(*origin)).map(|(path, ..)| path.clone()).collect()
+    }
+
     /// What was said of a file, which is given out once.
     pub fn take(&mut self, path: &Path) -> Vec<(OriginId, FileDiff)> {
         let (taken, left): (VecDeque<_>, VecDeque<_>) =
@@ -54,6 +59,7 @@ mod tests {
             reported.add(path.into(), OriginId(0), diff(text));
         }
         assert_eq!(reported.files(), ["/a", "/b"].map(PathBuf::from).into());
+        assert_eq!(reported.files_of(|origin| origin == OriginId(1)), [].into());
         assert_eq!(texts(reported.take(Path::new("/a"))), ["1", "3"]);
         assert_eq!(texts(reported.take(Path::new("/a"))), [""; 0]);
         assert_eq!(texts(reported.take(Path::new("/b"))), ["2"]);

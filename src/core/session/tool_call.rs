@@ -1,6 +1,7 @@
 //! One tool call of an agent: what it is about and how far it is. Messages about it may come in any order
 //! and repeat; this file defines what each of them changes. Drawing is left to `transcript`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -95,6 +96,8 @@ pub struct ToolCall {
     /// Lines that come and lines that go, in all its diffs.
     pub counted: (usize, usize),
     pub locations: Vec<Location>,
+    /// The files that it was seen to change on the disk.
+    pub changed: BTreeSet<PathBuf>,
     pub raw_input: Option<Value>,
     pub raw_output: Option<Value>,
     /// What the user may answer, while they are asked.
@@ -120,6 +123,7 @@ impl ToolCall {
             content: Vec::new(),
             counted: (0, 0),
             locations: Vec::new(),
+            changed: BTreeSet::new(),
             raw_input: None,
             raw_output: None,
             choices: Vec::new(),
@@ -180,6 +184,19 @@ impl ToolCall {
             ToolContent::Terminal(terminal) => Some(terminal),
             _ => None,
         })
+    }
+
+    /// What it changed on the disk, where neither its kind nor a diff says so: `changed a.txt`, `changed 312 files`.
+    pub fn changed_words(&self) -> Option<String> {
+        let is_edit = matches!(self.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+        if is_edit || self.diffs().next().is_some() {
+            return None;
+        }
+        match self.changed.len() {
+            0 => None,
+            1 => self.changed.first().map(|path| format!("changed {}", self.relative(path).display())),
+            files => Some(format!("changed {files} files")),
+        }
     }
 
     /// Where the call is at work: its locations, else the files of its diffs.

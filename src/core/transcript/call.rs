@@ -13,6 +13,7 @@ use crate::core::message::{Content, FileDiff, ResourceBody, ToolContent, ToolKin
 use crate::core::session::as_markdown;
 use crate::core::session::tool_call::{Status, ToolCall, kind_word};
 use crate::core::terminal::screen::Screen;
+use crate::core::text::one_line;
 
 pub fn draw(
     drawing: &mut Drawing,
@@ -294,6 +295,7 @@ fn tool_facts(call: &ToolCall) -> Option<String> {
     if added + removed > 0 {
         facts.push(format!("+{added} -{removed}"));
     }
+    facts.extend(call.changed_words().map(|words| one_line(&words)));
     match call.status {
         Status::Rejected => facts.push("rejected".into()),
         Status::Cancelled => facts.push("cancelled".into()),

@@ -49,7 +49,10 @@ fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool
     };
     let changes =
         matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode);
-    call.status == Status::Done && !changes && !call.content.iter().any(told)
+    call.status == Status::Done
+        && !changes
+        && call.changed_words().is_none()
+        && !call.content.iter().any(told)
 }
 
 /// The runs among a transcript's entries, and which of them the user opened.

@@ -18,6 +18,11 @@ impl App {
     }
 
     pub fn changed(&mut self, change: Change) -> Result<()> {
+        if let Some(call) = change.call
+            && let Some(session) = self.cx.sessions.get_mut(&change.session)
+        {
+            session.call_changed(call, &change.path);
+        }
         self.checkpoints.record(&mut self.cx, &change);
         self.reviews.stats.add(&change);
         self.reviews.review_change(&mut self.cx, &change)?;

@@ -204,7 +204,9 @@ impl Files {
             true => Held::Absent,
             false => held_before(&cx.editor, job.buf, &landing.start, &landing.disk),
         };
-        if !self.on_disk.told.is_news(&job.path, &before, &now) {
+        let is_news = self.on_disk.told.is_news(&job.path, &before, &now);
+        self.on_disk.has_told(&job.path);
+        if !is_news {
             cx.raise(EditorEvent::ReviewOutdated(job.buf));
             return Ok(());
         }

@@ -340,6 +340,7 @@ impl Files {
                     self.acknowledge(cx, buf, &job.path, stamp)?;
                 }
             }
+            Do::NotWhole => self.on_disk.is_not_whole(&job.path),
             Do::FileGone => self.file_gone(cx, &job)?,
             Do::Refuse(why) => self.refuse_task(cx, &job.path, job.task(), &why),
             Do::PutFirst(task) => self.queues.push_front(&job.path, task),

@@ -1,7 +1,7 @@
 //! What the background reports of files that changed on the disk, as far as it is not told to the other features yet,
 //! and what has been told. How it is gone through is in `reports`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use crate::core::changes::told::Told;
@@ -19,6 +19,8 @@ pub struct OnDisk {
     pub is_scheduled: bool,
     /// What is told once a file's buffer has taken it.
     pub in_buffers: HashMap<PathBuf, Report>,
+    /// The texts of these are still being written: what is reported of them waits.
+    not_whole: HashSet<PathBuf>,
 }
 
 /// A file that has become another one.
@@ -29,6 +31,30 @@ pub struct Report {
 }
 
 impl OnDisk {
+    /// A file's buffer is to take its text. Of two reports that wait the later one says what became of the file.
+    pub fn add_for_buffer(&mut self, path: &Path, mut report: Report) {
+        if let Some(earlier) = self.in_buffers.remove(path)
+            && report.writers.is_outside() == earlier.writers.is_outside()
+        {
+            report.file.before = earlier.file.before;
+        }
+        self.in_buffers.insert(path.to_owned(), report);
+    }
+
+    pub fn is_not_whole(&mut self, path: &Path) {
+        self.not_whole.insert(path.to_owned());
+    }
+
+    /// What is to be told of a file whose buffer has taken what there was to take.
+    pub fn take_report(&mut self, path: &Path) -> Option<Report> {
+        if self.not_whole.remove(path) { None } else { self.in_buffers.remove(path) }
+    }
+
+    /// A change was told as the buffer has it: that is all of it.
+    pub fn has_told(&mut self, path: &Path) {
+        self.in_buffers.remove(path);
+    }
+
     /// Whether a file that a buffer has just taken is a new one.
     pub fn is_new(&self, path: &Path) -> bool {
         self.in_buffers.get(path).is_some_and(|report| report.file.before == Held::Absent)

@@ -94,13 +94,13 @@ impl Files {
         {
             held.moved = Some(to.clone());
         }
-        self.on_disk.in_buffers.insert(path.clone(), report);
+        self.on_disk.add_for_buffer(&path, report);
         self.file_task(cx, path, Task::Take { writers, about })
     }
 
     /// A buffer has taken what there was to take: what has not been told with that is told now.
     pub fn tell_taken(&mut self, cx: &mut Context, path: &Path) {
-        if let Some(report) = self.on_disk.in_buffers.remove(path) {
+        if let Some(report) = self.on_disk.take_report(path) {
             self.tell_report(cx, cx.buf_of(path), report);
         }
     }

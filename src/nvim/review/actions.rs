@@ -62,11 +62,11 @@ impl Reviews {
             (Some("all"), _) => Ok(Scope::All),
             (Some("session"), _) => match latest {
                 Some(origin) => Ok(Scope::Session(origin.session)),
-                None => fail("no agent has changed a file yet"),
+                None => fail("no change of an agent's was seen yet"),
             },
             (Some("turn"), _) => match latest {
                 Some(origin) => Ok(Scope::Turn(origin.session, origin.prompt)),
-                None => fail("no agent has changed a file yet"),
+                None => fail("no change of an agent's was seen yet"),
             },
             (Some("file"), Some(path)) => Ok(Scope::File(path)),
             (None | Some("hunk"), Some(path)) => {

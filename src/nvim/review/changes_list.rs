@@ -1,9 +1,12 @@
 //! `:Acp changes`: what the session has changed, as a list to choose from or in the quickfix list.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use mlua::{Result, Value};
 
+use crate::core::changes::scope::{Origin, Scope};
+use crate::core::ids::SessionKey;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::buffers::open;
@@ -28,7 +31,7 @@ impl Reviews {
         let outside = self.stats.outside().filter(|(path, _)| in_folders(path));
         let agents = self.stats.of(key).map(|(path, changes)| (path, changes, ""));
         let all = agents.chain(outside.map(|(path, changes)| (path, changes, ", changed from outside")));
-        let changed: Vec<Changed> = all
+        let mut changed: Vec<Changed> = all
             .map(|(path, changes, whose)| {
                 let times =
                     if changes.times > 1 { format!(", {} times", changes.times) } else { String::new() };
@@ -38,6 +41,8 @@ impl Reviews {
                 (path.to_owned(), counts, changes.ranges.clone())
             })
             .collect();
+        let told = self.only_reported(key);
+        changed.extend(told.into_iter().map(|path| (path, "as its tool calls say".to_owned(), Vec::new())));
         let name = cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
         if changed.is_empty() {
             let text = format!("{name} has changed no files in this session");
@@ -71,6 +76,22 @@ impl Reviews {
             Ok(())
         });
         Ok(())
+    }
+
+    /// The files that a session changed as far as its calls say, and nobody saw it on the disk.
+    fn only_reported(&self, key: SessionKey) -> BTreeSet<PathBuf> {
+        let scope = Scope::Session(key);
+        let fits = |origin| {
+            self.origins
+                .get(origin)
+                .is_some_and(|origin: &Origin| origin.all().any(|each| each.session == key))
+        };
+        let open = self.listed().into_iter().filter_map(|(path, file)| {
+            file.meant(&scope, &self.origins, path).is_some().then(|| path.to_owned())
+        });
+        let mut all: BTreeSet<PathBuf> = self.reported.files_of(fits).into_iter().chain(open).collect();
+        self.stats.of(key).for_each(|(path, _)| _ = all.remove(path));
+        all
     }
 
     fn changes_to_quickfix(&mut self, cx: &mut Context, name: &str, changed: &[Changed]) -> Result<()> {

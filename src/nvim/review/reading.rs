@@ -11,7 +11,7 @@ use crate::core::ids::OriginId;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::marks::seen;
-use crate::nvim::review::tracking::PAUSE;
+use crate::nvim::review::tracking::MANY_PAUSE;
 use crate::nvim::review::{Input, Reviews};
 
 /// The hunks of so many files are worked out at once; of more than these, when they are seen.
@@ -31,7 +31,7 @@ impl Reviews {
             reviewed.waiting.push(Input::Agent { before, after, origin });
             reviewed.unread.push(origin);
         }
-        self.draw_reviews_soon(cx, PAUSE);
+        self.draw_reviews_soon(cx, MANY_PAUSE);
     }
 
     /// Has the hunks of a file worked out, if nobody has looked at them so far.

@@ -39,6 +39,9 @@ const SMALL_BYTES: usize = 16 << 10;
 pub const BUDGET: Duration = Duration::from_millis(3);
 pub const PAUSE: Duration = Duration::from_millis(15);
 
+/// Between two drawings while files that no buffer holds are read: all of the review is made anew each time.
+pub const MANY_PAUSE: Duration = Duration::from_millis(60);
+
 thread_local! {
     /// The buffers that were changed while the app was busy, and are still to be looked at.
     static STALE: RefCell<BTreeSet<Buf>> = const { RefCell::new(BTreeSet::new()) };
@@ -613,6 +616,11 @@ impl Reviews {
             if let Some(reviewed) = self.files.get_mut(path) {
                 reviewed.touched = true;
             }
+        }
+        if self.files.get(path).is_some_and(|reviewed| reviewed.buf.is_none()) {
+            // There may be many of them, one right after the other.
+            self.draw_reviews_soon(cx, MANY_PAUSE);
+            return Ok(());
         }
         self.draw_reviews(cx)
     }
