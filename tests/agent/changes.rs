@@ -1,8 +1,10 @@
 //! Files in the folders of sessions, as real commands change them: what is told of them, and whose it was.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command as Program;
 
+use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
 use acp_nvim::core::store::checkpoint::Held;
 use serde_json::{Value, json};
@@ -24,28 +26,30 @@ fn run(command: &str) -> Value {
     json!({ "run": command })
 }
 
-/// A turn with a call that runs a command.
-fn turn(commands: &[&str]) -> Vec<Value> {
-    let mut steps = vec![expect("session/prompt")];
+/// A turn for each command, with a call that runs it.
+fn turns(commands: &[&str]) -> Vec<Value> {
+    let mut steps = Vec::new();
     for (number, command) in commands.iter().enumerate() {
         let id = format!("c{number}");
-        steps.extend([call(&id, "execute", "in_progress"), run(command), ended(&id)]);
+        let begin = call(&id, "execute", "in_progress");
+        steps.extend([expect("session/prompt"), begin, run(command), ended(&id), end_turn()]);
     }
-    steps.push(end_turn());
     steps
 }
 
-/// What has been told until the end of a turn, a line for each file.
-fn after_a_turn(test: &mut Test, steps: &[Value]) -> Vec<String> {
+/// What has been told until the end of the turns, a line for each file.
+fn after_turns(test: &mut Test, steps: &[Value]) -> Vec<String> {
     test.open(steps);
-    test.prompt("x");
-    test.stop_reason();
+    for _ in steps.iter().filter(|step| step["expect"] == "session/prompt") {
+        test.prompt("x");
+        test.stop_reason();
+    }
     told(test)
 }
 
 /// What a command in a call has changed.
 fn changed_by(test: &mut Test, command: &str) -> Vec<String> {
-    after_a_turn(test, &turn(&[command]))
+    after_turns(test, &turns(&[command]))
 }
 
 fn told(test: &mut Test) -> Vec<String> {
@@ -59,13 +63,27 @@ fn told(test: &mut Test) -> Vec<String> {
     lines
 }
 
+fn wait_told(test: &mut Test, wanted: &str) {
+    let project = test.project();
+    test.wait(wanted, |event| match event {
+        Event::FilesChanged { cause, files } => {
+            files.iter().any(|file| line(cause, file, &project) == wanted).then_some(())
+        }
+        _ => None,
+    });
+}
+
 /// As "c0: a.txt: one => two", with newlines as "/".
 fn line(cause: &Cause, file: &ChangedFile, project: &Path) -> String {
     let name = |path: &Path| path.strip_prefix(project).unwrap_or(path).display().to_string();
+    let is_other_mode = !file.before.mode().matches(file.after.mode());
     let side = |held: &Held| match held {
         Held::Absent => "nothing".to_owned(),
+        Held::Text(text, mode) if is_other_mode => format!("{} {mode}", text.replace('\n', "/")),
         Held::Text(text, _) => text.replace('\n', "/"),
-        _ => "?".to_owned(),
+        Held::Bytes(bytes, _) => format!("{} bytes", bytes.len()),
+        Held::Link(target) => format!("to {}", target.display()),
+        Held::Unknown => "?".to_owned(),
     };
     let from = file.renamed_from.as_ref().map(|from| format!("{} -> ", name(from))).unwrap_or_default();
     let why = file.unknown.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
@@ -145,4 +163,416 @@ fn files_that_are_created_removed_and_renamed_are_told_of() {
             ]
         );
     }
+}
+
+#[test]
+fn what_git_does_to_files_is_told_of() {
+    for (command, expected) in [
+        ("git mv a.txt c.txt", &["c0: a.txt -> c.txt: one/ => one/"][..]),
+        ("git checkout -q other", &["c0: a.txt: one/ => other/", "c0: b.txt: b => nothing"]),
+        ("git checkout -q -b new && echo two > a.txt && git commit -qam x", &["c0: a.txt: one/ => two/"]),
+        ("git checkout -q other && git checkout -q main", &[]),
+        ("echo two > a.txt; git stash -q; git stash pop -q", &["c0: a.txt: one/ => two/"]),
+        ("git rm -q b.txt", &["c0: b.txt: b => nothing"]),
+        ("git status -s; git add -A; git log --oneline", &[]),
+    ] {
+        let mut test = repository(&[("a.txt", "one\n"), ("b.txt", "b")]);
+        git(&test, "config user.name a");
+        git(&test, "config user.email a@example.org");
+        git(&test, "checkout -q -b other");
+        test.file("a.txt", "other\n");
+        git(&test, "rm -q b.txt");
+        git(&test, "commit -qam two");
+        git(&test, "checkout -q main");
+        assert_eq!(changed_by(&mut test, command), expected, "{command}");
+    }
+}
+
+#[test]
+fn what_was_stashed_was_changed() {
+    let mut test = repository(&[("a.txt", "one\n")]);
+    git(&test, "config user.name a");
+    git(&test, "config user.email a@example.org");
+    test.file("a.txt", "edited\n");
+    let steps = turns(&["git stash -q", "git stash pop -q"]);
+    assert_eq!(after_turns(&mut test, &steps), ["c0: a.txt: edited/ => one/", "c1: a.txt: one/ => edited/"]);
+}
+
+#[test]
+fn what_is_ignored_is_not_told_of() {
+    for mut test in [Test::new(), repository(&[("z.txt", "z")])] {
+        test.file(".gitignore", "target/\n*.o\nnode_modules\n");
+        test.file("target/debug/a", "a");
+        test.file("src/.gitignore", "local.txt");
+        test.file("src/a.c", "a");
+        let commands = "echo b > target/debug/a; mkdir -p target/new node_modules/x; echo > target/new/b; \
+                        echo > node_modules/x/index.js; echo > a.o; echo > src/b.o; echo > src/local.txt; \
+                        echo > src/.b.c.swp; echo c > src/c.c; mkdir -p deep/target; echo > deep/target/x";
+        assert_eq!(changed_by(&mut test, commands), ["c0: src/c.c: nothing => c/"]);
+    }
+}
+
+#[test]
+fn a_change_of_what_is_ignored_is_that_of_one_file() {
+    let mut test = Test::new();
+    test.file(".gitignore", "out/\n");
+    test.file("out/a.txt", "a");
+    test.file("log/b.txt", "b");
+    let steps = turns(&["echo log/ > .gitignore", "echo c > out/a.txt; echo d > log/b.txt"]);
+    assert_eq!(after_turns(&mut test, &steps), ["c0: .gitignore: out// => log//", "c1: out/a.txt: a => c/"]);
+}
+
+#[test]
+fn links_modes_and_bytes_are_told_of() {
+    for mut test in [Test::new(), repository(&[("z.txt", "z")])] {
+        test.file("a.sh", "a\n");
+        test.file("b.bin", "b\0b");
+        test.file("t.txt", "t");
+        std::os::unix::fs::symlink("a.sh", test.path("link")).unwrap();
+        let commands =
+            "chmod +x a.sh; printf 'c\\0c' > b.bin; ln -sf b.bin link; ln -s nowhere new; touch t.txt";
+        assert_eq!(
+            changed_by(&mut test, commands),
+            [
+                "c0: a.sh: a/ 644 => a/ 755",
+                "c0: b.bin: 3 bytes => 3 bytes",
+                "c0: link: to a.sh => to b.bin",
+                "c0: new: nothing => to nowhere",
+            ]
+        );
+    }
+}
+
+#[test]
+fn texts_are_told_byte_for_byte() {
+    let mut test = repository(&[("a.txt", "\u{feff}one\r\ntwo"), (".gitattributes", "*.crlf eol=crlf\n")]);
+    test.file("b.crlf", "b\r\n");
+    git(&test, "add -A");
+    git(&test, "commit -qm two");
+    let commands = "printf 'one\\n' > a.txt; printf 'c\\r\\n' > b.crlf";
+    assert_eq!(
+        changed_by(&mut test, commands),
+        ["c0: a.txt: \u{feff}one\r/two => one/", "c0: b.crlf: b\r/ => c\r/"]
+    );
+}
+
+#[test]
+fn why_a_text_is_not_known_is_said() {
+    let mut test = Test::new();
+    test.file("large.txt", &"x".repeat((1 << 20) + 1));
+    test.file("huge.txt", &"x".repeat((4 << 20) + 1));
+    assert_eq!(
+        changed_by(&mut test, "echo > large.txt; echo >> huge.txt"),
+        [
+            "c0: huge.txt: ? => ? (larger than 4 MB)",
+            "c0: large.txt: ? => / (larger than 1 MB, so it was not copied before)"
+        ]
+    );
+}
+
+#[test]
+fn what_changes_while_no_call_runs_is_from_outside() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    test.open(&turns(&["echo two > b.txt", "echo three > c.txt"]));
+    test.prompt("x");
+    test.stop_reason();
+    test.file("a.txt", "two");
+    wait_told(&mut test, "outside: a.txt: one => two");
+    test.file("a.txt", "three");
+    test.prompt("y");
+    test.stop_reason();
+    wait_told(&mut test, "outside: a.txt: two => three");
+    let told = told(&mut test);
+    assert!(told.contains(&"c1: c.txt: nothing => three/".to_owned()), "{told:?}");
+    assert_eq!(told.len(), 4, "{told:?}");
+}
+
+#[test]
+fn what_changes_while_a_call_waits_for_the_user_is_from_outside() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    test.open(&[
+        expect("session/prompt"),
+        permission(7, "c0"),
+        json!({"answer": 7}),
+        run("echo b > b.txt"),
+        ended("c0"),
+        update(&chunk("done")),
+        end_turn(),
+    ]);
+    test.prompt("x");
+    let (ask, _) = test.question();
+    test.file("a.txt", "two");
+    // Far enough before the answer for nobody to take it for the call's.
+    let written = std::time::Instant::now();
+    wait_for("a pause", || written.elapsed() > std::time::Duration::from_millis(400));
+    test.answer(ask, Answer::Selected("yes".into()));
+    test.stop_reason();
+    wait_told(&mut test, "outside: a.txt: one => two");
+    assert_eq!(told(&mut test).last().map(String::as_str), Some("c0: b.txt: nothing => b/"));
+}
+
+#[test]
+fn a_call_that_is_announced_when_it_is_over_has_done_what_was_done_since_the_message_before() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    let steps = [
+        expect("session/prompt"),
+        update(&chunk("I edit it.")),
+        run("echo two > a.txt"),
+        call("late", "edit", "completed"),
+        end_turn(),
+        expect("session/prompt"),
+        run("echo three > a.txt"),
+        call("later", "edit", "completed"),
+        end_turn(),
+    ];
+    assert_eq!(after_turns(&mut test, &steps), ["late: a.txt: one => two/", "later: a.txt: two/ => three/"]);
+}
+
+/// Two sessions, in each of which a call runs from the beginning of the steps on.
+fn in_two_sessions(test: &mut Test, steps: &[Value]) -> Vec<String> {
+    let begin = |session: &str, call: &str| {
+        notify(
+            "session/update",
+            &json!({"sessionId": session, "update": {
+                "sessionUpdate": "tool_call", "toolCallId": call, "title": call, "kind": "execute",
+                "status": "in_progress",
+            }}),
+        )
+    };
+    let answer = |prompt: &str| json!({"send": {"jsonrpc": "2.0", "id": format!("${prompt}"), "result": {"stopReason": "end_turn"}}});
+    let mut all = vec![
+        expect("session/new"),
+        answer_to("session/new", &json!({"sessionId": "s2"})),
+        json!({"expect": "session/prompt", "as": "one"}),
+        json!({"expect": "session/prompt", "as": "two"}),
+        begin("s1", "c1"),
+        begin("s2", "c2"),
+    ];
+    all.extend_from_slice(steps);
+    all.extend([answer("one"), answer("two")]);
+    test.open(&all);
+    test.send(test.open_command(SessionKey(2)));
+    test.opened();
+    test.prompt("x");
+    test.send(Command::Prompt { session: SessionKey(2), content: vec![Content::Text("y".into())] });
+    test.stop_reason();
+    test.stop_reason();
+    told(test)
+}
+
+#[test]
+fn of_two_sessions_at_work_it_was_one() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    let told = in_two_sessions(&mut test, &[run("echo two > a.txt")]);
+    assert_eq!(told, ["c1 or c2: a.txt: one => two/"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn of_two_sessions_at_work_it_was_the_one_whose_command_had_the_file_open() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    let script = "import time; f = open('a.txt', 'w'); f.write('two'); f.flush(); time.sleep(0.5); f.close()";
+    let create = request(
+        11,
+        "terminal/create",
+        &json!({"sessionId": "s2", "command": "python3", "args": ["-c", script]}),
+    );
+    let wait = request(12, "terminal/wait_for_exit", &json!({"sessionId": "s2", "terminalId": "terminal-1"}));
+    let steps = [create, json!({"answer": 11}), wait, json!({"answer": 12})];
+    assert_eq!(in_two_sessions(&mut test, &steps), ["c2 in a terminal: a.txt: one => two"]);
+}
+
+#[test]
+fn what_the_editor_saves_is_no_news() {
+    let mut test = Test::new();
+    let path = test.file("a.txt", "one");
+    test.open(&turns(&["echo b > b.txt"]));
+    test.send(Command::Watch { session: SESSION, path: path.clone() });
+    test.prompt("x");
+    test.stop_reason();
+    // As Neovim saves: a new file takes the old one's name.
+    let new = test.file("4913", "two");
+    fs::rename(new, &path).unwrap();
+    test.send(Command::Compute { job: JobId(3), work: Work::Stamp { path, read: None } });
+    test.file("c.txt", "c");
+    wait_told(&mut test, "outside: c.txt: nothing => c");
+    assert_eq!(told(&mut test), ["c0: b.txt: nothing => b/", "outside: c.txt: nothing => c"]);
+    // What it holds now is known all the same.
+    test.file("a.txt", "three");
+    wait_told(&mut test, "outside: a.txt: two => three");
+}
+
+#[test]
+fn what_is_written_through_the_client_is_told_only_as_that() {
+    let mut test = Test::new();
+    let path = test.file("a.txt", "one");
+    let write = |id: i64, path: &Path, content: &str| {
+        request(id, "fs/write_text_file", &json!({"sessionId": "s1", "path": path, "content": content}))
+    };
+    let steps = [
+        expect("session/prompt"),
+        call("c0", "edit", "in_progress"),
+        write(5, &path, "two"),
+        json!({"answer": 5}),
+        write(6, &test.path("new/deep/b.txt"), "b"),
+        json!({"answer": 6}),
+        ended("c0"),
+        end_turn(),
+        expect("session/prompt"),
+        call("c1", "execute", "in_progress"),
+        run("echo three > a.txt; echo c > new/deep/b.txt"),
+        ended("c1"),
+        end_turn(),
+    ];
+    let expected = ["c1: a.txt: two => three/", "c1: new/deep/b.txt: b => c/"];
+    assert_eq!(after_turns(&mut test, &steps), expected);
+}
+
+#[test]
+fn thousands_of_files_are_told_of_without_their_texts_which_can_be_asked_for() {
+    let mut test = Test::new();
+    let script = "import os\nfor n in range(5000):\n open(f'f{n:04}', 'w').write(str(n) + 'x' * 2000)\n";
+    test.file("make.py", script);
+    let told = changed_by(&mut test, "python3 make.py");
+    assert_eq!(told.len(), 5000);
+    let mut later = Vec::new();
+    for event in test.events() {
+        let Event::FilesChanged { files, .. } = event else { continue };
+        assert!(files.len() <= 1000);
+        let texts = files.iter().map(|file| file.before.size() + file.after.size()).sum::<usize>();
+        assert!(texts <= 1 << 20, "{texts}");
+        later.extend(files.into_iter().filter_map(|file| Some((file.path, file.later?))));
+    }
+    let (path, number) = later.pop().expect("more than are told at once");
+    test.send(Command::Compute { job: JobId(9), work: Work::ChangedTexts { numbers: vec![number, 0] } });
+    let got = test.wait("the texts", |event| match event {
+        Event::Computed { job: JobId(9), outcome: Outcome::ChangedTexts(texts) } => Some(texts.clone()),
+        _ => None,
+    });
+    let text = fs::read_to_string(path).unwrap();
+    assert!(matches!(&got[..], [Some((Held::Absent, Held::Text(after, _))), None] if **after == *text));
+}
+
+#[test]
+fn folders_that_are_moved_and_removed_take_their_files_with_them() {
+    let mut test = Test::new();
+    test.file("a/b/c.txt", "c");
+    test.file("d/e.txt", "e");
+    let steps = turns(&[
+        "mv a x; rm -r d",
+        "echo f > x/b/c.txt; echo g > x/b/new.txt",
+        "rm -r x; mkdir d; echo h > d/e.txt",
+    ]);
+    assert_eq!(
+        after_turns(&mut test, &steps),
+        [
+            "c0: d/e.txt: e => nothing",
+            "c0: a/b/c.txt -> x/b/c.txt: c => c",
+            "c1: x/b/c.txt: c => f/",
+            "c1: x/b/new.txt: nothing => g/",
+            "c2: d/e.txt: nothing => h/",
+            "c2: x/b/c.txt: f/ => nothing",
+            "c2: x/b/new.txt: g/ => nothing",
+        ]
+    );
+}
+
+#[test]
+fn a_project_that_vanishes_and_comes_again_is_looked_after() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    let project = test.project();
+    let (away, back) =
+        (format!("mv {0} {0}-away", project.display()), format!("mv {0}-away {0}", project.display()));
+    let steps = turns(&[&away, &back, &format!("echo two > {}/a.txt", project.display())]);
+    assert_eq!(
+        after_turns(&mut test, &steps),
+        ["c0: a.txt: one => nothing", "c1: a.txt: nothing => one", "c2: a.txt: one => two/"]
+    );
+}
+
+#[test]
+fn a_repository_inside_of_another_is_looked_after_like_it() {
+    let mut test = repository(&[("a.txt", "one\n")]);
+    test.file("inner/b.txt", "b\n");
+    test.file("inner/c.txt", "c\n");
+    let inside = |command: &str| git(&test, &format!("-C inner {command}"));
+    inside("init -q .");
+    inside("add b.txt");
+    inside("commit -qm one");
+    let commands = "echo two > a.txt; echo B > inner/b.txt; echo C > inner/c.txt; git -C inner status";
+    assert_eq!(
+        changed_by(&mut test, commands),
+        ["c0: a.txt: one/ => two/", "c0: inner/b.txt: b/ => B/", "c0: inner/c.txt: c/ => C/"]
+    );
+}
+
+#[test]
+fn a_file_that_came_to_rest_is_told_of_while_the_command_still_runs() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    test.open(&[
+        expect("session/prompt"),
+        call("c0", "execute", "in_progress"),
+        run("echo two > a.txt; while [ ! -e go ]; do sleep 0.05; done"),
+        ended("c0"),
+        end_turn(),
+    ]);
+    test.prompt("x");
+    wait_told(&mut test, "c0: a.txt: one => two/");
+    test.file("go", "");
+    test.stop_reason();
+}
+
+#[test]
+fn a_closed_sessions_folders_are_left_alone() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    test.open(&turns(&["echo two > a.txt"]));
+    test.prompt("x");
+    test.stop_reason();
+    test.send(Command::Close { session: SESSION });
+    let before = told(&mut test);
+    test.file("a.txt", "three");
+    // What would be told is told by the time that another session has been told of more.
+    test.send(Command::Compute { job: JobId(4), work: Work::Stamp { path: test.path("a.txt"), read: None } });
+    test.wait("the stamp", |event| matches!(event, Event::Computed { job: JobId(4), .. }).then_some(()));
+    let begun = std::time::Instant::now();
+    wait_for("a pause", || begun.elapsed() > std::time::Duration::from_millis(900));
+    assert_eq!(told(&mut test), before);
+}
+
+#[test]
+fn a_watched_files_change_is_told_with_who_did_it() {
+    let mut test = Test::new();
+    let path = test.file("a.txt", "one");
+    test.open(&[
+        expect("session/prompt"),
+        call("c0", "execute", "in_progress"),
+        run("while [ ! -e go ]; do sleep 0.05; done; echo two > a.txt; while [ -e go ]; do sleep 0.05; done"),
+        ended("c0"),
+        end_turn(),
+    ]);
+    test.send(Command::Watch { session: SESSION, path: path.clone() });
+    test.send(Command::Compute { job: JobId(5), work: Work::Stamp { path: path.clone(), read: None } });
+    test.wait("the stamp", |event| matches!(event, Event::Computed { job: JobId(5), .. }).then_some(()));
+    test.prompt("x");
+    let go = test.file("go", "");
+    let cause = |test: &mut Test| {
+        let path = path.clone();
+        test.wait("FileChanged", move |event| match event {
+            Event::FileChanged { path: changed, cause, .. } if *changed == path => Some(who(cause)),
+            _ => None,
+        })
+    };
+    assert_eq!(cause(&mut test), "c0");
+    fs::remove_file(go).unwrap();
+    test.stop_reason();
+    fs::write(&path, "three").unwrap();
+    assert_eq!(cause(&mut test), "outside");
 }

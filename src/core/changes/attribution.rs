@@ -83,6 +83,8 @@ enum Rank {
 
 #[derive(Debug)]
 struct Span {
+    /// When its turn began: what changed before is not its work.
+    turn: Millis,
     call: Option<ToolCallId>,
     terminal: Option<TerminalId>,
     began: Millis,
@@ -120,7 +122,8 @@ impl Activities {
         known.end_all(now);
         known.calls.clear();
         known.spans.retain(|span| span.ended.is_none_or(|ended| ended + OLD >= now));
-        (known.turn, known.heard) = (Some(now), now);
+        // What was changed at this very moment was changed before the agent knew of the prompt.
+        (known.turn, known.heard) = (Some(now + 1), now + 1);
     }
 
     /// Nothing of it goes on: a command that does is a server, and has changed nothing unless it is seen doing so.
@@ -164,6 +167,7 @@ impl Activities {
         known.spans.push(Span {
             call: None,
             terminal: Some(terminal),
+            turn: known.turn.unwrap_or(now),
             began: now,
             ended: None,
             rank: Rank::Writes,
@@ -203,17 +207,24 @@ impl Activities {
         if let Some((session, terminal)) = holder
             && let Some(known) = self.sessions.get(session)
         {
-            let best = known.best(path, first, last).map(|(_, span)| known.activity(*session, span));
+            let span = known.best(path, first, last).or_else(|| known.best_soon_after(path, last));
             let unknown = Activity { session: *session, call: None, terminal: None };
-            let mut activity = best.unwrap_or(unknown);
+            let mut activity = span.map_or(unknown, |span| known.activity(*session, span));
             activity.terminal = terminal.clone().or(activity.terminal);
             return Judgement::By(Cause::Session(activity));
         }
-        let mut best: Vec<(Fit, Activity)> = Vec::new();
-        for (session, known) in self.about(path) {
-            if let Some((fit, span)) = known.best(path, first, last) {
-                best.push((fit, known.activity(session, span)));
-            }
+        let explained = |session: SessionKey, known: &Session, span: &Span| {
+            (known.fit(span, path), known.activity(session, span))
+        };
+        let then = self
+            .about(path)
+            .filter_map(|(session, known)| Some(explained(session, known, known.best(path, first, last)?)));
+        let mut best: Vec<(Fit, Activity)> = then.collect();
+        if best.is_empty() {
+            let soon = self.about(path).filter_map(|(session, known)| {
+                Some(explained(session, known, known.best_soon_after(path, last)?))
+            });
+            best = soon.collect();
         }
         // Who only reads is not suspected beside one who writes, nor who writes anything beside one who writes this.
         let likely = best.iter().map(|((names, rank, _), _)| (*names, (*rank).min(Rank::Unknown))).max();
@@ -255,9 +266,9 @@ impl Session {
         let state = self.calls.get(id).map(|call| call.state);
         match (over, state) {
             (Some(true), _) if is_new => {
-                // It ran since whatever the agent said before.
-                let began = self.heard.max(self.turn.unwrap_or_default());
-                self.spans.push(Span::of(id, began));
+                // It ran since whatever the agent said before; without a turn nobody has waited for it.
+                let began = if self.turn.is_some() { self.heard } else { now.saturating_sub(SLACK) };
+                self.spans.push(Span::of(id, self.turn, began));
                 self.pass(id, State::Over, now);
             }
             (Some(true), _) => self.pass(id, State::Over, now),
@@ -282,7 +293,7 @@ impl Session {
             (span.ended, span.rank, span.names) = (Some(now), rank, names.clone());
         }
         if state == State::Running {
-            self.spans.push(Span::of(id, now));
+            self.spans.push(Span::of(id, self.turn, now));
         }
     }
 
@@ -296,20 +307,16 @@ impl Session {
         }
     }
 
-    /// The span that explains a change best.
-    fn best(&self, path: &Path, first: Millis, last: Millis) -> Option<(Fit, &Span)> {
-        let was_running = |span: &&Span| span.began <= last && span.ended.is_none_or(|ended| ended >= first);
-        let began_then = |span: &&Span| span.began > last && span.began <= last + SLACK;
-        let best = |spans: &mut dyn Iterator<Item = &'_ Span>| -> Option<usize> {
-            spans
-                .map(|span| (self.fit(span, path), std::ptr::from_ref(span)))
-                .max_by_key(|(fit, _)| *fit)
-                .and_then(|(_, best)| self.spans.iter().position(|span| std::ptr::eq(span, best)))
-        };
-        let at = best(&mut self.spans.iter().filter(was_running))
-            .or_else(|| best(&mut self.spans.iter().filter(began_then)))?;
-        let span = &self.spans[at];
-        Some((self.fit(span, path), span))
+    /// The span that explains a change best, of those that ran then.
+    fn best(&self, path: &Path, first: Millis, last: Millis) -> Option<&Span> {
+        let ran = |span: &&Span| span.began <= last && span.ended.is_none_or(|ended| ended >= first);
+        self.spans.iter().filter(ran).max_by_key(|span| self.fit(span, path))
+    }
+
+    /// The same of those whose message may have been read late.
+    fn best_soon_after(&self, path: &Path, last: Millis) -> Option<&Span> {
+        let began = |span: &&Span| span.began > last && span.began <= last + SLACK && span.turn <= last;
+        self.spans.iter().filter(began).max_by_key(|span| self.fit(span, path))
     }
 
     fn fit(&self, span: &Span, path: &Path) -> Fit {
@@ -346,9 +353,17 @@ impl Session {
 }
 
 impl Span {
-    fn of(id: &ToolCallId, began: Millis) -> Self {
+    fn of(id: &ToolCallId, turn: Option<Millis>, began: Millis) -> Self {
         let (rank, names) = (Rank::Unknown, Vec::new());
-        Self { call: Some(id.clone()), terminal: None, began, ended: None, rank, names }
+        Self {
+            turn: turn.unwrap_or(began),
+            call: Some(id.clone()),
+            terminal: None,
+            began,
+            ended: None,
+            rank,
+            names,
+        }
     }
 }
 
@@ -361,3 +376,6 @@ fn is_over(status: &WireStatus) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

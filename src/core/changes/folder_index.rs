@@ -24,7 +24,8 @@ pub struct FileState {
     /// The same of the last change of anything about it.
     pub changed: (i64, i64),
     pub inode: u64,
-    pub mode: u32,
+    /// The permission bits, where the system has them.
+    pub mode: Option<u32>,
 }
 
 impl FileState {
@@ -142,19 +143,20 @@ impl FolderIndex {
 /// A file that went and one that came with the same content are one file with another name, if it is clear which
 /// is which.
 pub fn join_renames(mut files: Vec<ChangedFile>) -> Vec<ChangedFile> {
-    let mut pairs: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
+    let mut pairs: HashMap<&[u8], (Vec<usize>, Vec<usize>)> = HashMap::new();
     for (at, file) in files.iter().enumerate().filter(|(_, file)| file.renamed_from.is_none()) {
+        let content = |held: &'_ Held| held.bytes().is_some_and(|bytes| !bytes.is_empty());
         match (&file.before, &file.after) {
-            (Held::Text(text, _), Held::Absent) if !text.is_empty() => {
-                pairs.entry(&**text).or_default().0.push(at)
+            (before, Held::Absent) if content(before) => {
+                pairs.entry(before.bytes().unwrap_or_default()).or_default().0.push(at);
             }
-            (Held::Absent, Held::Text(text, _)) if !text.is_empty() => {
-                pairs.entry(&**text).or_default().1.push(at)
+            (Held::Absent, after) if content(after) => {
+                pairs.entry(after.bytes().unwrap_or_default()).or_default().1.push(at);
             }
             _ => {}
         }
     }
-    let mut joined = Vec::new();
+    let mut joined: Vec<(usize, usize)> = Vec::new();
     for (went, came) in pairs.into_values() {
         if let ([went], [came]) = (&went[..], &came[..]) {
             joined.push((*went, *came));
@@ -176,3 +178,6 @@ pub fn join_renames(mut files: Vec<ChangedFile>) -> Vec<ChangedFile> {
 fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     Some((path.parent()?, path.file_name()?))
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,6 @@ use super::{
     ChangedFile, Content, Event, Location, PlanItem, Question, ResourceBody, SlashCommand, ToolCallPatch,
     ToolContent, Update,
 };
-use crate::core::store::checkpoint::Held;
 
 /// What an event counts beside the texts in it, and an item that is small.
 const SMALL: usize = 256;
@@ -42,11 +41,7 @@ impl Event {
 }
 
 fn changed_size(file: &ChangedFile) -> usize {
-    let sides = [&file.before, &file.after].into_iter().map(|held| match held {
-        Held::Text(text, _) => text.len(),
-        _ => 0,
-    });
-    size_of::<ChangedFile>() + file.path.as_os_str().len() + sides.sum::<usize>()
+    size_of::<ChangedFile>() + file.path.as_os_str().len() + file.before.size() + file.after.size()
 }
 
 fn update_size(update: &Update) -> usize {

@@ -101,11 +101,6 @@ pub fn changed(_metadata: &Metadata) -> (i64, i64) {
     (0, 0)
 }
 
-/// Whether a file may be written.
-pub fn mode(metadata: &Metadata) -> u32 {
-    u32::from(metadata.permissions().readonly())
-}
-
 /// The number that a file has is not told without opening it; when it was made stands for it, since a file
 /// that takes the place of another was made at another time.
 pub fn stamp(metadata: &Metadata) -> Stamp {

@@ -7,17 +7,20 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::git::{Objects, Wanted};
-use super::texts::{Copies, LARGEST};
+use super::texts::{self, Copies};
 use super::walk;
 use crate::core::changes::folder_index::{Difference, FileKind, FileState, FolderIndex};
 use crate::core::message::ChangedFile;
-use crate::core::store::checkpoint::Held;
+use crate::core::store::checkpoint::{self, Held, Mode};
 use crate::platform::files;
 
-const TOO_LARGE: &str = "larger than 1 MB";
-const NOT_TEXT: &str = "not a text";
-const LINK: &str = "a symbolic link";
-const NO_COPY: &str = "its text before is not known";
+const NO_COPY: &str = "what it held before is not known";
+const NOT_COPIED: &str = "larger than 1 MB, so it was not copied before";
+const TOO_LARGE: &str = "larger than 4 MB";
+const UNREADABLE: &str = "it can't be read";
+
+/// Of a larger file it is not told what it holds.
+const LARGEST: u64 = checkpoint::LARGEST as u64;
 
 /// Repositories inside of a project; of more the files are copied.
 const REPOSITORIES: usize = 32;
@@ -37,7 +40,7 @@ pub struct Sides {
     pub is_same: bool,
 }
 
-/// What a file holds, or why that is not known.
+/// What a file holds, or a link says, or why that is not known.
 type Content = Result<Vec<u8>, &'static str>;
 
 impl Before {
@@ -53,8 +56,7 @@ impl Before {
         }
         let mut rest: Vec<(PathBuf, FileState)> = index
             .files()
-            .filter(|(path, state)| state.kind == FileKind::File && !self.objects.has(path))
-            .filter(|(_, state)| state.size <= LARGEST)
+            .filter(|(path, state)| state.size <= texts::LARGEST && !self.objects.has(path))
             .map(|(path, state)| (path, *state))
             .collect();
         // What was worked on last is the likeliest to be changed, if there is no room for all.
@@ -69,10 +71,9 @@ impl Before {
         self.copies.forget(path);
     }
 
-    /// Keeps what a file holds, if that is a text and there is room for it.
+    /// Keeps what a file holds, if there is room for it.
     pub fn copy(&mut self, path: &Path, state: FileState) {
-        if state.kind == FileKind::File
-            && self.copies.has_room(state.size)
+        if self.copies.has_room(state.size)
             && let Some(Ok(text)) = read(path, &state)
         {
             // Without a copy it is not known later what the file held: that is said then.
@@ -115,13 +116,13 @@ impl Before {
             Difference::Renamed { from, to } => (to, Some(from.clone())),
         };
         let old = old_path(difference);
-        let before = old.zip(was).map(|(old, was)| self.before(old, was, objects.remove(old)));
         let state = states.get(path).filter(|_| !matches!(difference, Difference::Deleted(_)));
+        let before = old.zip(was).map(|(old, was)| self.before(old, was, objects.remove(old)));
         let after = match state {
             Some(state) => match read(path, state) {
                 Some(content) => Some(content),
                 None => {
-                    let file = changed(path, None, None, None);
+                    let file = changed(path, renamed_from, (None, None), (None, None));
                     return Some(Sides { file, was, is_moving: true, is_same: false });
                 }
             },
@@ -130,27 +131,26 @@ impl Before {
         if let Some(old) = old {
             self.forget(old);
         }
-        if let (Some(state), Some(Ok(text))) = (state, &after) {
+        if let (Some(state), Some(Ok(content))) = (state, &after) {
             // As in `copy`.
-            let _ = self.copies.keep(path, *state, text);
+            let _ = self.copies.keep(path, *state, content);
         }
         let same_mode =
             was.zip(state).is_none_or(|(was, state)| (was.mode, was.kind) == (state.mode, state.kind));
         let is_same = renamed_from.is_none()
             && same_mode
             && matches!((&before, &after), (Some(Ok(before)), Some(Ok(after))) if before == after);
-        let file = changed(path, renamed_from, before, after);
+        let file = changed(path, renamed_from, (was.as_ref(), before), (state, after));
         Some(Sides { file, was, is_moving: false, is_same })
     }
 
     fn before(&mut self, path: &Path, was: FileState, object: Option<Vec<u8>>) -> Content {
-        if was.kind == FileKind::Link {
-            return Err(LINK);
-        }
-        if was.size > LARGEST {
-            return Err(TOO_LARGE);
-        }
-        object.or_else(|| self.copies.text(path, &was)).ok_or(NO_COPY)
+        let why = match was.size {
+            size if size > LARGEST => TOO_LARGE,
+            size if size > texts::LARGEST => NOT_COPIED,
+            _ => NO_COPY,
+        };
+        object.or_else(|| self.copies.text(path, &was)).ok_or(why)
     }
 }
 
@@ -165,53 +165,39 @@ fn old_path(difference: &Difference) -> Option<&Path> {
 
 /// What a file holds in this state; nothing if it is in another one by now.
 fn read(path: &Path, state: &FileState) -> Option<Content> {
-    if state.kind == FileKind::Link {
-        return Some(Err(LINK));
-    }
     if state.size > LARGEST {
         return Some(Err(TOO_LARGE));
     }
-    let opened = files::reading().open(path);
-    let read = opened.and_then(|file| {
-        let mut text = Vec::new();
-        file.take(LARGEST + 1).read_to_end(&mut text)?;
-        Ok(text)
-    });
-    match read {
-        Ok(text) => {
-            let is_same = walk::look(path).is_some_and(|now| !now.differs(state));
-            is_same.then_some(Ok(text))
-        }
-        Err(_) if fs::symlink_metadata(path).is_err() => None,
-        Err(_) => Some(Err("it may not be read")),
-    }
+    let read = match state.kind {
+        FileKind::Link => fs::read_link(path).map(|target| files::bytes_of_path(&target).into_owned()),
+        FileKind::File => files::reading().open(path).and_then(|file| {
+            let mut content = Vec::new();
+            file.take(LARGEST + 1).read_to_end(&mut content)?;
+            Ok(content)
+        }),
+    };
+    let is_same = walk::look(path).is_some_and(|now| !now.differs(state));
+    is_same.then_some(read.map_err(|_| UNREADABLE))
 }
 
 fn changed(
     path: &Path,
     renamed_from: Option<PathBuf>,
-    before: Option<Content>,
-    after: Option<Content>,
+    before: (Option<&FileState>, Option<Content>),
+    after: (Option<&FileState>, Option<Content>),
 ) -> ChangedFile {
     let mut unknown = None;
-    let mut held = |content: Option<Content>| match content {
-        None => Held::Absent,
-        Some(Ok(bytes)) => match text(bytes) {
-            Some(text) => Held::text(text),
-            None => {
-                unknown = Some(NOT_TEXT.to_owned());
-                Held::Unknown
-            }
+    let mut held = |(state, content): (Option<&FileState>, Option<Content>)| match (state, content) {
+        (Some(state), Some(Ok(content))) => match state.kind {
+            FileKind::Link => Held::Link(files::path_of_bytes(&content)),
+            FileKind::File => Held::of_bytes(content, Mode(state.mode)),
         },
-        Some(Err(why)) => {
+        (_, Some(Err(why))) => {
             unknown.get_or_insert_with(|| why.to_owned());
             Held::Unknown
         }
+        _ => Held::Absent,
     };
     let (before, after) = (held(before), held(after));
     ChangedFile { path: path.to_owned(), renamed_from, before, after, unknown, later: None }
-}
-
-fn text(bytes: Vec<u8>) -> Option<String> {
-    if bytes.contains(&0) { None } else { String::from_utf8(bytes).ok() }
 }

@@ -13,7 +13,7 @@ use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
 use crate::core::changes::attribution::Activities;
 use crate::core::changes::half_written::Millis;
-use crate::core::store::checkpoint::Held;
+use crate::core::store::checkpoint::{Held, Mode};
 use crate::mailbox::Mailbox;
 
 /// Texts of changes that were told without them have no more bytes together; the oldest go.
@@ -46,7 +46,7 @@ pub struct Later {
 
 enum Side {
     Known(Held),
-    At(Location),
+    At(Location, Mode),
 }
 
 impl Common {
@@ -115,12 +115,12 @@ impl Later {
 
     fn side(&mut self, held: &Held) -> Side {
         match held {
-            Held::Text(text, _) => match self.pack.add(text.as_bytes()) {
-                Ok(location) => Side::At(location),
+            Held::Absent | Held::Link(_) | Held::Unknown => Side::Known(held.clone()),
+            Held::Text(..) | Held::Bytes(..) => match self.pack.add(held.bytes().unwrap_or_default()) {
+                Ok(location) => Side::At(location, held.mode()),
                 // Without room it is not known when it is asked for.
                 Err(_) => Side::Known(Held::Unknown),
             },
-            held => Side::Known(held.clone()),
         }
     }
 
@@ -128,10 +128,7 @@ impl Later {
         let (before, after) = self.changes.get(&number)?;
         let mut held = |side: &Side| match side {
             Side::Known(held) => Some(held.clone()),
-            Side::At(location) => {
-                let text = String::from_utf8(self.pack.read(*location).ok()?).ok()?;
-                Some(Held::text(text))
-            }
+            Side::At(location, mode) => Some(Held::of_bytes(self.pack.read(*location).ok()?, *mode)),
         };
         Some((held(before)?, held(after)?))
     }

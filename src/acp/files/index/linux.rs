@@ -2,7 +2,7 @@
 //! read the queue to its end knows all that was done until then: that needs no waiting. A thread reads meanwhile,
 //! so that each event is known at about its time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 use std::mem::MaybeUninit;
@@ -77,11 +77,17 @@ impl FolderWatch {
             | WatchFlags::MOVED_FROM
             | WatchFlags::MOVED_TO
             | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
             | WatchFlags::ONLYDIR
             | WatchFlags::DONT_FOLLOW;
         let number = inotify::add_watch(&self.queue, folder, what)?;
         lock(&self.inner).folders.insert(number, folder.to_owned());
         Ok(())
+    }
+
+    /// Watches none of the folders below this one but those.
+    pub fn keep_only(&self, folder: &Path, kept: &HashSet<&Path>) {
+        lock(&self.inner).unwatch(&self.queue, |known| known.starts_with(folder) && !kept.contains(known));
     }
 
     pub fn folders(&self) -> usize {
@@ -166,9 +172,10 @@ impl Inner {
         }
         let folder = self.folders.get(&number)?;
         let Some(name) = name else {
-            if event.contains(ReadFlags::DELETE_SELF) {
-                self.pending.gone.insert(folder.clone());
-                self.pending.touch(folder.clone(), now, None);
+            // What is moved by its folder is known to be by that folder's events, which came before.
+            if event.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) {
+                let folder = folder.clone();
+                self.folder(queue, folder, ReadFlags::MOVED_FROM, now);
             }
             return None;
         };
@@ -192,16 +199,21 @@ impl Inner {
         event.intersects(ReadFlags::MODIFY | ReadFlags::CREATE).then_some(path)
     }
 
+    fn unwatch(&mut self, queue: &OwnedFd, which: impl Fn(&Path) -> bool) {
+        self.folders.retain(|number, folder| {
+            let goes = which(folder);
+            if goes {
+                // One that is gone by now is not watched any more.
+                let _ = inotify::remove_watch(queue, *number);
+            }
+            !goes
+        });
+    }
+
     fn folder(&mut self, queue: &OwnedFd, path: PathBuf, event: ReadFlags, now: Millis) {
         if event.intersects(ReadFlags::MOVED_FROM | ReadFlags::DELETE) {
             // It is still watched, under a name that is wrong.
-            let below = self.folders.iter().filter(|(_, folder)| folder.starts_with(&path));
-            let below: Vec<i32> = below.map(|(number, _)| *number).collect();
-            for number in below {
-                self.folders.remove(&number);
-                // One that is gone by now is not watched any more.
-                let _ = inotify::remove_watch(queue, number);
-            }
+            self.unwatch(queue, |folder| folder.starts_with(&path));
             self.pending.folders.retain(|folder, _| !folder.starts_with(&path));
             self.pending.touch(path.clone(), now, None);
             self.pending.gone.insert(path);

@@ -1,5 +1,6 @@
 //! No watching of folders: whoever wants to know what changed looks at all files.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ impl FolderWatch {
     pub fn watch(&self, _folder: &Path) -> io::Result<()> {
         Ok(())
     }
+
+    pub fn keep_only(&self, _folder: &Path, _kept: &HashSet<&Path>) {}
 
     pub fn folders(&self) -> usize {
         0

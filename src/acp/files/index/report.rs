@@ -30,11 +30,11 @@ impl Report {
     }
 
     pub fn add(&mut self, cause: Cause, mut file: ChangedFile) {
-        let bytes = length(&file.before) + length(&file.after);
+        let bytes = file.before.size() + file.after.size();
         if self.bytes + bytes > TEXTS {
             file.later = Some(lock(&self.common.later).add(&file.before, &file.after));
             for side in [&mut file.before, &mut file.after] {
-                if matches!(side, Held::Text(..)) {
+                if side.bytes().is_some() {
                     *side = Held::Unknown;
                 }
             }
@@ -57,12 +57,5 @@ impl Report {
                 self.common.mailbox.post(Event::FilesChanged { cause: cause.clone(), files });
             }
         }
-    }
-}
-
-fn length(held: &Held) -> usize {
-    match held {
-        Held::Text(text, _) => text.len(),
-        _ => 0,
     }
 }

@@ -125,3 +125,56 @@ impl Copies {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::changes::folder_index::FileKind;
+
+    fn state(size: u64) -> FileState {
+        FileState { kind: FileKind::File, size, modified: (1, 0), changed: (1, 0), inode: 1, mode: None }
+    }
+
+    #[test]
+    fn a_copy_is_of_one_state_of_a_file() {
+        let mut copies = Copies::new(std::env::temp_dir());
+        let path = Path::new("/p/a");
+        copies.keep(path, state(3), b"one").expect("to be kept");
+        copies.keep(Path::new("/p/b"), state(1), b"b").expect("to be kept");
+        assert_eq!(copies.text(path, &state(3)).as_deref(), Some(&b"one"[..]));
+        assert_eq!(copies.text(path, &state(4)), None);
+        copies.keep(path, state(4), b"four").expect("to be kept");
+        assert_eq!(copies.text(path, &state(4)).as_deref(), Some(&b"four"[..]));
+        copies.forget(path);
+        assert_eq!(copies.text(path, &state(4)), None);
+        assert_eq!(copies.bytes, 1);
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_kept() {
+        let mut copies = Copies::new(std::env::temp_dir());
+        let text = vec![b'x'; 1 << 20];
+        for number in 0..70 {
+            copies
+                .keep(Path::new(&format!("/p/{number}")), state(1 << 20), &text)
+                .expect("to be kept or not");
+        }
+        assert_eq!(copies.bytes, MOST);
+        assert!(copies.text(Path::new("/p/63"), &state(1 << 20)).is_some());
+        assert!(copies.text(Path::new("/p/64"), &state(1 << 20)).is_none());
+        copies.forget(Path::new("/p/1"));
+        assert!(copies.has_room(1 << 20) && !copies.has_room((1 << 20) + 1));
+    }
+
+    #[test]
+    fn what_is_left_behind_takes_no_room_for_long() {
+        let mut copies = Copies::new(std::env::temp_dir());
+        let text = vec![b'x'; 1 << 20];
+        copies.keep(Path::new("/p/first"), state(5), b"first").expect("to be kept");
+        for _ in 0..140 {
+            copies.keep(Path::new("/p/again"), state(1 << 20), &text).expect("to be kept");
+        }
+        assert!(copies.pack.bytes() <= 2 * MOST + (1 << 20));
+        assert_eq!(copies.text(Path::new("/p/first"), &state(5)).as_deref(), Some(&b"first"[..]));
+    }
+}

@@ -21,6 +21,7 @@ pub const MOST: usize = 400_000;
 #[derive(Debug, Default)]
 pub struct Walked {
     pub files: Vec<(PathBuf, FileState)>,
+    pub folders: Vec<PathBuf>,
     /// Folders that are the beginning of a git repository's.
     pub repositories: BTreeSet<PathBuf>,
     /// There are more than [`MOST`].
@@ -30,19 +31,21 @@ pub struct Walked {
 /// Walks a folder that is not ignored itself. `folder` is called with each folder before its files are looked at.
 pub fn walk(root: &Path, folder: &(dyn Fn(&Path) + Sync)) -> Walked {
     let files = Mutex::new(Vec::new());
+    let folders = Mutex::new(Vec::new());
     let repositories = Mutex::new(BTreeSet::new());
     let (count, too_many) = (AtomicUsize::new(0), AtomicBool::new(false));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
     let walker = builder(root).threads(threads).build_parallel();
     walker.run(|| {
         let mut own = Batch { files: Vec::new(), all: &files };
-        let (repositories, count, too_many) = (&repositories, &count, &too_many);
+        let (folders, repositories, count, too_many) = (&folders, &repositories, &count, &too_many);
         Box::new(move |entry| {
             // What cannot be read cannot be watched.
             let Ok(entry) = entry else { return WalkState::Continue };
             let Some(kind) = entry.file_type() else { return WalkState::Continue };
             if kind.is_dir() {
                 folder(entry.path());
+                lock(folders).push(entry.path().to_owned());
                 if fs::symlink_metadata(entry.path().join(".git")).is_ok() {
                     lock(repositories).insert(entry.path().to_owned());
                 }
@@ -61,6 +64,7 @@ pub fn walk(root: &Path, folder: &(dyn Fn(&Path) + Sync)) -> Walked {
     });
     Walked {
         files: std::mem::take(&mut *lock(&files)),
+        folders: std::mem::take(&mut *lock(&folders)),
         repositories: std::mem::take(&mut *lock(&repositories)),
         too_many: too_many.load(Ordering::Relaxed),
     }
@@ -100,7 +104,7 @@ fn state_of(metadata: &Metadata) -> Option<FileState> {
         modified: stamp.written,
         changed: files::changed(metadata),
         inode: stamp.inode,
-        mode: files::mode(metadata).unwrap_or_default(),
+        mode: files::mode(metadata),
     })
 }
 

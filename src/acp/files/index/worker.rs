@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{oneshot, watch};
 
-use super::before::Before;
+use super::before::{Before, Sides};
 use super::common::Common;
 use super::folder_watch::{FolderWatch, Listener};
 use super::pending::{Pending, Touched};
@@ -28,6 +28,9 @@ const REST: Millis = 500;
 
 /// One that is still open for writing is looked at all the same after this.
 const LONG: Millis = 10_000;
+
+/// The clock by which files have their times may be late by so much.
+const COARSE: Millis = 10;
 
 /// More folders are not watched: other programs of the user's need some of the system's, too.
 const FOLDERS: usize = 65_536;
@@ -284,7 +287,11 @@ impl Worker {
 
     /// What is ignored in a folder is something else than before: that alone is no change of any file.
     fn rules_changed(&mut self, folder: &Path) {
-        let listed: BTreeMap<PathBuf, FileState> = self.walk(folder).files.into_iter().collect();
+        let walked = self.walk(folder);
+        if let Some(watch) = &self.watch {
+            watch.keep_only(folder, &walked.folders.iter().map(PathBuf::as_path).collect());
+        }
+        let listed: BTreeMap<PathBuf, FileState> = walked.files.into_iter().collect();
         let known: Vec<PathBuf> = self.index.below(folder).collect();
         for path in known.iter().filter(|path| !listed.contains_key(*path)) {
             if walk::look(path).is_some() {
@@ -308,8 +315,14 @@ impl Worker {
         for root in self.roots.clone() {
             for (path, state) in self.walk(&root).files {
                 if self.index.get(&path).is_none_or(|known| known.differs(&state)) {
-                    let at = self.time_of(state, now).clamp(last, now);
-                    let touched = Touched { first: at, last: at, is_listed: true, ..Touched::at(at) };
+                    let touched = match self.time_of(state, now).min(now) {
+                        at if at >= last => {
+                            let later = (at + COARSE).min(now);
+                            Touched { first: at, is_listed: true, ..Touched::at(later) }
+                        }
+                        // It came with its times, whenever that was.
+                        _ => Touched { first: last, is_listed: true, ..Touched::at(now) },
+                    };
                     self.pending.add(path.clone(), touched);
                 }
                 found.insert(path);
@@ -432,12 +445,7 @@ impl Worker {
             let sides = self.before.sides(batch, states);
             for side in sides {
                 if side.is_moving {
-                    // Somebody writes it at this moment: it is looked at again, as what it was before.
-                    self.index.set(&side.file.path, side.was);
-                    if let Some((touched, _)) = judged.get(&side.file.path) {
-                        let touched = Touched { last: self.common.now(), ..touched.clone() };
-                        self.pending.add(side.file.path, touched);
-                    }
+                    self.put_off(&side, judged);
                     continue;
                 }
                 if side.is_same || !self.common.is_told_by(&side.file.path, self.number) {
@@ -448,6 +456,24 @@ impl Worker {
             }
         }
         report.post();
+    }
+
+    /// Somebody writes the file at this moment: it is looked at again, as what it was before.
+    fn put_off(&mut self, side: &Sides, judged: &HashMap<PathBuf, (Touched, Cause)>) {
+        let path = &side.file.path;
+        let touched = judged.get(path).map_or(Touched::at(self.common.now()), |(touched, _)| Touched {
+            last: self.common.now(),
+            is_listed: true,
+            ..touched.clone()
+        });
+        if let Some(from) = &side.file.renamed_from {
+            self.index.set(path, None);
+            self.index.set(from, side.was);
+            self.pending.add(from.clone(), touched.clone());
+        } else {
+            self.index.set(path, side.was);
+        }
+        self.pending.add(path.clone(), touched);
     }
 
     /// Says when to look again.
@@ -499,3 +525,6 @@ fn start_watch(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

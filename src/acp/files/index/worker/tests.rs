@@ -1,0 +1,190 @@
+//! A worker by itself: a system that watches nothing, events that were lost, and folders that are too many.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::atomic::AtomicU32;
+use std::sync::mpsc;
+
+use super::*;
+use crate::acp::wire::log::WireLog;
+use crate::core::ids::SessionKey;
+use crate::core::message::Event;
+use crate::mailbox::Mailbox;
+
+const SESSION: SessionKey = SessionKey(1);
+
+struct Test {
+    worker: Worker,
+    common: Arc<Common>,
+    folder: PathBuf,
+}
+
+impl Test {
+    /// A worker that has walked these files.
+    fn new(files: &[(&str, &str)]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("acp-index-{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let folder = folder.canonicalize().expect("a folder");
+        let common = Arc::new(Common::new(Mailbox::new(|_| {}), WireLog::start(None)));
+        lock(&common.activities).session_began(SESSION, vec![folder.clone()]);
+        let (tell, _) = mpsc::channel();
+        let (worker, _) = Worker::new(1, common.clone(), vec![folder.clone()], tell);
+        let mut test = Self { worker, common, folder };
+        files.iter().for_each(|(name, text)| test.write(name, text));
+        test.worker.build();
+        test
+    }
+
+    /// The same where the system tells nothing.
+    fn without_watch(files: &[(&str, &str)]) -> Self {
+        let mut test = Self::new(files);
+        if let Some(watch) = test.worker.watch.take() {
+            watch.stop();
+        }
+        test.worker.is_complete.store(false, Ordering::Relaxed);
+        test
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.folder.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    /// What is told at the end of something.
+    fn told(&mut self) -> Vec<String> {
+        self.worker.check(true);
+        let mut told = Vec::new();
+        while let Some(event) = self.common.mailbox.take() {
+            let Event::FilesChanged { cause, files } = event else { continue };
+            let who = if cause == Cause::Outside { "outside" } else { "agent" };
+            told.extend(files.iter().map(|file| {
+                let name = file.path.strip_prefix(&self.folder).expect("inside").display();
+                let text = |held: &crate::core::store::checkpoint::Held| {
+                    held.as_text().map_or_else(|| "-".to_owned(), |text| text.to_string())
+                };
+                format!("{who} {name} {} {}", text(&file.before), text(&file.after))
+            }));
+        }
+        told.sort();
+        told
+    }
+
+    /// A turn in which an agent may say later that it has done what is done from now on.
+    fn turn(&self) {
+        let now = self.common.now();
+        let mut activities = lock(&self.common.activities);
+        activities.turn_began(SESSION, now.saturating_sub(2));
+        activities.command_began(
+            SESSION,
+            crate::core::ids::TerminalId("t".to_owned()),
+            now.saturating_sub(1),
+        );
+    }
+}
+
+impl Drop for Test {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.worker.watch {
+            watch.stop();
+        }
+        // Nothing depends on it.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn changes(test: &mut Test) {
+    test.turn();
+    test.write("a.txt", "A, longer");
+    test.write("new/deep/c.txt", "c");
+    fs::remove_file(test.folder.join("b/b.txt")).expect("a file");
+    test.write("ignored/d.txt", "d");
+    symlink("a.txt", test.folder.join("link")).expect("a link");
+}
+
+const FILES: &[(&str, &str)] = &[("a.txt", "a"), ("b/b.txt", "b"), (".gitignore", "ignored")];
+
+const TOLD: &[&str] =
+    &["agent a.txt a A, longer", "agent b/b.txt b -", "agent link - -", "agent new/deep/c.txt - c"];
+
+#[test]
+fn where_the_system_tells_nothing_all_files_are_looked_at() {
+    let mut test = Test::without_watch(FILES);
+    assert_eq!(test.told(), [""; 0]);
+    changes(&mut test);
+    assert_eq!(test.told(), TOLD);
+    assert_eq!(test.told(), [""; 0]);
+}
+
+#[test]
+fn when_events_were_lost_all_files_are_looked_at() {
+    let mut test = Test::new(FILES);
+    changes(&mut test);
+    if let Some(watch) = &test.worker.watch {
+        // What was said is forgotten, as the system does when it is too much.
+        drop(watch.take());
+    }
+    test.worker.pending.lost = true;
+    assert_eq!(test.told(), TOLD);
+    // New folders are watched from then on.
+    test.write("new/deep/c.txt", "C, longer");
+    assert_eq!(test.told(), ["agent new/deep/c.txt c C, longer"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_was_touched_is_all_that_is_looked_at() {
+    let mut test = Test::new(FILES);
+    changes(&mut test);
+    assert_eq!(test.told(), TOLD);
+    assert!(test.worker.pending.is_empty(), "nothing is left to be looked at");
+    assert_eq!(test.told(), [""; 0]);
+}
+
+#[test]
+fn a_change_waits_for_the_word_of_an_agent_that_may_have_done_it() {
+    let mut test = Test::new(FILES);
+    let now = test.common.now();
+    lock(&test.common.activities).turn_began(SESSION, now.saturating_sub(2));
+    test.write("a.txt", "A, longer");
+    assert_eq!(test.told(), [""; 0]);
+    lock(&test.common.activities).turn_ended(SESSION, test.common.now());
+    let until = Instant::now() + Duration::from_secs(10);
+    let mut told = test.told();
+    while told.is_empty() && Instant::now() < until {
+        std::thread::yield_now();
+        told = test.told();
+    }
+    assert_eq!(told, ["outside a.txt a A, longer"]);
+}
+
+#[test]
+fn a_file_that_this_client_writes_is_no_news() {
+    let mut test = Test::new(FILES);
+    test.turn();
+    let path = test.folder.join("a.txt");
+    test.worker.take(Message::Writing(path.clone()));
+    test.write("a.txt", "half");
+    assert_eq!(test.told(), [""; 0], "while it is written");
+    test.write("a.txt", "whole text");
+    test.worker.take(Message::Wrote(path));
+    assert_eq!(test.told(), [""; 0]);
+    test.write("a.txt", "another text");
+    assert_eq!(test.told(), ["agent a.txt whole text another text"]);
+}
+
+#[test]
+fn of_folders_in_each_other_the_inner_ones_worker_tells() {
+    let mut test = Test::new(FILES);
+    lock(&test.common.roots).insert(1, vec![test.folder.clone()]);
+    lock(&test.common.roots).insert(2, vec![test.folder.join("b")]);
+    test.turn();
+    test.write("a.txt", "A, longer");
+    test.write("b/b.txt", "B, longer");
+    assert_eq!(test.told(), ["agent a.txt a A, longer"]);
+    lock(&test.common.roots).remove(&2);
+    test.write("b/b.txt", "again another");
+    assert_eq!(test.told(), ["agent b/b.txt B, longer again another"]);
+}

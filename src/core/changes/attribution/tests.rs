@@ -1,0 +1,386 @@
+//! Who changed a file, told by stories: what agents did, line by line, and who is held to have changed a file then.
+
+use super::*;
+
+const A: SessionKey = SessionKey(1);
+const B: SessionKey = SessionKey(2);
+const FILE: &str = "/p/a.txt";
+
+/// Two sessions in one folder, with a turn in each that began at 1000.
+fn two() -> Activities {
+    let mut activities = one();
+    activities.session_began(B, vec!["/p".into()]);
+    activities.turn_began(B, 1000);
+    activities
+}
+
+fn one() -> Activities {
+    let mut activities = Activities::default();
+    activities.session_began(A, vec!["/p".into()]);
+    activities.turn_began(A, 1000);
+    activities
+}
+
+fn id(name: &str) -> ToolCallId {
+    ToolCallId(name.to_owned())
+}
+
+fn news(kind: ToolKind, status: WireStatus) -> CallNews {
+    CallNews { kind: Some(kind), status: Some(status), ..CallNews::default() }
+}
+
+fn begins(activities: &mut Activities, session: SessionKey, call: &str, kind: ToolKind, now: Millis) {
+    activities.call(session, &id(call), news(kind, WireStatus::InProgress), now);
+}
+
+fn ends(activities: &mut Activities, session: SessionKey, call: &str, now: Millis) {
+    let news = CallNews { status: Some(WireStatus::Completed), ..CallNews::default() };
+    activities.call(session, &id(call), news, now);
+}
+
+/// As "1:call" or "1:call/terminal", those of one change joined by " or ".
+fn who(activities: &Activities, first: Millis, last: Millis) -> String {
+    who_changed(activities, FILE, first, last)
+}
+
+fn who_changed(activities: &Activities, path: &str, first: Millis, last: Millis) -> String {
+    said(activities.judge(Path::new(path), (first, last), None, last + 10_000))
+}
+
+fn said(judgement: Judgement) -> String {
+    let one = |activity: &Activity| {
+        let call = activity.call.as_ref().map_or("", |call| &call.0);
+        let terminal = activity.terminal.as_ref().map(|id| format!("/{}", id.0)).unwrap_or_default();
+        format!("{}:{call}{terminal}", activity.session.0)
+    };
+    match judgement {
+        Judgement::Open => "open".to_owned(),
+        Judgement::By(Cause::Outside) => "outside".to_owned(),
+        Judgement::By(Cause::Session(activity)) => one(&activity),
+        Judgement::By(Cause::OneOf(all)) => all.iter().map(one).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+#[test]
+fn a_change_while_a_call_runs_is_the_calls() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    assert_eq!(who(&activities, 2500, 2600), "1:c", "it still runs");
+    ends(&mut activities, A, "c", 3000);
+    for (first, last) in [(2000, 2000), (2999, 3000), (1500, 2100), (2900, 3500)] {
+        assert_eq!(who(&activities, first, last), "1:c", "{first} to {last}");
+    }
+    assert_eq!(who(&activities, 1500, 1500), "outside", "before it");
+}
+
+#[test]
+fn what_changes_while_no_call_runs_is_changed_from_outside() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    ends(&mut activities, A, "c", 3000);
+    assert_eq!(who(&activities, 4000, 4000), "open", "a call may still say that it was running");
+    activities.heard(A, 5000);
+    assert_eq!(who(&activities, 4000, 4000), "outside");
+    activities.turn_ended(A, 6000);
+    assert_eq!(who(&activities, 5500, 5500), "outside");
+    assert_eq!(who(&activities, 7000, 7000), "outside");
+}
+
+#[test]
+fn no_session_works_in_another_folder() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    assert_eq!(who_changed(&activities, "/other/a.txt", 2500, 2500), "outside");
+    assert_eq!(who_changed(&activities, "/prefix", 2500, 2500), "outside");
+}
+
+#[test]
+fn a_call_that_waits_for_the_user_changes_nothing() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Edit, 2000);
+    activities.asked(A, &id("c"), CallNews::default(), 3000);
+    assert_eq!(who(&activities, 3500, 3500), "open");
+    begins(&mut activities, A, "c", ToolKind::Edit, 3600);
+    assert_eq!(who(&activities, 4500, 4500), "open", "it says that it runs, and waits all the same");
+    activities.answered(A, &id("c"), true, 5000);
+    assert_eq!(who(&activities, 5500, 5500), "1:c");
+    ends(&mut activities, A, "c", 6000);
+    assert_eq!(who(&activities, 3700, 4400), "outside");
+}
+
+#[test]
+fn a_call_that_the_user_rejects_is_over() {
+    let mut activities = one();
+    activities.asked(A, &id("c"), news(ToolKind::Edit, WireStatus::Pending), 2000);
+    activities.answered(A, &id("c"), false, 3000);
+    activities.heard(A, 4000);
+    assert_eq!(who(&activities, 3500, 3500), "outside");
+}
+
+#[test]
+fn of_several_calls_the_one_that_writes_is_the_likelier() {
+    for kind in [ToolKind::Execute, ToolKind::Edit, ToolKind::Delete, ToolKind::Move] {
+        for other in [ToolKind::Read, ToolKind::Search, ToolKind::Think, ToolKind::Fetch] {
+            let mut activities = one();
+            begins(&mut activities, A, "writes", kind, 2000);
+            begins(&mut activities, A, "reads", other, 2100);
+            assert_eq!(who(&activities, 2500, 2500), "1:writes", "{kind:?} beside {other:?}");
+            ends(&mut activities, A, "reads", 3000);
+            ends(&mut activities, A, "writes", 3000);
+            assert_eq!(who(&activities, 2500, 2500), "1:writes", "{kind:?} beside {other:?}, over");
+        }
+    }
+    let mut activities = one();
+    begins(&mut activities, A, "reads", ToolKind::Read, 2000);
+    assert_eq!(who(&activities, 2500, 2500), "1:reads", "there is no other");
+}
+
+#[test]
+fn the_call_that_names_a_file_has_changed_it() {
+    let mut activities = two();
+    let names = vec![PathBuf::from(FILE)];
+    let edit = CallNews { names: names.clone(), ..news(ToolKind::Edit, WireStatus::InProgress) };
+    activities.call(A, &id("edits"), edit, 2000);
+    begins(&mut activities, A, "runs", ToolKind::Execute, 2100);
+    begins(&mut activities, B, "other", ToolKind::Execute, 2100);
+    let read = CallNews { names, ..news(ToolKind::Read, WireStatus::InProgress) };
+    activities.call(B, &id("reads"), read, 2200);
+    assert_eq!(who(&activities, 2500, 2500), "1:edits");
+    assert_eq!(who_changed(&activities, "/p/b.txt", 2500, 2500), "1:runs or 2:other");
+}
+
+#[test]
+fn a_call_that_is_announced_when_it_is_over_reaches_back_to_the_message_before() {
+    let mut activities = one();
+    activities.heard(A, 2000);
+    assert_eq!(who(&activities, 2500, 2500), "open");
+    activities.call(A, &id("late"), news(ToolKind::Edit, WireStatus::Completed), 3000);
+    assert_eq!(who(&activities, 2500, 2500), "1:late");
+    assert_eq!(who(&activities, 1500, 1500), "outside", "before that message");
+    activities.call(A, &id("later"), news(ToolKind::Edit, WireStatus::Completed), 4000);
+    assert_eq!(who(&activities, 2500, 2500), "1:late");
+    assert_eq!(who(&activities, 3500, 3500), "1:later");
+}
+
+#[test]
+fn a_call_may_have_begun_a_little_before_its_message_was_read() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    assert_eq!(who(&activities, 1990, 1990), "1:c");
+    ends(&mut activities, A, "c", 2500);
+    begins(&mut activities, A, "d", ToolKind::Execute, 2510);
+    assert_eq!(who(&activities, 2495, 2495), "1:c", "the one that was running is the likelier");
+}
+
+#[test]
+fn nothing_that_changed_before_a_turn_is_the_turns() {
+    let mut activities = Activities::default();
+    activities.session_began(A, vec!["/p".into()]);
+    activities.turn_began(A, 2000);
+    begins(&mut activities, A, "c", ToolKind::Execute, 2010);
+    assert_eq!(who(&activities, 1990, 1990), "outside");
+    assert_eq!(who(&activities, 2005, 2005), "1:c");
+}
+
+#[test]
+fn of_two_sessions_at_once_it_is_one() {
+    let mut activities = two();
+    begins(&mut activities, A, "a", ToolKind::Execute, 2000);
+    begins(&mut activities, B, "b", ToolKind::Edit, 2100);
+    assert_eq!(who(&activities, 2500, 2500), "1:a or 2:b");
+    assert_eq!(who(&activities, 2050, 2050), "1:a");
+    ends(&mut activities, A, "a", 3000);
+    assert_eq!(who(&activities, 3500, 3500), "2:b");
+}
+
+#[test]
+fn who_only_reads_is_not_suspected_beside_another_session_that_writes() {
+    let mut activities = two();
+    begins(&mut activities, A, "a", ToolKind::Execute, 2000);
+    begins(&mut activities, B, "b", ToolKind::Read, 2100);
+    assert_eq!(who(&activities, 2500, 2500), "1:a");
+    begins(&mut activities, B, "unknown", ToolKind::Other, 2200);
+    assert_eq!(who(&activities, 2500, 2500), "1:a or 2:unknown");
+}
+
+#[test]
+fn a_process_that_was_seen_with_the_file_settles_it() {
+    let mut activities = two();
+    begins(&mut activities, A, "a", ToolKind::Execute, 2000);
+    begins(&mut activities, B, "b", ToolKind::Execute, 2000);
+    let holder = (B, Some(TerminalId("t".to_owned())));
+    let judge =
+        |activities: &Activities, at| said(activities.judge(Path::new(FILE), (at, at), Some(&holder), at));
+    assert_eq!(judge(&activities, 2500), "2:b/t");
+    ends(&mut activities, B, "b", 3000);
+    assert_eq!(judge(&activities, 3500), "2:/t", "a server that goes on after its call");
+}
+
+#[test]
+fn a_commands_changes_are_those_of_the_call_that_shows_it() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    begins(&mut activities, A, "d", ToolKind::Execute, 2000);
+    activities.command_began(A, TerminalId("t".to_owned()), 2100);
+    let shows = CallNews { terminals: vec![TerminalId("t".to_owned())], ..CallNews::default() };
+    activities.call(A, &id("c"), shows, 2200);
+    assert_eq!(who(&activities, 2500, 2500), "1:c/t");
+    activities.command_ended(A, &TerminalId("t".to_owned()), 3000);
+    assert_eq!(who(&activities, 2500, 2500), "1:c/t");
+}
+
+#[test]
+fn a_command_that_no_call_shows_is_that_of_the_only_call_that_runs() {
+    let mut activities = one();
+    activities.command_began(A, TerminalId("early".to_owned()), 1500);
+    assert_eq!(who(&activities, 1600, 1600), "1:/early");
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    begins(&mut activities, A, "reads", ToolKind::Read, 2000);
+    activities.command_began(A, TerminalId("t".to_owned()), 2100);
+    assert_eq!(who(&activities, 2500, 2500), "1:c/t");
+}
+
+#[test]
+fn a_command_that_goes_on_after_its_turn_has_changed_nothing() {
+    let mut activities = one();
+    activities.command_began(A, TerminalId("server".to_owned()), 2000);
+    activities.turn_ended(A, 3000);
+    assert_eq!(who(&activities, 4000, 4000), "outside");
+}
+
+#[test]
+fn a_calls_name_that_is_used_again_is_another_call() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    ends(&mut activities, A, "c", 3000);
+    activities.turn_ended(A, 3100);
+    activities.turn_began(A, 5000);
+    begins(&mut activities, A, "c", ToolKind::Read, 6000);
+    assert_eq!(who(&activities, 4000, 4000), "outside");
+    assert_eq!(who(&activities, 2500, 2500), "1:c");
+    assert_eq!(who(&activities, 6500, 6500), "1:c");
+}
+
+#[test]
+fn a_session_that_is_over_has_changed_nothing_more() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    activities.session_ended(A);
+    assert_eq!(who(&activities, 2500, 2500), "outside");
+    begins(&mut activities, A, "d", ToolKind::Execute, 3000);
+    assert_eq!(who(&activities, 3500, 3500), "outside", "who still speaks of it comes too late");
+}
+
+#[test]
+fn progress_that_comes_late_does_not_take_a_call_up_again() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    ends(&mut activities, A, "c", 3000);
+    begins(&mut activities, A, "c", ToolKind::Execute, 3500);
+    activities.heard(A, 5000);
+    assert_eq!(who(&activities, 4000, 4000), "outside");
+}
+
+mod whatever_agents_do {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Act {
+        Call(SessionKey, u8, Option<ToolKind>, Option<WireStatus>),
+        Asked(SessionKey, u8),
+        Answered(SessionKey, u8, bool),
+        Heard(SessionKey),
+        Command(SessionKey, u8, bool),
+        Turn(SessionKey, bool),
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        let session = || prop_oneof![Just(A), Just(B)];
+        let kind = proptest::option::of(prop_oneof![
+            Just(ToolKind::Edit),
+            Just(ToolKind::Read),
+            Just(ToolKind::Other),
+            Just(ToolKind::Execute)
+        ]);
+        let status = proptest::option::of(prop_oneof![
+            Just(WireStatus::Pending),
+            Just(WireStatus::InProgress),
+            Just(WireStatus::Completed),
+            Just(WireStatus::Other("odd".to_owned()))
+        ]);
+        prop_oneof![
+            (session(), 0..3_u8, kind, status)
+                .prop_map(|(session, call, kind, status)| Act::Call(session, call, kind, status)),
+            (session(), 0..3_u8).prop_map(|(session, call)| Act::Asked(session, call)),
+            (session(), 0..3_u8, any::<bool>())
+                .prop_map(|(session, call, yes)| Act::Answered(session, call, yes)),
+            session().prop_map(Act::Heard),
+            (session(), 0..2_u8, any::<bool>())
+                .prop_map(|(session, number, begins)| Act::Command(session, number, begins)),
+            (session(), any::<bool>()).prop_map(|(session, begins)| Act::Turn(session, begins)),
+        ]
+    }
+
+    fn apply(activities: &mut Activities, act: Act, now: Millis) {
+        let call = |number: u8| id(&number.to_string());
+        let terminal = |number: u8| TerminalId(number.to_string());
+        match act {
+            Act::Call(session, number, kind, status) => {
+                let news = CallNews { kind, status, ..CallNews::default() };
+                activities.call(session, &call(number), news, now);
+            }
+            Act::Asked(session, number) => activities.asked(session, &call(number), CallNews::default(), now),
+            Act::Answered(session, number, yes) => activities.answered(session, &call(number), yes, now),
+            Act::Heard(session) => activities.heard(session, now),
+            Act::Command(session, number, true) => activities.command_began(session, terminal(number), now),
+            Act::Command(session, number, false) => activities.command_ended(session, &terminal(number), now),
+            Act::Turn(session, true) => activities.turn_began(session, now),
+            Act::Turn(session, false) => activities.turn_ended(session, now),
+        }
+    }
+
+    proptest! {
+        /// What agents do later makes no change of theirs of one from outside, nor one from outside of theirs. In the
+        /// end everything is judged.
+        #[test]
+        fn what_is_judged_stays_judged(acts in proptest::collection::vec(act(), 1..40), at in 0..40_usize) {
+            let mut activities = two();
+            let mut first = None;
+            let mut now = 2000;
+            let seen = 2000 + 400 * at as Millis + 200;
+            for act in acts {
+                apply(&mut activities, act, now);
+                now += 400;
+                if now > seen + SLACK {
+                    let judgement = activities.judge(Path::new(FILE), (seen, seen), None, now);
+                    let is_outside = judgement == Judgement::By(Cause::Outside);
+                    match first {
+                        Some(first) => {
+                            prop_assert!(judgement != Judgement::Open);
+                            prop_assert_eq!(first, is_outside);
+                        }
+                        None if judgement != Judgement::Open => first = Some(is_outside),
+                        None => {}
+                    }
+                }
+            }
+            activities.turn_ended(A, now + 1000);
+            activities.turn_ended(B, now + 1000);
+            let last = activities.judge(Path::new(FILE), (seen, seen), None, now + seen + 1000);
+            prop_assert!(last != Judgement::Open);
+        }
+
+        /// Without a turn, a call or a command nobody has done anything.
+        #[test]
+        fn idle_sessions_are_never_to_blame(at in 0..10_000_u64) {
+            let mut activities = Activities::default();
+            activities.session_began(A, vec!["/p".into()]);
+            activities.turn_began(A, 100);
+            activities.turn_ended(A, 200);
+            let expected = Judgement::By(Cause::Outside);
+            prop_assert_eq!(activities.judge(Path::new(FILE), (at + 400, at + 400), None, at + 20_000), expected);
+        }
+    }
+}
