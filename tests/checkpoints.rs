@@ -332,10 +332,8 @@ fn bytes_and_permissions_are_put_back_and_shown_in_words() {
     let call = |status: &str| {
         let places = ["picture", "tool.sh", "gone.sh", "made/deep/er"]
             .map(|path| json!({ "path": format!("$PROJECT/{path}") }));
-        update(
-            json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Make it", "kind": "edit",
-            "status": status, "locations": places }),
-        )
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Make it", "kind": "edit",
+            "status": status, "locations": places }))
     };
     let asked = asks(
         "p",

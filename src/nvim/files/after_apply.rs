@@ -9,6 +9,7 @@ use crate::config::Save;
 use crate::core::changes::file_job::{Landing, Start};
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::body;
+use crate::core::changes::told::News;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
@@ -155,6 +156,8 @@ impl Files {
         let (session, writer) = (job.session(), writers.first());
         let OnDisk::Text { text, bomb, stamp } = &landing.disk else { return Ok(()) };
         let is_clean = landing.is_theirs;
+        // As the file was written before the buffer takes over how it is written now.
+        let was = held_before(&cx.editor, job.buf, &landing.start, &landing.disk);
         if cx.editor.buf_option::<bool>(job.buf, "bomb")? != *bomb {
             cx.editor.set_buf_option(job.buf, "bomb", *bomb)?;
         }
@@ -200,13 +203,11 @@ impl Files {
         let Some(Writer { session, call }) = writer else { return Ok(()) };
         let call = call.or_else(|| call_about(cx, session, &job.path));
         let is_new = landing.start.text.is_empty() && self.on_disk.is_new(&job.path);
-        let before = match is_new {
-            true => Held::Absent,
-            false => held_before(&cx.editor, job.buf, &landing.start, &landing.disk),
-        };
-        let is_news = self.on_disk.told.is_news(&job.path, &before, &now);
+        let (old_mode, mode) = self.on_disk.modes_of(&job.path);
+        let before = if is_new { Held::Absent } else { was.with_mode(old_mode) };
+        let news = self.on_disk.told.news(&job.path, &before, &now.with_mode(mode));
         self.on_disk.has_told(&job.path);
-        if !is_news {
+        if news == News::Nothing {
             cx.raise(EditorEvent::ReviewOutdated(job.buf));
             return Ok(());
         }
@@ -218,7 +219,7 @@ impl Files {
             buf: Some(job.buf),
             before: (!is_new).then(|| landing.start.text.body()),
             after: Some(landing.text.body()),
-            held: (before, as_held(&cx.editor, job.buf, &landing.text)),
+            held: (before, as_held(&cx.editor, job.buf, &landing.text).with_mode(mode)),
             ranges: landing.ranges,
             lines: Some((landing.start.lines, cx.editor.line_count(job.buf)?)),
             saved: is_clean,
