@@ -204,7 +204,6 @@ fn a_file_of_which_nobody_knows_the_text_is_listed_with_the_reason() {
 }
 
 #[test]
-#[ignore = "the background does not look at permissions yet"]
 fn other_permissions_alone_are_listed_and_undone() {
     use std::os::unix::fs::PermissionsExt as _;
     let mut ran = Ran::new(&[("a.sh", LINES)], &[turn_that_runs(&["chmod 755 a.sh"])]);
