@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::acp::files::disk;
 use crate::acp::files::disks::{Disks, PATIENCE};
-use crate::acp::files::restore::{held, put_file, put_link, set_mode};
+use crate::acp::files::restore::{self, held, set_mode};
 use crate::acp::store::undoing::Undoing;
 use crate::acp::worker::Worker;
 use crate::core::changes::blame::{self, Step};
@@ -531,20 +531,11 @@ fn put(disks: &Disks, undoing: &Undoing, path: &Path, (seen, target): (&Held, &H
     if let Some(link) = undoing.link_above(path).filter(|_| *target != Held::Absent) {
         return Err(format!("its folder {} is a link now; remove the link first", link.display()));
     }
-    let done = match target {
-        Held::Absent => match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.to_string()),
-            _ => {
-                undoing.remove_folders(path);
-                Ok(())
-            }
-        },
-        Held::Text(text, mode) => put_file(path, text.as_bytes(), *mode),
-        Held::Bytes(bytes, mode) => put_file(path, bytes, *mode),
-        Held::Link(to) => put_link(path, to),
-        Held::Unknown => return Err("what it held before is not known".to_owned()),
-    };
-    done.map_err(|error| error.to_string())
+    restore::put(path, target)?;
+    if *target == Held::Absent {
+        undoing.remove_folders(path);
+    }
+    Ok(())
 }
 
 fn write_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {

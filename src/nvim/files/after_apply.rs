@@ -204,7 +204,12 @@ impl Files {
         let call = call.or_else(|| call_about(cx, session, &job.path));
         let is_new = landing.start.text.is_empty() && self.on_disk.is_new(&job.path);
         let (old_mode, mode) = self.on_disk.modes_of(&job.path);
-        let before = if is_new { Held::Absent } else { was.with_mode(old_mode) };
+        let reported = self.on_disk.text_before(&job.path, &now).filter(|_| is_clean);
+        let text_before = match reported.as_ref().and_then(Held::as_text) {
+            Some(text) => text.plain_lines(),
+            None => landing.start.text.body(),
+        };
+        let before = if is_new { Held::Absent } else { reported.unwrap_or(was.with_mode(old_mode)) };
         let news = self.on_disk.told.news(&job.path, &before, &now.with_mode(mode));
         self.on_disk.has_told(&job.path);
         if news == News::Nothing {
@@ -217,7 +222,7 @@ impl Files {
             others: writers.others().to_vec(),
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: (!is_new).then(|| landing.start.text.body()),
+            before: (!is_new).then_some(text_before),
             after: Some(landing.text.body()),
             held: (before, as_held(&cx.editor, job.buf, &landing.text).with_mode(mode)),
             ranges: landing.ranges,

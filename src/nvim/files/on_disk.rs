@@ -61,6 +61,14 @@ impl OnDisk {
         report.map(|report| (report.file.before.mode(), report.file.after.mode())).unwrap_or_default()
     }
 
+    /// The text that a file had before it got this one, according to its report. A buffer that was opened while the file
+    /// was being changed has never seen it.
+    pub fn text_before(&self, path: &Path, now: &Held) -> Option<Held> {
+        let file = &self.in_buffers.get(path)?.file;
+        let is_known = file.before.as_text().is_some() && file.after.matches(now);
+        is_known.then(|| file.before.clone())
+    }
+
     /// Whether a file that a buffer has just taken is a new one.
     pub fn is_new(&self, path: &Path) -> bool {
         self.in_buffers.get(path).is_some_and(|report| report.file.before == Held::Absent)
