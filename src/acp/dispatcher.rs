@@ -210,7 +210,11 @@ impl Dispatcher {
         tokio::spawn(async move {
             let (file, theirs) = (path.clone(), shared.clone());
             let put = move || {
-                let resolved = resolve_file(&file);
+                // A link that goes or comes back is not what it leads to.
+                let resolved = match &what {
+                    PutBack::Held { .. } => file.clone(),
+                    _ => resolve_file(&file),
+                };
                 // The user's doing is no news.
                 theirs.folder_indexes.writing(&resolved);
                 let done = restore::put_back(&file, &what);

@@ -32,14 +32,23 @@ pub fn put_back(path: &Path, what: &PutBack) -> Result<(), String> {
         }
         PutBack::Exactly { expected, held } => {
             expect(path, expected.as_deref())?;
-            match held {
-                Held::Absent => return remove(path),
-                Held::Text(text, mode) => put_file(path, text.as_bytes(), *mode),
-                Held::Bytes(bytes, mode) => put_file(path, bytes, *mode),
-                Held::Link(target) => put_link(path, target),
-                Held::Unknown => return Err("what it held before is not known".to_owned()),
-            }
+            return put(path, held);
         }
+        PutBack::Held { seen, held: was } => {
+            return if held(path).matches(seen) { put(path, was) } else { Err(CHANGED.to_owned()) };
+        }
+    };
+    done.map_err(|error| error.to_string())
+}
+
+/// Has a path hold this.
+pub fn put(path: &Path, held: &Held) -> Result<(), String> {
+    let done = match held {
+        Held::Absent => return remove(path),
+        Held::Text(text, mode) => put_file(path, text.as_bytes(), *mode),
+        Held::Bytes(bytes, mode) => put_file(path, bytes, *mode),
+        Held::Link(target) => put_link(path, target),
+        Held::Unknown => return Err("what it held before is not known".to_owned()),
     };
     done.map_err(|error| error.to_string())
 }
@@ -56,7 +65,10 @@ fn expect(path: &Path, expected: Option<&str>) -> Result<Option<Text>, String> {
 }
 
 fn remove(path: &Path) -> Result<(), String> {
-    fs::remove_file(path).map_err(|error| error.to_string())
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 /// A file's text with other lines, which end as its lines do.
@@ -95,7 +107,7 @@ pub fn held(path: &Path) -> Held {
 
 /// Has a path hold a file with exactly these bytes, and the permissions if they are known. A link that is there is
 /// replaced and not followed; owner and further names of a file stay.
-pub fn put_file(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
+fn put_file(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => {
             if bytes(path, LARGEST).ok().as_deref() != Some(content) {
@@ -114,7 +126,7 @@ pub fn put_file(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError
 }
 
 /// Has a path hold a symbolic link in the place of a file, another link, or nothing.
-pub fn put_link(path: &Path, target: &Path) -> Result<(), DiskError> {
+fn put_link(path: &Path, target: &Path) -> Result<(), DiskError> {
     create_folder(path)?;
     if let Ok(found) = fs::symlink_metadata(path)
         && !found.is_symlink()

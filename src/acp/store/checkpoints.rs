@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::acp::files::disk;
 use crate::acp::files::disks::{Disks, PATIENCE};
 use crate::acp::files::index::FolderIndexes;
-use crate::acp::files::restore::{held, put_file, put_link, set_mode};
+use crate::acp::files::restore::{self, held, set_mode};
 use crate::acp::store::undoing::Undoing;
 use crate::acp::worker::Worker;
 use crate::core::changes::blame::{self, Step};
@@ -24,7 +24,7 @@ use crate::core::store::checkpoint::{
     Turn, TurnKey, Wish, before_diffs, counts, edits, hunks,
 };
 use crate::mailbox::Mailbox;
-use crate::platform::files::{bytes_of_path, create_private_folder, mode, path_of_bytes, private, wait_lock};
+use crate::platform::files::{bytes_of_path, create_private_folder, path_of_bytes, private, wait_lock};
 
 /// After so many bytes of texts it is seen to that there are not too many.
 const PRUNE_AFTER: u64 = 16 << 20;
@@ -262,12 +262,11 @@ impl CheckpointWriter {
     }
 
     fn add(&mut self, folder: &Path, adding: &Adding) -> io::Result<()> {
-        let Adding { turn, head, at, path, call, .. } = *adding;
+        let Adding { turn, head, at, path, call, before, after } = *adding;
         let project = folder.join(project(&head.cwd));
         create_private_folder(&project.join(TEXTS))?;
         let _lock = lock(folder)?;
         let key = (turn, path.to_owned());
-        let (before, after) = &self.with_modes(adding);
         let name = format!("{:013}-{}-{}.{JOURNAL}", turn.at, std::process::id(), turn.number);
         let file = project.join(name);
         // One that was taken away to make room begins anew.
@@ -306,23 +305,6 @@ impl CheckpointWriter {
         disk::append_lines(&mut file, &text)?;
         baseline.after = stored_after;
         Ok(())
-    }
-
-    /// What a change is about, with the permissions that nobody has told: editors and agents that write a file leave
-    /// them as they are.
-    fn with_modes(&self, adding: &Adding) -> (Held, Held) {
-        let (before, after) = (adding.before.clone(), adding.after.clone());
-        let is_open = |held: &Held| held.bytes().is_some() && held.mode().0.is_none();
-        if !is_open(&before) && !is_open(&after) {
-            return (before, after);
-        }
-        let file = adding.path.to_owned();
-        let now = self.disks.soon(adding.path, PATIENCE, move || mode_of(&file)).unwrap_or_default();
-        let known = self.turns.get(&(adding.turn, adding.path.to_owned()));
-        let last = known.map(|known| known.after.mode()).unwrap_or_default();
-        let of_before = before.mode().or(last).or(after.mode()).or(now);
-        let of_after = after.mode().or(now).or(of_before);
-        (before.with_mode(of_before), after.with_mode(of_after))
     }
 
     /// Keeps what a path held, unless it is too much.
@@ -574,12 +556,6 @@ fn in_time(disks: &Disks, path: &Path) -> Held {
     disks.soon(path, PATIENCE, move || held(&file)).unwrap_or(Held::Unknown)
 }
 
-/// The permissions of a file that is there.
-fn mode_of(path: &Path) -> Mode {
-    let metadata = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
-    Mode(metadata.as_ref().and_then(mode))
-}
-
 fn put(disks: &Disks, undoing: &Undoing, path: &Path, (seen, target): (&Held, &Held)) -> Result<(), String> {
     if !undoing.held_in_time(disks, path).matches(seen) {
         return Err("it was changed just now; try again".to_owned());
@@ -587,20 +563,11 @@ fn put(disks: &Disks, undoing: &Undoing, path: &Path, (seen, target): (&Held, &H
     if let Some(link) = undoing.link_above(path).filter(|_| *target != Held::Absent) {
         return Err(format!("its folder {} is a link now; remove the link first", link.display()));
     }
-    let done = match target {
-        Held::Absent => match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.to_string()),
-            _ => {
-                undoing.remove_folders(path);
-                Ok(())
-            }
-        },
-        Held::Text(text, mode) => put_file(path, text.as_bytes(), *mode),
-        Held::Bytes(bytes, mode) => put_file(path, bytes, *mode),
-        Held::Link(to) => put_link(path, to),
-        Held::Unknown => return Err("what it held before is not known".to_owned()),
-    };
-    done.map_err(|error| error.to_string())
+    restore::put(path, target)?;
+    if *target == Held::Absent {
+        undoing.remove_folders(path);
+    }
+    Ok(())
 }
 
 fn write_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {

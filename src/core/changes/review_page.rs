@@ -207,7 +207,7 @@ mod tests {
         let shown =
             Shown { scope: &scope, origins: &origins, comments: &[], decided: (0, 0), root: Path::new("/p") };
         let why = "not a text".to_owned();
-        let binary = UnknownChange { origin: OriginId(0), why, sides: (false, true), mode: None };
+        let binary = UnknownChange { origin: OriginId(0), why, sides: (false, true), undo: None };
         let empty = changed(None, Some(""));
         let files = [
             (Path::new("/p/a"), Listed::Unread(&[OriginId(0)])),

@@ -20,6 +20,15 @@ struct Fingerprint {
     mode: Mode,
 }
 
+/// What has not been told yet of a reported change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    Nothing,
+    /// Whoever told of the bytes knew nothing of the permissions, which are others, too.
+    Mode,
+    All,
+}
+
 impl Fingerprint {
     fn of(held: &Held) -> Option<Self> {
         let content = match held {
@@ -43,21 +52,32 @@ fn hash(what: impl Hash) -> u64 {
 }
 
 impl Told {
-    /// A change is reported. Says whether it is news, and takes note of it.
+    /// A change is reported. Says whether its bytes are news, and takes note of it.
     pub fn is_news(&mut self, path: &Path, before: &Held, after: &Held) -> bool {
+        self.news(path, before, after) == News::All
+    }
+
+    /// A change is reported. Says what is news in it, and takes note of it.
+    pub fn news(&mut self, path: &Path, before: &Held, after: &Held) -> News {
         let Some(after) = Fingerprint::of(after) else {
             // What it leads to is not known: whatever comes next is another change.
             self.0.remove(path);
-            return true;
+            return News::All;
         };
         let before = Fingerprint::of(before);
         if before.is_some_and(|before| before.matches(after)) {
-            return false;
+            return News::Nothing;
         }
         // A buffer that took the text knows nothing of permissions.
         let is_mode_alone = before.is_some_and(|before| before.content == after.content);
         let last = self.0.insert(path.to_owned(), after);
-        !last.is_some_and(|last| last.matches(after) && (!is_mode_alone || last.mode == after.mode))
+        match last.filter(|last| last.matches(after)) {
+            Some(last) if !is_mode_alone || last.mode == after.mode => {
+                let other_mode = before.is_some_and(|before| !before.mode.matches(after.mode));
+                if last.mode.0.is_none() && other_mode { News::Mode } else { News::Nothing }
+            }
+            _ => News::All,
+        }
     }
 
     /// The file holds this on the disk, and that needs no telling: the user has saved it, or somebody else wrote it.
@@ -104,6 +124,15 @@ mod tests {
         assert!(!told.is_news(path, &held(1), &text(0o644)), "the same, as the disk knows it");
         assert!(told.is_news(path, &text(0o644), &text(0o755)));
         assert!(!told.is_news(path, &text(0o644), &text(0o755)));
+    }
+
+    #[test]
+    fn permissions_that_changed_with_the_bytes_are_told_after_them_by_who_knows() {
+        let (mut told, path) = (Told::default(), Path::new("/a"));
+        let text = |text: &str, mode| Held::Text(text.into(), Mode(Some(mode)));
+        assert!(told.is_news(path, &held(1), &held(2)));
+        assert_eq!(told.news(path, &text("1", 0o644), &text("2", 0o600)), News::Mode);
+        assert_eq!(told.news(path, &text("1", 0o644), &text("2", 0o600)), News::Nothing);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! permissions changed. It is listed with the reason, and has no hunks.
 
 use crate::core::ids::OriginId;
-use crate::core::store::checkpoint::Mode;
+use crate::core::message::PutBack;
+use crate::core::store::checkpoint::Held;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownChange {
@@ -11,11 +12,27 @@ pub struct UnknownChange {
     pub why: String,
     /// Whether the file was there before, and is there now.
     pub sides: (bool, bool),
-    /// Its permissions before, where these alone are others now.
-    pub mode: Option<Mode>,
+    /// How it is undone, where it can be.
+    pub undo: Option<PutBack>,
 }
 
 impl UnknownChange {
+    /// How a change from one to the other is undone. `earlier` is a change of the same file that is not decided on yet.
+    pub fn undo((before, after): (&Held, &Held), earlier: Option<&Self>) -> Option<PutBack> {
+        let before = match earlier.map(|earlier| &earlier.undo) {
+            Some(Some(PutBack::Held { held, .. })) => held,
+            // What was there before both is not known.
+            Some(None) => return None,
+            _ => before,
+        };
+        match (before, after) {
+            (Held::Unknown, _) | (_, Held::Unknown) => None,
+            // Its text may have hunks of its own.
+            (Held::Text(one, mode), Held::Text(other, _)) if one == other => Some(PutBack::Mode(*mode)),
+            (before, after) => Some(PutBack::Held { seen: after.clone(), held: before.clone() }),
+        }
+    }
+
     pub fn verb(&self) -> &'static str {
         match self.sides {
             (false, true) => "new file",

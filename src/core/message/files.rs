@@ -70,6 +70,8 @@ pub enum PutBack {
     Lines { expected: Option<String>, lines: Option<String> },
     /// The same, and byte for byte.
     Exactly { expected: Option<String>, held: Held },
+    /// What has no lines, unless the path holds something else than was seen there.
+    Held { seen: Held, held: Held },
     /// The permissions of a file whose text is back already.
     Mode(Mode),
 }

@@ -304,7 +304,14 @@ pub fn plan(turns: &[Turn], chosen: &str, from: usize) -> Vec<Planned> {
     let mut planned: Vec<Planned> = Vec::new();
     for step in of.steps.iter().skip(from).chain(later.iter().flat_map(|turn| &turn.steps)) {
         match planned.iter_mut().find(|known| known.path == step.path) {
-            Some(known) => known.expected = step.after.clone(),
+            Some(known) => {
+                known.expected = step.after.clone();
+                // Editors and agents leave the permissions of what they write: whoever tells of them first tells what
+                // they were from the beginning.
+                if known.target.mode().0.is_none() {
+                    known.target = known.target.clone().with_mode(step.before.mode());
+                }
+            }
             None => planned.push(Planned {
                 path: step.path.clone(),
                 target: step.before.clone(),

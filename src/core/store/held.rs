@@ -183,6 +183,14 @@ impl Stored {
         }
     }
 
+    /// The same with other permissions, if it is a file.
+    pub fn with_mode(self, mode: Mode) -> Self {
+        match self {
+            Self::Text(name) | Self::File { name, .. } => Self::file(name, mode),
+            other => other,
+        }
+    }
+
     /// Under which name bytes are kept for it.
     pub fn name(&self) -> Option<&str> {
         match self {

@@ -9,6 +9,7 @@ use crate::config::Save;
 use crate::core::changes::file_job::{Landing, Start};
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::body;
+use crate::core::changes::told::News;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
@@ -159,6 +160,8 @@ impl Files {
         let (session, writer) = (job.session(), writers.first());
         let OnDisk::Text { text, bomb, stamp } = &landing.disk else { return Ok(()) };
         let is_clean = landing.is_theirs;
+        // As the file was written before the buffer takes over how it is written now.
+        let was = held_before(&cx.editor, job.buf, &landing.start, &landing.disk);
         if cx.editor.buf_option::<bool>(job.buf, "bomb")? != *bomb {
             cx.editor.set_buf_option(job.buf, "bomb", *bomb)?;
         }
@@ -204,13 +207,16 @@ impl Files {
         let Some(Writer { session, call }) = writer else { return Ok(()) };
         let call = call.or_else(|| call_about(cx, session, &job.path));
         let is_new = landing.start.text.is_empty() && self.on_disk.is_new(&job.path);
-        let before = match is_new {
-            true => Held::Absent,
-            false => held_before(&cx.editor, job.buf, &landing.start, &landing.disk),
+        let (old_mode, mode) = self.on_disk.modes_of(&job.path);
+        let reported = self.on_disk.text_before(&job.path, &now).filter(|_| is_clean);
+        let text_before = match reported.as_ref().and_then(Held::as_text) {
+            Some(text) => text.plain_lines(),
+            None => landing.start.text.body(),
         };
-        let is_news = self.on_disk.told.is_news(&job.path, &before, &now);
+        let before = if is_new { Held::Absent } else { reported.unwrap_or(was.with_mode(old_mode)) };
+        let news = self.on_disk.told.news(&job.path, &before, &now.with_mode(mode));
         self.on_disk.has_told(&job.path);
-        if !is_news {
+        if news == News::Nothing {
             cx.raise(EditorEvent::ReviewOutdated(job.buf));
             return Ok(());
         }
@@ -220,9 +226,9 @@ impl Files {
             others: writers.others().to_vec(),
             path: job.path.clone(),
             buf: Some(job.buf),
-            before: (!is_new).then(|| landing.start.text.body()),
+            before: (!is_new).then_some(text_before),
             after: Some(landing.text.body()),
-            held: (before, as_held(&cx.editor, job.buf, &landing.text)),
+            held: (before, as_held(&cx.editor, job.buf, &landing.text).with_mode(mode)),
             ranges: landing.ranges,
             lines: Some((landing.start.lines, cx.editor.line_count(job.buf)?)),
             saved: is_clean,

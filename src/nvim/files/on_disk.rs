@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::core::changes::told::Told;
 use crate::core::changes::writers::Writers;
 use crate::core::message::ChangedFile;
-use crate::core::store::checkpoint::Held;
+use crate::core::store::checkpoint::{Held, Mode};
 use crate::nvim::events::Renamed;
 
 #[derive(Default)]
@@ -53,6 +53,20 @@ impl OnDisk {
     /// A change was told as the buffer has it: that is all of it.
     pub fn has_told(&mut self, path: &Path) {
         self.in_buffers.remove(path);
+    }
+
+    /// The permissions that a file had and has, as far as its report knows them.
+    pub fn modes_of(&self, path: &Path) -> (Mode, Mode) {
+        let report = self.in_buffers.get(path);
+        report.map(|report| (report.file.before.mode(), report.file.after.mode())).unwrap_or_default()
+    }
+
+    /// The text that a file had before it got this one, according to its report. A buffer that was opened while the file
+    /// was being changed has never seen it.
+    pub fn text_before(&self, path: &Path, now: &Held) -> Option<Held> {
+        let file = &self.in_buffers.get(path)?.file;
+        let is_known = file.before.as_text().is_some() && file.after.matches(now);
+        is_known.then(|| file.before.clone())
     }
 
     /// Whether a file that a buffer has just taken is a new one.

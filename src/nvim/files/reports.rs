@@ -8,6 +8,7 @@ use std::time::Duration;
 use mlua::Result;
 
 use crate::core::changes::file_task::Task;
+use crate::core::changes::told::News;
 use crate::core::changes::writers::Writer;
 use crate::core::message::{Cause, ChangedFile, Outcome, Work};
 use crate::core::store::checkpoint::Held;
@@ -107,14 +108,16 @@ impl Files {
 
     fn tell_report(&mut self, cx: &mut Context, buf: Option<Buf>, report: Report) {
         let Report { writers, file, renamed } = report;
-        let ChangedFile { path, before, after, unknown, .. } = file;
+        let ChangedFile { path, mut before, after, unknown, .. } = file;
         let Some(Writer { session, call }) = writers.first() else {
             self.on_disk.told.holds(&path, &after);
             let change = OutsideChange { path, before, after };
             return cx.raise(EditorEvent::FileChangedOutside(Box::new(change)));
         };
-        if !self.on_disk.told.is_news(&path, &before, &after) {
-            return;
+        match self.on_disk.told.news(&path, &before, &after) {
+            News::Nothing => return,
+            News::Mode => before = after.clone().with_mode(before.mode()),
+            News::All => {}
         }
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session,

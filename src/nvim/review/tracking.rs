@@ -110,9 +110,8 @@ impl Reviews {
     fn review_unknown(&mut self, cx: &mut Context, change: &Change, origin: OriginId) -> Result<()> {
         let why = change.unknown.clone().unwrap_or_else(|| why_unknown(&change.held).to_owned());
         let sides = (change.held.0 != Held::Absent, change.held.1 != Held::Absent);
-        let is_mode_alone = change.before.is_some() && change.before == change.after;
-        let mode = is_mode_alone.then(|| change.held.0.mode());
-        self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides, mode });
+        let undo = UnknownChange::undo((&change.held.0, &change.held.1), self.unknown.get(&change.path));
+        self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides, undo });
         self.draw_panel(cx)
     }
 

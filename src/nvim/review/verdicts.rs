@@ -296,7 +296,7 @@ impl Reviews {
 
     /// Undoes a change that has no hunks, if it can be.
     fn undo_unknown(&mut self, cx: &mut Context, path: &Path) -> bool {
-        let Some(mode) = self.unknown.get(path).and_then(|change| change.mode) else { return false };
+        let Some(what) = self.unknown.get(path).and_then(|change| change.undo.clone()) else { return false };
         let change = self.unknown.remove(path);
         let named = path.to_owned();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
@@ -307,7 +307,7 @@ impl Reviews {
             this.unknown.extend(change.map(|change| (named, change)));
             this.draw_panel(cx)
         });
-        cx.send(Command::PutBack { job, path: path.to_owned(), what: PutBack::Mode(mode) });
+        cx.send(Command::PutBack { job, path: path.to_owned(), what });
         true
     }
 }
