@@ -46,8 +46,8 @@ pub enum Message {
     Touched,
     /// An agent said what a change may wait for.
     Said,
-    /// A call, a command or a turn is about to end, or a prompt to be sent.
-    Check(oneshot::Sender<()>),
+    /// A call, a command or a turn has ended or is about to, or a prompt to be sent: at this time.
+    Check(Millis, oneshot::Sender<()>),
     /// The editor has saved a file in this state.
     Saved {
         path: PathBuf,
@@ -125,7 +125,7 @@ impl Worker {
             match message {
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(message) => self.take(message),
-                Err(RecvTimeoutError::Timeout) => self.check(false),
+                Err(RecvTimeoutError::Timeout) => self.check(None),
             }
         }
         if let Some(watch) = &self.watch {
@@ -139,9 +139,9 @@ impl Worker {
                 self.take_in();
                 self.arm();
             }
-            Message::Said => self.check(false),
-            Message::Check(done) => {
-                self.check(true);
+            Message::Said => self.check(None),
+            Message::Check(at, done) => {
+                self.check(Some(at));
                 // Whoever asked may have given up.
                 let _ = done.send(());
             }
@@ -312,8 +312,9 @@ impl Worker {
     }
 
     /// Looks at all files: what is another one counts as touched.
-    fn look_at_all(&mut self) {
-        let (now, last) = (self.common.now(), self.looked);
+    fn look_at_all(&mut self, end: Option<Millis>) {
+        let last = self.looked;
+        let now = self.common.now().min(end.unwrap_or(Millis::MAX)).max(last);
         let mut found = HashSet::new();
         for root in self.roots.clone() {
             for (path, state) in self.walk(&root).files {
@@ -353,8 +354,9 @@ impl Worker {
 
     // Looking.
 
-    /// Looks at what has come to rest; at a point where something ends, at all that nobody else may be writing.
-    pub fn check(&mut self, at_end: bool) {
+    /// Looks at what has come to rest; if something ends, at all that was touched until then and that nobody else may be
+    /// writing.
+    pub fn check(&mut self, end: Option<Millis>) {
         if self.given_up {
             return;
         }
@@ -362,12 +364,12 @@ impl Worker {
         let is_complete = self.is_complete.load(Ordering::Relaxed);
         if std::mem::take(&mut self.pending.lost) {
             self.common.log.note("events of the file system were lost: all files are looked at");
-            self.look_at_all();
-        } else if at_end && (!is_complete || self.is_root_gone) {
+            self.look_at_all(end);
+        } else if end.is_some() && (!is_complete || self.is_root_gone) {
             self.is_root_gone = !self.roots.iter().all(|root| root.is_dir());
-            self.look_at_all();
+            self.look_at_all(end);
         }
-        let judged = self.judged(at_end);
+        let judged = self.judged(end);
         if !judged.is_empty() {
             self.look(judged);
         }
@@ -375,14 +377,14 @@ impl Worker {
     }
 
     /// What can be told now, and who did it.
-    fn judged(&mut self, at_end: bool) -> HashMap<PathBuf, (Touched, Cause)> {
+    fn judged(&mut self, end: Option<Millis>) -> HashMap<PathBuf, (Touched, Cause)> {
         let now = self.common.now();
         let activities = lock(&self.common.activities);
         let mut judged = HashMap::new();
         for (path, touched) in &self.pending.files {
             let rests = now.saturating_sub(touched.last);
             let may_be_half = touched.is_open && activities.running(path).len() > 1;
-            let is_due = if at_end && !may_be_half {
+            let is_due = if end.is_some_and(|end| touched.last <= end) && !may_be_half {
                 true
             } else {
                 rests >= if touched.is_open { LONG } else { REST }
