@@ -281,10 +281,9 @@ impl Worker {
     }
 
     fn folder_came(&mut self, folder: &Path, since: Millis) {
-        let now = self.common.now();
         for (path, _) in self.walk(folder).files {
-            let touched = Touched { first: since, is_listed: true, ..Touched::at(now) };
-            self.pending.add(path, touched);
+            // What is done to it from now on has its own events.
+            self.pending.add(path, Touched { is_listed: true, ..Touched::at(since) });
         }
     }
 
