@@ -4,6 +4,7 @@
 
 mod before;
 mod common;
+mod folder_watch;
 mod git;
 mod holders;
 mod pending;
@@ -11,13 +12,6 @@ mod report;
 mod texts;
 mod walk;
 mod worker;
-
-#[cfg(target_os = "linux")]
-#[path = "index/linux.rs"]
-mod folder_watch;
-#[cfg(not(target_os = "linux"))]
-#[path = "index/none.rs"]
-mod folder_watch;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -14,8 +14,8 @@ use tokio::sync::{oneshot, watch};
 use super::before::{Before, Sides};
 use super::common::Common;
 use super::folder_watch::{FolderWatch, Listener};
-use super::pending::{Pending, Touched};
-use super::report::Report;
+use super::pending::{Pending, Touched, is_swap_file};
+use super::report::{BATCH, Report};
 use super::walk::{self, Walked};
 use crate::acp::mutex::lock;
 use crate::core::changes::attribution::Judgement;
@@ -421,7 +421,7 @@ impl Worker {
                 if !lists.contains_key(folder) {
                     lists.insert(folder.to_owned(), walk::names_in(folder));
                 }
-                if super::pending::is_swap_file(path) || !lists[folder].contains(name) {
+                if is_swap_file(path) || !lists[folder].contains(name) {
                     continue;
                 }
             }
@@ -445,7 +445,7 @@ impl Worker {
         judged: &HashMap<PathBuf, (Touched, Cause)>,
     ) {
         let mut report = Report::new(self.common.clone());
-        for batch in differences.chunks(super::report::BATCH) {
+        for batch in differences.chunks(BATCH) {
             let sides = self.before.sides(batch, states);
             for side in sides {
                 if side.is_moving {
