@@ -4,6 +4,7 @@
 
 mod before;
 mod common;
+mod folder_watch;
 mod git;
 mod holders;
 mod pending;
@@ -11,13 +12,6 @@ mod report;
 mod texts;
 mod walk;
 mod worker;
-
-#[cfg(target_os = "linux")]
-#[path = "index/linux.rs"]
-mod folder_watch;
-#[cfg(not(target_os = "linux"))]
-#[path = "index/none.rs"]
-mod folder_watch;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -97,7 +91,7 @@ impl IndexedFolder {
 
     /// What is done at the end of a turn. Gives how many files are told of.
     pub fn check(&mut self) -> usize {
-        self.worker.check(true);
+        self.worker.check(Some(Millis::MAX));
         let mut told = 0;
         while let Some(event) = self.mailbox.take() {
             if let Event::FilesChanged { files, .. } = event {
@@ -240,9 +234,12 @@ impl FolderIndexes {
         let table = lock(&self.0.table);
         let number = table.sessions.get(&session)?.worker?;
         let worker = table.workers.iter().find(|worker| worker.number == number)?;
+        if let Some(watch) = &worker.watch {
+            watch.drain();
+        }
         let (done, wait) = oneshot::channel();
         // The same as in `Running::drop`.
-        let _ = worker.messages.send(Message::Check(done));
+        let _ = worker.messages.send(Message::Check(self.0.common.now(), done));
         Some(wait)
     }
 
@@ -269,7 +266,8 @@ impl FolderIndexes {
     }
 
     pub fn turn_ended(&self, session: SessionKey) {
-        self.activities(|activities, now| activities.turn_ended(session, now));
+        let now = self.activities(|activities, now| activities.turn_ended(session, now));
+        self.0.common.pass(now);
         self.tell_all(|| Message::Said);
     }
 
@@ -284,8 +282,9 @@ impl FolderIndexes {
 
     pub fn call(&self, session: SessionKey, call: &ToolCallId, news: CallNews) {
         let is_over = news.is_over();
-        self.activities(|activities, now| activities.call(session, call, news, now));
+        let now = self.activities(|activities, now| activities.call(session, call, news, now));
         if is_over {
+            self.0.common.pass(now);
             drop(self.check(session));
         }
     }
@@ -306,13 +305,14 @@ impl FolderIndexes {
     }
 
     pub fn command_ended(&self, session: SessionKey, terminal: &TerminalId) {
-        self.activities(|activities, now| activities.command_ended(session, terminal, now));
+        let now = self.activities(|activities, now| activities.command_ended(session, terminal, now));
+        self.0.common.pass(now);
         self.0.common.holders.ended(session, terminal);
         drop(self.check(session));
     }
 
     /// What was done until now has its time before what is told here.
-    fn activities(&self, tell: impl FnOnce(&mut Activities, Millis)) {
+    fn activities(&self, tell: impl FnOnce(&mut Activities, Millis)) -> Millis {
         for worker in &lock(&self.0.table).workers {
             if let Some(watch) = &worker.watch {
                 watch.drain();
@@ -321,6 +321,7 @@ impl FolderIndexes {
         let common = &self.0.common;
         let now = common.now();
         tell(&mut lock(&common.activities), now);
+        now
     }
 
     // What others do with files.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,8 @@ pub struct Common {
     /// A change waits for what its agent says next.
     pub waits: AtomicBool,
     began: Instant,
+    /// The clock is never before this.
+    floor: AtomicU64,
     allowance: Mutex<(Instant, usize)>,
 }
 
@@ -67,6 +69,7 @@ impl Common {
             cache: Mutex::new(cache),
             waits: AtomicBool::new(false),
             began: Instant::now(),
+            floor: AtomicU64::new(0),
             allowance: Mutex::new((Instant::now(), ALLOWANCE)),
         }
     }
@@ -77,7 +80,12 @@ impl Common {
     }
 
     pub fn now(&self) -> Millis {
-        self.at(Instant::now())
+        self.at(Instant::now()).max(self.floor.load(Ordering::Acquire))
+    }
+
+    /// What comes from here on is later than `now`, also within the same millisecond.
+    pub fn pass(&self, now: Millis) {
+        self.floor.fetch_max(now + 1, Ordering::AcqRel);
     }
 
     /// Whether so much text may be told at once with all that was told just before.

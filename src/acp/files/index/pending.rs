@@ -1,5 +1,5 @@
 //! What the system has said of the files in sessions' folders and nobody has looked at yet: which, and when they
-//! were touched first and last. How the system says it is for `linux` and `none`.
+//! were touched first and last. How the system says it is for `folder_watch`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -14,8 +14,8 @@ use tokio::sync::{oneshot, watch};
 use super::before::{Before, Sides};
 use super::common::Common;
 use super::folder_watch::{FolderWatch, Listener};
-use super::pending::{Pending, Touched};
-use super::report::Report;
+use super::pending::{Pending, Touched, is_swap_file};
+use super::report::{BATCH, Report};
 use super::walk::{self, Walked};
 use crate::acp::mutex::lock;
 use crate::core::changes::attribution::Judgement;
@@ -46,8 +46,8 @@ pub enum Message {
     Touched,
     /// An agent said what a change may wait for.
     Said,
-    /// A call, a command or a turn is about to end, or a prompt to be sent.
-    Check(oneshot::Sender<()>),
+    /// A call, a command or a turn has ended or is about to, or a prompt to be sent: at this time.
+    Check(Millis, oneshot::Sender<()>),
     /// The editor has saved a file in this state.
     Saved {
         path: PathBuf,
@@ -125,7 +125,7 @@ impl Worker {
             match message {
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(message) => self.take(message),
-                Err(RecvTimeoutError::Timeout) => self.check(false),
+                Err(RecvTimeoutError::Timeout) => self.check(None),
             }
         }
         if let Some(watch) = &self.watch {
@@ -139,9 +139,9 @@ impl Worker {
                 self.take_in();
                 self.arm();
             }
-            Message::Said => self.check(false),
-            Message::Check(done) => {
-                self.check(true);
+            Message::Said => self.check(None),
+            Message::Check(at, done) => {
+                self.check(Some(at));
                 // Whoever asked may have given up.
                 let _ = done.send(());
             }
@@ -281,10 +281,9 @@ impl Worker {
     }
 
     fn folder_came(&mut self, folder: &Path, since: Millis) {
-        let now = self.common.now();
         for (path, _) in self.walk(folder).files {
-            let touched = Touched { first: since, is_listed: true, ..Touched::at(now) };
-            self.pending.add(path, touched);
+            // What is done to it from now on has its own events.
+            self.pending.add(path, Touched { is_listed: true, ..Touched::at(since) });
         }
     }
 
@@ -312,8 +311,9 @@ impl Worker {
     }
 
     /// Looks at all files: what is another one counts as touched.
-    fn look_at_all(&mut self) {
-        let (now, last) = (self.common.now(), self.looked);
+    fn look_at_all(&mut self, end: Option<Millis>) {
+        let last = self.looked;
+        let now = self.common.now().min(end.unwrap_or(Millis::MAX)).max(last);
         let mut found = HashSet::new();
         for root in self.roots.clone() {
             for (path, state) in self.walk(&root).files {
@@ -353,8 +353,9 @@ impl Worker {
 
     // Looking.
 
-    /// Looks at what has come to rest; at a point where something ends, at all that nobody else may be writing.
-    pub fn check(&mut self, at_end: bool) {
+    /// Looks at what has come to rest; if something ends, at all that was touched until then and that nobody else may be
+    /// writing.
+    pub fn check(&mut self, end: Option<Millis>) {
         if self.given_up {
             return;
         }
@@ -362,12 +363,12 @@ impl Worker {
         let is_complete = self.is_complete.load(Ordering::Relaxed);
         if std::mem::take(&mut self.pending.lost) {
             self.common.log.note("events of the file system were lost: all files are looked at");
-            self.look_at_all();
-        } else if at_end && (!is_complete || self.is_root_gone) {
+            self.look_at_all(end);
+        } else if end.is_some() && (!is_complete || self.is_root_gone) {
             self.is_root_gone = !self.roots.iter().all(|root| root.is_dir());
-            self.look_at_all();
+            self.look_at_all(end);
         }
-        let judged = self.judged(at_end);
+        let judged = self.judged(end);
         if !judged.is_empty() {
             self.look(judged);
         }
@@ -375,14 +376,14 @@ impl Worker {
     }
 
     /// What can be told now, and who did it.
-    fn judged(&mut self, at_end: bool) -> HashMap<PathBuf, (Touched, Cause)> {
+    fn judged(&mut self, end: Option<Millis>) -> HashMap<PathBuf, (Touched, Cause)> {
         let now = self.common.now();
         let activities = lock(&self.common.activities);
         let mut judged = HashMap::new();
         for (path, touched) in &self.pending.files {
             let rests = now.saturating_sub(touched.last);
             let may_be_half = touched.is_open && activities.running(path).len() > 1;
-            let is_due = if at_end && !may_be_half {
+            let is_due = if end.is_some_and(|end| touched.last <= end) && !may_be_half {
                 true
             } else {
                 rests >= if touched.is_open { LONG } else { REST }
@@ -420,7 +421,7 @@ impl Worker {
                 if !lists.contains_key(folder) {
                     lists.insert(folder.to_owned(), walk::names_in(folder));
                 }
-                if super::pending::is_swap_file(path) || !lists[folder].contains(name) {
+                if is_swap_file(path) || !lists[folder].contains(name) {
                     continue;
                 }
             }
@@ -444,7 +445,7 @@ impl Worker {
         judged: &HashMap<PathBuf, (Touched, Cause)>,
     ) {
         let mut report = Report::new(self.common.clone());
-        for batch in differences.chunks(super::report::BATCH) {
+        for batch in differences.chunks(BATCH) {
             let sides = self.before.sides(batch, states);
             for side in sides {
                 if side.is_moving {

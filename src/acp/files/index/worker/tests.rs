@@ -55,7 +55,7 @@ impl Test {
 
     /// What is told at the end of something.
     fn told(&mut self) -> Vec<String> {
-        self.worker.check(true);
+        self.worker.check(Some(Millis::MAX));
         let mut told = Vec::new();
         while let Some(event) = self.common.mailbox.take() {
             let Event::FilesChanged { cause, files } = event else { continue };

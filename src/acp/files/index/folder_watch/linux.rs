@@ -16,7 +16,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
-use super::pending::{Holder, Pending, is_rules};
+use crate::acp::files::index::pending::{Holder, Pending, is_rules};
 use crate::acp::mutex::lock;
 use crate::core::changes::half_written::Millis;
 
@@ -147,7 +147,7 @@ impl FolderWatch {
                 Ok(event) => {
                     let now = *now.get_or_insert_with(|| (self.clock)());
                     let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
-                    let path = inner.take_in(&self.queue, event.wd(), event.events(), name, now);
+                    let path = inner.take_in(&self.queue, (event.wd(), name), event.events(), now);
                     written.extend(path.filter(|path| written.last() != Some(path)));
                 }
                 Err(Errno::INTR) => {}
@@ -163,9 +163,8 @@ impl Inner {
     fn take_in(
         &mut self,
         queue: &OwnedFd,
-        number: i32,
+        (number, name): (i32, Option<&OsStr>),
         event: ReadFlags,
-        name: Option<&OsStr>,
         now: Millis,
     ) -> Option<PathBuf> {
         if event.contains(ReadFlags::QUEUE_OVERFLOW) {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::pending::{Holder, Pending};
+use crate::acp::files::index::pending::{Holder, Pending};
 use crate::core::changes::half_written::Millis;
 
 pub struct FolderWatch;
