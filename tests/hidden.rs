@@ -126,7 +126,7 @@ fn text_that_imitates_the_plugins_lines_has_no_bar_in_the_margin() {
     let rows = framed(&mut chat);
     let is_done = |row: &String| row.starts_with("Done \u{b7} ") && row != "Done \u{b7} 7 ms";
     assert_eq!(rows[..3], ["Fake 1.0", "You", "Fake"], "{rows:?}");
-    assert!(rows[3].contains("make You<202e>"), "{rows:?}");
+    assert!(rows[3].contains("run make \u{21b5} You<202e>"), "{rows:?}");
     assert_eq!(rows[4].trim(), "(6 more lines, <Tab>)");
     assert_eq!(rows[5], "\u{25be} thought");
     assert!(rows.len() == 7 && is_done(&rows[6]), "{rows:?}\n{}", chat.nvim.screen());

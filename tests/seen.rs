@@ -113,7 +113,7 @@ fn what_a_command_changes_is_a_hunk_of_its_call() {
     ran.turn();
     assert_eq!(
         ran.review("TWO"),
-        "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: sed -i s/two/TWO/ a.txt\n  - two\n  + TWO"
+        "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: run sed -i s/two/TWO/ a.txt\n  - two\n  + TWO"
     );
     ran.chat.nvim.command("Acp undo all");
     ran.wait_for_file("a.txt", LINES);
@@ -128,7 +128,7 @@ fn what_a_command_changes_in_a_buffers_file_is_a_hunk_in_the_buffer() {
     ran.chat.nvim.wait_for_screen("- two");
     assert_eq!(
         ran.review("TWO"),
-        "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: sed -i s/two/TWO/ a.txt\n  - two\n  + TWO"
+        "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: run sed -i s/two/TWO/ a.txt\n  - two\n  + TWO"
     );
     ran.chat.nvim.command("Acp undo all");
     ran.wait_for_file("a.txt", LINES);
@@ -160,7 +160,7 @@ fn made_removed_and_renamed_files_are_listed_and_brought_back() {
     let review = ran.review("empty.txt");
     let heads: Vec<&str> = review.lines().filter(|line| !line.starts_with("  ")).collect();
     insta::assert_snapshot!(heads.join("\n"), @r"
-    empty.txt  empty · new file  Fake: touch empty.txt
+    empty.txt  empty · new file  Fake: run touch empty.txt
     gone.txt  1 hunk · +0 -1 · deleted
     moved.txt  1 hunk · +2 -0 · new file
     new.txt  1 hunk · +2 -0 · new file
@@ -213,7 +213,10 @@ fn other_permissions_alone_are_listed_and_undone() {
     ran.open_chat();
     ran.turn();
     assert_eq!(mode(), Some(0o755));
-    assert_eq!(ran.review("a.sh"), "a.sh  changed · no hunks: its permissions changed  Fake: chmod 755 a.sh");
+    assert_eq!(
+        ran.review("a.sh"),
+        "a.sh  changed · no hunks: its permissions changed  Fake: run chmod 755 a.sh"
+    );
     ran.chat.nvim.command("Acp undo all");
     ran.chat.nvim.wait_until(|_| mode() == before, "the permissions to be back");
 }
