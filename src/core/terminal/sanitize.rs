@@ -21,6 +21,12 @@ enum State {
     Escape,
     /// In an operating system command, after the digits of this number, which are held back.
     Number { number: u32, digits: usize },
+    /// There, after an escape character.
+    NumberEscape { number: u32, digits: usize },
+    /// In one that is passed on, after its number.
+    Inside,
+    /// There, after an escape character, which is held back.
+    InsideEscape,
     /// In one that stays out.
     Dropped,
     /// In such a one, after an escape character: a backslash ends it.
@@ -54,67 +60,121 @@ impl Harmless {
 
     fn read(&mut self, mut bytes: &[u8], passed: &mut Vec<u8>) {
         while let Some(first) = bytes.first().copied() {
-            let mut used = 1;
-            self.state = match self.state {
-                State::Text => {
-                    let text = bytes.iter().position(|byte| *byte == 0x1b);
-                    passed.extend_from_slice(&bytes[..text.unwrap_or(bytes.len())]);
-                    used = text.map_or(bytes.len(), |at| at + 1);
-                    if text.is_some() { State::Escape } else { State::Text }
-                }
-                State::Escape => match first {
-                    b']' => State::Number { number: 0, digits: 0 },
-                    // Each of these makes the terminal forget the escape character before it. It must not
-                    // stay in front of what comes once a sequence is left out.
-                    0x1b => State::Escape,
-                    0x18 | 0x1a => State::Text,
-                    // A terminal obeys these at once and goes on with the sequence (or ignores them).
-                    0x00..0x20 | 0x7f => {
-                        passed.push(first);
-                        State::Escape
+            let (state, used) = match self.state {
+                State::Text => text(bytes, passed),
+                State::Escape => (escape(first, passed), 1),
+                State::Number { number, digits } => in_number(number, digits, first, passed),
+                State::NumberEscape { number, digits } if first == b'\\' => {
+                    if matches!(begin(number, digits, passed), State::Inside) {
+                        passed.extend(b"\x1b\\");
                     }
-                    _ => {
-                        passed.extend([0x1b, first]);
-                        State::Text
-                    }
-                },
-                State::Number { number, digits } if first.is_ascii_digit() => {
-                    let number = number.saturating_mul(10).saturating_add(u32::from(first - b'0'));
-                    State::Number { number, digits: digits + 1 }
+                    (State::Text, 1)
                 }
-                State::Number { number, digits } => {
-                    used = 0;
-                    if digits > 0 && INSIDE.contains(&number) {
-                        passed.extend_from_slice(format!("\x1b]{number}").as_bytes());
-                        State::Text
-                    } else {
-                        State::Dropped
-                    }
+                State::Inside => inside(bytes, passed),
+                State::InsideEscape if first == b'\\' => {
+                    passed.extend(b"\x1b\\");
+                    (State::Text, 1)
                 }
-                State::Dropped => {
-                    let stop =
-                        bytes.iter().position(|byte| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b | b'\n'));
-                    used = stop.map_or(bytes.len(), |at| at + 1);
-                    match stop.map(|at| bytes[at]) {
-                        None => State::Dropped,
-                        Some(0x1b) => State::DroppedEscape,
-                        // One that never ends hides no more than its line.
-                        Some(b'\n') => {
-                            passed.push(b'\n');
-                            State::Text
-                        }
-                        Some(_) => State::Text,
-                    }
+                State::InsideEscape => {
+                    // What takes its place may be left out, and must not leave it open: CAN ends it.
+                    passed.push(0x18);
+                    (State::Escape, 0)
                 }
-                State::DroppedEscape if first == b'\\' => State::Text,
-                State::DroppedEscape => {
-                    used = 0;
-                    State::Escape
-                }
+                State::Dropped => dropped(bytes, passed),
+                State::DroppedEscape if first == b'\\' => (State::Text, 1),
+                // Only a backslash ends a command; anything else takes its place.
+                State::NumberEscape { .. } | State::DroppedEscape => (State::Escape, 0),
             };
+            self.state = state;
             bytes = &bytes[used..];
         }
     }
+}
+
+// What comes of the next bytes in each state: the next state, and how many bytes it took.
+
+fn text(bytes: &[u8], passed: &mut Vec<u8>) -> (State, usize) {
+    let escape = bytes.iter().position(|byte| *byte == 0x1b);
+    passed.extend_from_slice(&bytes[..escape.unwrap_or(bytes.len())]);
+    escape.map_or((State::Text, bytes.len()), |at| (State::Escape, at + 1))
+}
+
+fn escape(first: u8, passed: &mut Vec<u8>) -> State {
+    match first {
+        b']' => State::Number { number: 0, digits: 0 },
+        // Each of these makes the terminal forget the escape character before it. It must not
+        // stay in front of what comes once a sequence is left out.
+        0x1b => State::Escape,
+        0x18 | 0x1a => State::Text,
+        // A terminal obeys these at once and goes on with the sequence (or ignores them).
+        0x00..0x20 | 0x7f => {
+            passed.push(first);
+            State::Escape
+        }
+        _ => {
+            passed.extend([0x1b, first]);
+            State::Text
+        }
+    }
+}
+
+fn in_number(number: u32, digits: usize, first: u8, passed: &mut Vec<u8>) -> (State, usize) {
+    let state = match first {
+        b'0'..=b'9' => {
+            let number = number.saturating_mul(10).saturating_add(u32::from(first - b'0'));
+            State::Number { number, digits: digits + 1 }
+        }
+        0x1b => State::NumberEscape { number, digits },
+        0x18 | 0x1a => State::Text,
+        b'\n' => {
+            passed.push(b'\n');
+            State::Text
+        }
+        // The terminal goes on with the number after these.
+        0x00..=0x06 | 0x08..0x20 | 0x7f => {
+            passed.push(first);
+            State::Number { number, digits }
+        }
+        _ => return (begin(number, digits, passed), 0),
+    };
+    (state, 1)
+}
+
+fn inside(bytes: &[u8], passed: &mut Vec<u8>) -> (State, usize) {
+    let Some(stop) = bytes.iter().position(|byte| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b)) else {
+        passed.extend_from_slice(bytes);
+        return (State::Inside, bytes.len());
+    };
+    if bytes[stop] == 0x1b {
+        passed.extend_from_slice(&bytes[..stop]);
+        return (State::InsideEscape, stop + 1);
+    }
+    passed.extend_from_slice(&bytes[..=stop]);
+    (State::Text, stop + 1)
+}
+
+fn dropped(bytes: &[u8], passed: &mut Vec<u8>) -> (State, usize) {
+    let stop = bytes.iter().position(|byte| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b | b'\n'));
+    let state = match stop.map(|at| bytes[at]) {
+        None => State::Dropped,
+        Some(0x1b) => State::DroppedEscape,
+        // One that never ends hides no more than its line.
+        Some(b'\n') => {
+            passed.push(b'\n');
+            State::Text
+        }
+        Some(_) => State::Text,
+    };
+    (state, stop.map_or(bytes.len(), |at| at + 1))
+}
+
+/// The number of an operating system command is whole: its beginning passes, if it stays inside.
+fn begin(number: u32, digits: usize, passed: &mut Vec<u8>) -> State {
+    if digits == 0 || !INSIDE.contains(&number) {
+        return State::Dropped;
+    }
+    passed.extend_from_slice(format!("\x1b]{number}").as_bytes());
+    State::Inside
 }
 
 #[cfg(test)]
@@ -157,6 +217,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_out_makes_no_other_number_of_one_that_passes() {
+        // 1337 copies into clipboards, and 133 passes.
+        assert_eq!(passed("a\x1b]133\x1b]0;x\x077;Copy=:aGk=\x07b"), "a7;Copy=:aGk=\x07b");
+        assert_eq!(passed("a\x1b]133\x007;Copy=:aGk=\x07b"), "a\x00b");
+        assert_eq!(passed("a\x1b]133\n7;Copy=:aGk=\x07b"), "a\n7;Copy=:aGk=\x07b");
+        assert_eq!(passed("a\x1b]4\x1b]\x070"), "a0");
+        // One that is cut short by another one is not left open.
+        assert_eq!(passed("\x1b]8;;http://x\x1b]0;t\x07text"), "\x1b]8;;http://x\x18text");
+        assert_eq!(passed("\x1b]104\x07a\x1b]110\x1b\\b"), "\x1b]104\x07a\x1b]110\x1b\\b");
+    }
+
+    #[test]
     fn one_that_never_ends_hides_no_more_than_its_line() {
         assert_eq!(passed("a\x1b]52;c;aGk=\nb"), "a\nb");
     }
@@ -175,9 +247,44 @@ mod tests {
             4 => "\x1b\\][0-9]{0,3};?[a-z]{0,4}(\x07|\x1b\\\\|\n|\x1b)?".prop_map(String::into_bytes),
             2 => "\x1b[\\[M7]?[0-9]{0,2}m?".prop_map(String::into_bytes),
             2 => "\x1b[\x00\x07\x18\x1b]{0,2}\\][0-9]{0,2}".prop_map(String::into_bytes),
+            2 => "\x1b\\](133|4|52|8)[\x00\x07\x18\x1b\n]{0,2}[0-9]{0,2}".prop_map(String::into_bytes),
             1 => vec(any::<u8>(), 0..6),
         ];
         vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    }
+
+    /// The operating system commands that a terminal reads out of a text, also one that the text's end cuts off.
+    fn commands(text: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut is_escape = false;
+        let mut command: Option<String> = None;
+        for char in text.chars() {
+            match char {
+                '\x1b' => {
+                    all.extend(command.take());
+                    is_escape = true;
+                }
+                '\x18' | '\x1a' => {
+                    all.extend(command.take());
+                    is_escape = false;
+                }
+                '\x07' if command.is_some() => all.extend(command.take()),
+                // Obeyed or ignored, and whatever is open goes on.
+                '\0'..' ' | '\x7f' => {}
+                ']' if is_escape => {
+                    command = Some(String::new());
+                    is_escape = false;
+                }
+                char => {
+                    is_escape = false;
+                    if let Some(command) = &mut command {
+                        command.push(char);
+                    }
+                }
+            }
+        }
+        all.extend(command);
+        all
     }
 
     proptest! {
@@ -185,10 +292,8 @@ mod tests {
         fn no_sequence_gets_out_however_it_is_cut(bytes in noise(), cuts in vec(any::<prop::sample::Index>(), 0..12)) {
             let whole = Harmless::default().pass(&bytes);
             let text = std::str::from_utf8(&whole).expect("valid UTF-8");
-            let is_obeyed = |char: &char| *char < ' ' && !matches!(char, '\x18' | '\x1a' | '\x1b') || *char == '\x7f';
-            let text: String = text.chars().filter(|char| !is_obeyed(char)).collect();
-            for (at, _) in text.match_indices("\x1b]") {
-                let digits: String = text[at + 2..].chars().take_while(char::is_ascii_digit).collect();
+            for command in commands(text) {
+                let digits: String = command.chars().take_while(char::is_ascii_digit).collect();
                 prop_assert!(digits.parse().is_ok_and(|number| INSIDE.contains(&number)), "{:?}", text);
             }
             let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
