@@ -25,10 +25,12 @@ pub fn draw(
 ) {
     let (mark, group) = status_mark(call.status, style.icons);
     let row = drawing.lines.len();
-    let facts = tool_facts(call);
-    let room = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2) + mark.chars().count() + 3;
     let whole = call.headline();
-    let title = cut_middle(&whole, style.width.saturating_sub(room).max(12));
+    let room = style.width.saturating_sub(mark.chars().count() + 3);
+    // The title has half of the line at least, or what it needs of that.
+    let facts = tool_facts(call, room.saturating_sub(whole.chars().count().min(room / 2) + 2));
+    let taken = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2);
+    let title = cut_middle(&whole, room.saturating_sub(taken).max(12));
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     if call.status == Status::Waiting || call.status == Status::Failed {
         drawing.marks.push(Mark { row, start: mark.len() + 1, end: mark.len() + 1 + title.len(), group });
@@ -355,14 +357,29 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style)
     }
 }
 
-/// Counts and time, at the right edge.
-fn tool_facts(call: &ToolCall) -> Option<String> {
+/// Counts and time, at the right edge. What has no room is left out: first a file's name, then the time, then what it
+/// changed; how it ended stays.
+fn tool_facts(call: &ToolCall, room: usize) -> Option<String> {
+    let time = call.ended.map(|ended| ended.since(call.started)).filter(|time| *time >= 1000).map(seconds);
+    let changed = call.changed_words().map(|words| one_line(&words));
+    let counted = changed.is_some().then(|| match call.changed.len() {
+        1 => "1 file".to_owned(),
+        files => format!("{files} files"),
+    });
+    let variants = [(&changed, &time), (&counted, &time), (&counted, &None), (&None, &None)];
+    let mut variants = variants.map(|(changed, time)| facts_with(call, changed.as_deref(), time.as_deref()));
+    let fitting = variants.iter().position(|facts| facts.chars().count() <= room);
+    let facts = std::mem::take(&mut variants[fitting.unwrap_or(variants.len() - 1)]);
+    (!facts.is_empty()).then_some(facts)
+}
+
+fn facts_with(call: &ToolCall, changed: Option<&str>, time: Option<&str>) -> String {
     let mut facts = Vec::new();
     let (added, removed) = call.counted;
     if added + removed > 0 {
         facts.push(format!("+{added} -{removed}"));
     }
-    facts.extend(call.changed_words().map(|words| one_line(&words)));
+    facts.extend(changed.map(str::to_owned));
     match call.status {
         Status::Rejected => facts.push("rejected".into()),
         Status::Cancelled => facts.push("cancelled".into()),
@@ -371,12 +388,8 @@ fn tool_facts(call: &ToolCall) -> Option<String> {
         Status::Done => facts.extend(call.exit_words()),
         Status::Pending | Status::Waiting | Status::Running => {}
     }
-    if let Some(ended) = call.ended
-        && ended.since(call.started) >= 1000
-    {
-        facts.push(seconds(ended.since(call.started)));
-    }
-    (!facts.is_empty()).then(|| facts.join(" · "))
+    facts.extend(time.map(str::to_owned));
+    facts.join(" · ")
 }
 
 pub(super) fn pretty(value: &serde_json::Value) -> String {

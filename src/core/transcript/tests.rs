@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::call::{LIVE_TEXT, without_fence};
 use super::*;
-use crate::core::ids::{AgentId, AskId, Moment, SessionKey, TerminalId};
+use crate::core::ids::{AgentId, AskId, EntryId, Moment, SessionKey, TerminalId};
 use crate::core::message::{
     AgentInfo, Command, Content, Exit, FileDiff, Location, Opened, PermissionKind, PermissionOption, Place,
     Priority, Role, ToolCallPatch, ToolContent, ToolKind, TurnEnd, Update, WireStatus,
@@ -667,4 +667,42 @@ fn files_written_without_a_call_have_a_line_each_and_many_have_one_together() {
         src/3.rs | +2 -1
         src/4.rs | +2 -1
     ");
+}
+
+#[test]
+fn a_title_and_what_stands_at_the_right_never_touch() {
+    let call = |title: &str, status, took| {
+        let mut session = tour();
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        let patch = ToolCallPatch {
+            title: Some(title.into()),
+            kind: Some(ToolKind::Execute),
+            ..ToolCallPatch::new("narrow")
+        };
+        session.apply(Update::ToolCall(Box::new(patch)), Moment(0));
+        let entry = EntryId(session.entries().len() - 1);
+        session.call_changed(entry, Path::new("some/long/folder/notes.txt"));
+        let patch = ToolCallPatch { status: Some(status), ..ToolCallPatch::new("narrow") };
+        session.apply(Update::ToolCall(Box::new(patch)), Moment(took));
+        session
+    };
+    let line = |session: &Session, width| {
+        let style = Style { width, ..style(true) };
+        let drawing = draw(None, session.entries().last().expect("a call"), &style, &|_| None);
+        let right = drawing.right.first().map_or("", |(_, right)| right);
+        (drawing.lines[0].clone(), right.to_owned())
+    };
+    let session = call("sed -i s/beta/BETA/ src/b.txt notes.txt; exit 3", WireStatus::Failed, 2000);
+    let (left, right) = line(&session, 38);
+    assert_eq!((left.as_str(), right.as_str()), ("✗ run sed …; exit 3", "1 file · failed"));
+    assert_eq!(line(&session, 120).1, "changed some/long/folder/notes.txt · failed · 2.0 s");
+    let short = call("ls", WireStatus::Completed, 0);
+    assert_eq!(line(&short, 60).1, "changed some/long/folder/notes.txt");
+    for width in 30..120 {
+        for session in [&session, &short] {
+            let (left, right) = line(session, width);
+            let cells = left.chars().count() + right.chars().count();
+            assert!(cells + 2 <= width, "{width}: {left:?} {right:?}");
+        }
+    }
 }
