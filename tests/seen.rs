@@ -10,7 +10,7 @@ mod support;
 use std::process::Command;
 
 use serde_json::Value;
-use support::script::{Scripted, ends, prompt, says, steps, turn_that_runs, writes};
+use support::script::{Scripted, ends, prompt, runs_alone, says, steps, turn_that_runs, writes};
 
 /// A Neovim in a project, and an agent that plays these turns.
 struct Ran {
@@ -147,6 +147,19 @@ fn what_a_command_changes_below_unsaved_edits_is_a_hunk_beside_them() {
     ran.chat.nvim.command("Acp undo all");
     assert_eq!(ran.chat.nvim.buffer_text(0), "one\ntwo\nthree\nfour\nfive\nmine");
     assert_eq!(ran.chat.project.read("a.txt"), LINES.replace("two", "TWO"), "unsaved edits stay unsaved");
+}
+
+#[test]
+fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
+    let mut turn = vec![prompt()];
+    turn.extend(runs_alone("t", "sed -i s/two/TWO/ a.txt; echo new > b.txt"));
+    turn.extend([says("Ran."), ends("end_turn")]);
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn]);
+    ran.open_chat();
+    ran.turn();
+    ran.chat.wait_for("wrote a.txt on the disk");
+    ran.chat.wait_for("created b.txt on the disk");
+    assert_eq!(ran.review("TWO").matches("@@").count(), 2);
 }
 
 #[test]

@@ -103,6 +103,13 @@ pub fn runs(id: &str, line: &str) -> Vec<Value> {
     ]
 }
 
+/// The same without a tool call.
+pub fn runs_alone(id: &str, line: &str) -> Vec<Value> {
+    let is_of_call =
+        |step: &Value| step.pointer("/send/method").is_some_and(|method| method == "session/update");
+    runs(id, line).into_iter().filter(|step| !is_of_call(step)).collect()
+}
+
 /// A turn in which the agent runs command lines, and says so.
 pub fn turn_that_runs(lines: &[&str]) -> Vec<Value> {
     let calls = lines.iter().enumerate().flat_map(|(at, line)| runs(&format!("c{at}"), line));

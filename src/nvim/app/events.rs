@@ -9,6 +9,7 @@ use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Access, Answer, Command, Event, Question, Severity};
 use crate::core::session::Session;
 use crate::core::session::lifecycle::Admitted;
+use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
 use crate::core::terminal::shown::Program;
 use crate::nvim::app::App;
@@ -178,7 +179,7 @@ impl App {
             return Ok(());
         }
         let texts = (created, before.clone(), after.clone());
-        after_apply::note_write(&mut self.cx, session, &resolved, texts);
+        after_apply::note_write(&mut self.cx, session, &resolved, Road::Editor, texts);
         let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::text);
         let is = after.clone().map_or(Held::Unknown, Held::text);
         if !self.files.on_disk.told.is_news(&resolved, &was, &is) && was != is {

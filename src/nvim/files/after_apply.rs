@@ -134,7 +134,7 @@ impl Files {
             self.on_disk.told.holds(&job.path, &held.1);
         }
         let (was, is) = (Some(start.text.body()), Some(after.body()));
-        note_write(cx, key, &job.path, (held.0 == Held::Absent, was, is));
+        note_write(cx, key, &job.path, Road::Editor, (held.0 == Held::Absent, was, is));
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session: key,
             call,
@@ -298,17 +298,18 @@ fn held_before(editor: &Editor, buf: Buf, start: &Start, disk: &OnDisk) -> Held 
     }
 }
 
-/// An agent has had a file written for it: the chat says so.
+/// An agent has written a file, or had it written: the chat says so, where no call of its does.
 pub fn note_write(
     cx: &mut Context,
     key: SessionKey,
     path: &Path,
+    road: Road,
     (created, before, after): (bool, Option<Text>, Option<Text>),
 ) {
     let (now, name, call) = (cx.now(), cx.short_name(Some(key), path), call_about(cx, key, path));
     let write = Write { name, call, created, before, after };
     if let Some(session) = cx.sessions.get_mut(&key) {
-        session.wrote(path, Road::Editor, write, now);
+        session.wrote(path, road, write, now);
     }
     cx.raise(EditorEvent::SessionChanged(key));
 }

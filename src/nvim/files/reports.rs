@@ -11,12 +11,14 @@ use crate::core::changes::file_task::Task;
 use crate::core::changes::told::News;
 use crate::core::changes::writers::Writer;
 use crate::core::message::{Cause, ChangedFile, Outcome, Work};
+use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
 use crate::nvim::events::{Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::files::Files;
+use crate::nvim::files::after_apply::note_write;
 use crate::nvim::files::on_disk::Report;
 use crate::nvim::files::whose::writers_of;
 
@@ -118,6 +120,10 @@ impl Files {
             News::Nothing => return,
             News::Mode => before = after.clone().with_mode(before.mode()),
             News::All => {}
+        }
+        if call.is_none() && after != Held::Absent {
+            let texts = (before == Held::Absent, plain(&before), plain(&after));
+            note_write(cx, session, &path, Road::Disk, texts);
         }
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session,
