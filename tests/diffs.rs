@@ -141,8 +141,11 @@ fn files_that_were_deleted_and_renamed_stand_in_the_review() {
     chat.wait_for("Done");
     chat.nvim.stop_insert();
     chat.nvim.command("Acp toggle");
-    // A file that is missing for a moment is not gone.
-    let both = |nvim: &mut Nvim| nvim.screen().matches("deleted on the disk").count() == 2;
+    // A file that is missing for a moment is not gone. What its new name is may be found out after that.
+    let both = |nvim: &mut Nvim| {
+        let screen = nvim.screen();
+        screen.contains("deleted on the disk") && screen.contains("renamed to d.txt")
+    };
     chat.nvim.wait_until(both, "both files to be gone");
     chat.nvim.command("only");
     chat.nvim.command("Acp review");

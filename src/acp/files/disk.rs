@@ -376,12 +376,14 @@ fn create(path: &Path, content: &[u8]) -> Result<(), DiskError> {
 
 /// Puts a new file in the place of what a path holds, at once.
 pub(super) fn put_new(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
-    let mut temporary = Temporary::beside(path, OpenOptions::new())?;
-    temporary.file.write_all(content)?;
-    if let (Some(mode), Some(name)) = (mode.0, &temporary.path.0) {
-        files::set_mode(name, mode)?;
-    }
-    Ok(temporary.rename(path)?)
+    Ok(Temporary::with(path, content, mode)?.rename(path)?)
+}
+
+/// Puts a new file where nothing is. What somebody else puts there meanwhile stays, and is told as
+/// [`ErrorKind::AlreadyExists`].
+pub(super) fn put_unless_there(path: &Path, content: &[u8], mode: Mode) -> io::Result<()> {
+    let temporary = Temporary::with(path, content, mode)?;
+    temporary.put(path, files::rename_to_unused)
 }
 
 /// Creates the folders above a path.
@@ -486,6 +488,16 @@ impl Temporary {
         options.write(true).create_new(true);
         let (path, file) = unused_name(path, |name| options.open(name))?;
         Ok(Self { file, path: Unclaimed(Some(path)) })
+    }
+
+    /// A new file with all that is to be in it.
+    fn with(path: &Path, content: &[u8], mode: Mode) -> io::Result<Self> {
+        let mut temporary = Self::beside(path, OpenOptions::new())?;
+        temporary.file.write_all(content)?;
+        if let (Some(mode), Some(name)) = (mode.0, &temporary.path.0) {
+            files::set_mode(name, mode)?;
+        }
+        Ok(temporary)
     }
 
     fn rename(self, to: &Path) -> io::Result<()> {

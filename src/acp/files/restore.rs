@@ -6,8 +6,8 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use super::disk::{
-    self, DiskError, LARGEST, Unclaimed, bytes, check_kind, create_folder, overwrite, put_new, stand_in,
-    unused_name,
+    self, DiskError, LARGEST, Unclaimed, bytes, check_kind, create_folder, overwrite, put_new,
+    put_unless_there, stand_in, unused_name,
 };
 use crate::core::message::PutBack;
 use crate::core::store::checkpoint::{self, Held, Mode, unmarked};
@@ -27,30 +27,51 @@ pub fn put_back(path: &Path, what: &PutBack) -> Result<(), String> {
             let found = expect(path, expected.as_deref())?;
             match lines {
                 None => return remove(path),
+                Some(lines) if found.is_none() => {
+                    put_where_nothing_is(path, with_lines(None, lines).as_bytes(), Mode::default())
+                }
                 Some(lines) => disk::write(path, &with_lines(found.as_deref(), lines)).map(drop),
             }
         }
         PutBack::Exactly { expected, held } => {
-            expect(path, expected.as_deref())?;
-            return put(path, held);
+            let found = expect(path, expected.as_deref())?;
+            return put(path, found.is_some(), held);
         }
         PutBack::Held { seen, held: was } => {
-            return if held(path).matches(seen) { put(path, was) } else { Err(CHANGED.to_owned()) };
+            let is_as_seen = held(path).matches(seen);
+            return if is_as_seen { put(path, *seen != Held::Absent, was) } else { Err(CHANGED.to_owned()) };
         }
     };
-    done.map_err(|error| error.to_string())
+    done.map_err(|error| told(&error))
 }
 
-/// Has a path hold this.
-pub fn put(path: &Path, held: &Held) -> Result<(), String> {
+/// Has a path hold this. Where nothing was, what somebody else has put there meanwhile stays: it may be the user, who
+/// has saved a buffer.
+pub fn put(path: &Path, was_there: bool, held: &Held) -> Result<(), String> {
+    let put_file = |bytes: &[u8], mode: Mode| match was_there {
+        true => put_file(path, bytes, mode),
+        false => put_where_nothing_is(path, bytes, mode),
+    };
     let done = match held {
         Held::Absent => return remove(path),
-        Held::Text(text, mode) => put_file(path, text.as_bytes(), *mode),
-        Held::Bytes(bytes, mode) => put_file(path, bytes, *mode),
+        Held::Text(text, mode) => put_file(text.as_bytes(), *mode),
+        Held::Bytes(bytes, mode) => put_file(bytes, *mode),
         Held::Link(target) => put_link(path, target),
         Held::Unknown => return Err("what it held before is not known".to_owned()),
     };
-    done.map_err(|error| error.to_string())
+    done.map_err(|error| told(&error))
+}
+
+fn told(error: &DiskError) -> String {
+    match error {
+        DiskError::System(error) if error.kind() == ErrorKind::AlreadyExists => CHANGED.to_owned(),
+        error => error.to_string(),
+    }
+}
+
+fn put_where_nothing_is(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
+    create_folder(path)?;
+    Ok(put_unless_there(path, content, mode)?)
 }
 
 /// The text of a file, which is to have these lines; without a last line break, none for no file.
@@ -117,10 +138,7 @@ fn put_file(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
         }
         Ok(found) if found.is_symlink() => put_new(path, content, mode),
         Ok(found) => check_kind(&found),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            create_folder(path)?;
-            put_new(path, content, mode)
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => put_where_nothing_is(path, content, mode),
         Err(error) => Err(error.into()),
     }
 }
@@ -240,6 +258,22 @@ mod tests {
         assert!(held(&path).matches(&old), "{:?}", held(&path));
         fs::write(&path, b"\0").expect("to be changed");
         assert_eq!(exactly(&path, Some(""), old), Err(CHANGED.to_owned()), "it is no text any more");
+    }
+
+    /// The user saves a buffer right after somebody looked whether there is a file.
+    #[test]
+    fn what_the_user_saves_where_nothing_was_is_not_overwritten() {
+        let folder = Folder::new("saved");
+        let path = folder.0.join("a.txt");
+        let old = Held::text("one\n");
+        assert_eq!(expect(&path, None), Ok(None));
+        fs::write(&path, "one\nmine\n").expect("a file");
+        assert_eq!(put(&path, false, &old), Err(CHANGED.to_owned()));
+        assert_eq!(held(&path).bytes(), Some(&b"one\nmine\n"[..]));
+        let left = fs::read_dir(&folder.0).expect("a list").count();
+        assert_eq!(left, 1, "nothing is left over");
+        put(&path, true, &old).expect("to be put back");
+        assert!(held(&path).matches(&old));
     }
 
     #[cfg(unix)]

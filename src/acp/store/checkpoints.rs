@@ -563,7 +563,7 @@ fn put(disks: &Disks, undoing: &Undoing, path: &Path, (seen, target): (&Held, &H
     if let Some(link) = undoing.link_above(path).filter(|_| *target != Held::Absent) {
         return Err(format!("its folder {} is a link now; remove the link first", link.display()));
     }
-    restore::put(path, target)?;
+    restore::put(path, *seen != Held::Absent, target)?;
     if *target == Held::Absent {
         undoing.remove_folders(path);
     }

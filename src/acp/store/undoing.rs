@@ -12,8 +12,10 @@ use crate::acp::files::restore::held;
 use crate::core::store::checkpoint::Held;
 use crate::platform::paths::canonicalize;
 
-/// Milliseconds that the clock of a file system may be behind.
-const LAG: u64 = 50;
+/// Milliseconds that the time of a new folder may be behind the clock: it is that of the system's last tick, of which
+/// there are at least a hundred in a second. More would take folders for new that were made at the end of the turn
+/// before.
+const LAG: u64 = 10;
 
 /// What is taken back.
 #[derive(Clone, Debug)]

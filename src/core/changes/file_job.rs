@@ -156,8 +156,10 @@ pub enum Do {
     },
     /// The text is still being written: what there is to take comes later.
     NotWhole,
-    /// There is no such file any more.
-    FileGone,
+    /// There is no such file any more, or never was one.
+    FileGone {
+        was_there: bool,
+    },
     /// Ask the user, or decide by the options.
     Conflict(Vec<Clash>),
     /// Who waits is told why it is not done.
@@ -376,7 +378,11 @@ impl FileJob {
             }
             // Neovim compares with what it has read itself, and that may be older.
             (Task::Take { .. }, OnDisk::Same) => vec![Do::CatchUp, Do::End],
-            (Task::Take { .. }, OnDisk::Gone) => vec![Do::FileGone, Do::End],
+            (Task::Take { .. }, OnDisk::Gone) => {
+                // The buffer has the only text. Whatever comes in its place is no change of the one that is gone.
+                let was_there = known.stamp.is_some() || known.saved.is_some();
+                vec![Do::Know(Known::default()), Do::FileGone { was_there }, Do::End]
+            }
             (Task::Take { .. }, OnDisk::Unreadable(why)) if modified => {
                 vec![Do::Refuse(why.clone()), Do::End]
             }

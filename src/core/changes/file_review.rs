@@ -94,6 +94,13 @@ impl FileReview {
     }
 
     pub fn user_wrote(&mut self, text: &str) {
+        if self.was_there && !self.is_there && !text.is_empty() {
+            // The file that the agent has removed is there again: nothing of that is left to decide.
+            self.review = Review::new(text, text);
+            self.authors = Authors::nobody(self.review.line_count());
+            (self.is_there, self.last) = (true, None);
+            return;
+        }
         // A text is in a file, or on its way into one.
         self.is_there |= !text.is_empty();
         if let Some(splice) = self.review.difference(text) {
@@ -340,6 +347,17 @@ mod tests {
             file.undo(0);
         }
         assert_eq!((file.current().as_str(), file.is_there, file.is_settled()), ("mine\n", true, true));
+    }
+
+    #[test]
+    fn a_removed_file_that_the_user_has_written_again_is_settled() {
+        let mut file = FileReview::new(Some("a\nb"));
+        file.agent_wrote(Some("a\nb"), None, OriginId(1));
+        file.user_wrote("a\nb\nmine");
+        assert_eq!((file.base().as_str(), file.is_there, file.is_settled()), ("a\nb\nmine", true, true));
+        file.agent_wrote(Some("a\nb\nmine"), None, OriginId(2));
+        assert_eq!(file.base(), "a\nb\nmine", "none of it is there twice");
+        assert_eq!(file.hunks().len(), 1);
     }
 
     #[test]

@@ -344,7 +344,7 @@ impl Files {
                 }
             }
             Do::NotWhole => self.on_disk.is_not_whole(&job.path),
-            Do::FileGone => self.file_gone(cx, &job)?,
+            Do::FileGone { was_there } => self.file_gone(cx, &job, was_there)?,
             Do::Refuse(why) => self.refuse_task(cx, &job.path, job.task(), &why),
             Do::PutFirst(task) => self.queues.push_front(&job.path, task),
             // The rest goes on later, or with another step.

@@ -24,13 +24,12 @@ enum Choice {
 
 impl Files {
     /// The buffer keeps its text, which is now the only one.
-    pub fn file_gone(&mut self, cx: &mut Context, job: &Job) -> Result<()> {
+    pub fn file_gone(&mut self, cx: &mut Context, job: &Job, was_there: bool) -> Result<()> {
         let Some(held) = cx.buffers.held(&job.path) else { return Ok(()) };
-        // A file that was never there is not missed.
-        let was_there = held.stamp.take().is_some() || held.saved.is_some();
-        held.saved = None;
         let gone = held.moved.take().map_or(Gone::Deleted, Gone::Renamed);
-        let is_known = held.gone.is_some();
+        // That it has another name now may be found out later.
+        let is_known = held.gone.as_ref().is_some_and(|known| *known == gone || gone == Gone::Deleted);
+        // A file that was never there is not missed.
         let is_new =
             !was_there && cx.editor.line_count(job.buf)? == 1 && cx.editor.line_len(job.buf, 0)? == 0;
         if is_new || is_known {
@@ -55,6 +54,7 @@ impl Files {
                 )
             }
         };
+        cx.editor.clear_namespace(job.buf, cx.editor.namespace("acp.gone")?, 0, -1)?;
         mark_gone(&cx.editor, job.buf, &mark)?;
         cx.note(job.session(), Severity::Warning, text);
         Ok(())
@@ -63,7 +63,10 @@ impl Files {
     /// The file is there again.
     pub fn clear_gone(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        let was_gone = cx.buffers.held(&path).and_then(|held| held.gone.take()).is_some();
+        let was_gone = cx.buffers.held(&path).is_some_and(|held| {
+            held.moved = None;
+            held.gone.take().is_some()
+        });
         if was_gone {
             // What is said of it elsewhere is about this buffer again.
             cx.raise(EditorEvent::FileLoaded { buf, path });

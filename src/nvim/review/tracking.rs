@@ -668,7 +668,12 @@ impl Reviews {
         }
         let text = format!("couldn't undo in {}: {why}", cx.short_name(None, path));
         cx.advise(text, Level::Error);
-        self.take_waiting(cx, path)
+        self.take_waiting(cx, path)?;
+        // The user may have saved a buffer of it meanwhile.
+        match self.files.get(path).and_then(|reviewed| reviewed.buf) {
+            Some(buf) if cx.editor.buf_is_loaded(buf) => self.review_again(cx, path, buf),
+            _ => Ok(()),
+        }
     }
 
     /// A file on the disk was put back by the checkpoints.

@@ -134,6 +134,27 @@ pub fn become_like(new: &File, metadata: &Metadata) -> io::Result<()> {
     new.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o7777))
 }
 
+/// Gives a file a name that nothing has yet, at once: what somebody else has put there meanwhile stays.
+pub fn rename_to_unused(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Not every file system can do that.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            done => return Ok(done?),
+        }
+    }
+    match fs::hard_link(from, to) {
+        Ok(()) => fs::remove_file(from),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Nor give a file a second name.
+        Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(from, to),
+    }
+}
+
 /// Puts the file at `new` where the one at `old` is, at once.
 pub fn replace(new: &Path, old: &Path) -> io::Result<()> {
     fs::rename(new, old)

@@ -15,7 +15,7 @@ use std::ptr;
 use windows_sys::Win32::Foundation::{ERROR_CANT_RESOLVE_FILENAME, ERROR_FILENAME_EXCED_RANGE};
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, GetDiskFreeSpaceExW, GetFileInformationByHandle, LOCKFILE_EXCLUSIVE_LOCK,
-    LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, REPLACEFILE_IGNORE_MERGE_ERRORS, ReplaceFileW,
+    LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, MoveFileExW, REPLACEFILE_IGNORE_MERGE_ERRORS, ReplaceFileW,
 };
 
 use crate::core::message::Stamp;
@@ -163,6 +163,14 @@ pub fn is_replaceable(old: &Path, _: &Metadata) -> bool {
 /// What makes a file the same as the old one comes with [`replace`].
 pub fn become_like(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
+}
+
+/// Gives a file a name that nothing has yet, at once: what somebody else has put there meanwhile stays.
+pub fn rename_to_unused(from: &Path, to: &Path) -> io::Result<()> {
+    let (from, to) = (wide(from), wide(to));
+    // SAFETY: both texts end with a NUL and live through the call.
+    let moved = unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) };
+    if moved == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Puts the file at `new` where the one at `old` is, at once; access control list, attributes and further

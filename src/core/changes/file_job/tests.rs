@@ -1,5 +1,7 @@
 //! Tasks from their first step to their last, and everything that may come in between.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{AskId, EntryId};
@@ -472,12 +474,13 @@ fn picks_are_for_the_conflict_that_was_shown_and_not_for_what_is_typed_later() {
 fn each_state_of_the_disk_has_its_consequence_for_a_clean_buffer_and_for_one_with_edits() {
     let unreadable = || OnDisk::Unreadable("it is no UTF-8 text".into());
     let acknowledge = |only_if_behind| Do::Acknowledge { stamp: stamp(1), only_if_behind };
+    let gone = || vec![Do::Know(Known::default()), Do::FileGone { was_there: true }, Do::End];
     let cases = [
         (OnDisk::Same, facts(), vec![Do::CatchUp, Do::End]),
         (OnDisk::Same, modified(None), vec![Do::CatchUp, Do::End]),
         (OnDisk::HalfWritten, facts(), vec![Do::NotWhole, Do::End]),
-        (OnDisk::Gone, facts(), vec![Do::FileGone, Do::End]),
-        (OnDisk::Gone, modified(None), vec![Do::FileGone, Do::End]),
+        (OnDisk::Gone, facts(), gone()),
+        (OnDisk::Gone, modified(None), gone()),
         (unreadable(), facts(), vec![Do::TakeFromDisk, Do::End]),
         (unreadable(), modified(None), refused("it is no UTF-8 text").into()),
         (disk("a\n", 1), facts(), vec![Do::Read]),
@@ -618,4 +621,168 @@ fn touched_rows_are_those_of_the_new_text() {
     assert_eq!(ranges_of("a\nb\nc\nd", "a\nx\ny\nc\nD"), [(1, 3), (4, 5)]);
     assert_eq!(ranges_of("a\nb\nc", "a\nc"), [(1, 1)]);
     assert_eq!(ranges_of("a", "a"), []);
+}
+
+// Whatever order things come in.
+
+/// A file and its buffer, and what the editor and Neovim know of them.
+#[derive(Debug)]
+struct World {
+    disk: Option<(Text, i64)>,
+    buffer: String,
+    modified: bool,
+    known: Known,
+    /// The file as Neovim has last seen it.
+    looked: Option<i64>,
+    tick: u64,
+    writes: i64,
+}
+
+impl World {
+    fn new() -> Self {
+        let known = Known { stamp: Some(stamp(1)), saved: None };
+        let disk = Some((Text::from("a\nb\nc\n"), 1));
+        Self { disk, buffer: "a\nb\nc\n".into(), modified: false, known, looked: Some(1), tick: 1, writes: 1 }
+    }
+
+    fn is_behind(&self) -> bool {
+        self.disk.as_ref().is_some_and(|(_, written)| self.looked != Some(*written))
+    }
+
+    fn put(&mut self, text: &str) {
+        self.writes += 1;
+        self.disk = Some((text.into(), self.writes));
+    }
+
+    fn facts(&self) -> Facts {
+        let mut facts = Facts { known: Some(self.known.clone()), ..facts() };
+        facts.buffer.modified = self.modified;
+        facts.buffer.tick = self.tick;
+        facts.buffer.is_blank = self.buffer.trim_end().is_empty();
+        facts
+    }
+
+    /// Has a task done, as the editor does it.
+    fn run(&mut self, task: Task) {
+        let mut job = FileJob::new(task);
+        let mut next = Some(Input::Begun);
+        while let Some(input) = next.take() {
+            for what in job.step(input, &self.facts()) {
+                next = self.carry_out(what);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, what: Do) -> Option<Input> {
+        let written = self.disk.as_ref().map(|(_, written)| *written);
+        match what {
+            Do::Examine { known, .. } => Some(Input::Examined(match &self.disk {
+                None => OnDisk::Gone,
+                Some((_, written)) if known == Some(stamp(*written)) => OnDisk::Same,
+                Some((text, written)) => disk(text, *written),
+            })),
+            Do::Compare => Some(Input::Compared { is_behind: self.is_behind() }),
+            Do::Read => Some(text(self.tick, &self.buffer)),
+            Do::Merge(sides) => Some(merged(&sides, written)),
+            Do::Conflict(_) => Some(Input::Marked),
+            Do::Edit { text, .. } => {
+                self.buffer = text.to_string();
+                (self.tick, self.modified) = (self.tick + 1, true);
+                Some(Input::Edited)
+            }
+            Do::Know(known) => {
+                self.known = known;
+                None
+            }
+            Do::Land(landing) => {
+                let OnDisk::Text { text, stamp, .. } = landing.disk else { panic!("nothing was taken") };
+                self.modified = !landing.is_theirs;
+                self.known = Known { stamp: Some(stamp), saved: self.modified.then_some(text) };
+                self.looked = written;
+                None
+            }
+            Do::FileGone { .. } => {
+                (self.looked, self.modified) = (None, true);
+                None
+            }
+            Do::TakeFromDisk => {
+                assert!(!self.modified, "unsaved edits would be lost");
+                self.buffer = self.disk.as_ref().map(|(text, _)| text.to_string()).unwrap_or_default();
+                (self.tick, self.looked) = (self.tick + 1, written);
+                self.known = Known { stamp: written.map(stamp), saved: None };
+                None
+            }
+            Do::CatchUp | Do::Acknowledge { .. } => {
+                self.looked = written;
+                None
+            }
+            Do::MarkModified => {
+                self.modified = true;
+                None
+            }
+            Do::End => None,
+            other => panic!("not to be done here: {other:?}"),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Happens {
+    /// Somebody removes the file, or writes it.
+    Gone,
+    Put(String),
+    /// The editor hears that something has become of it.
+    Reported,
+    /// The user types a line; the editor takes note of that at once, or too late.
+    Typed(usize, bool),
+    Saved,
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        Just(Happens::Gone),
+        Just(Happens::Put("a\nb\nc\n".to_owned())),
+        "([abc]?\n){1,4}".prop_map(Happens::Put),
+        Just(Happens::Reported),
+        (0..4usize, any::<bool>()).prop_map(|(row, noted)| Happens::Typed(row, noted)),
+        Just(Happens::Saved),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn unsaved_lines_stay_whatever_becomes_of_the_file(all in prop::collection::vec(happens(), 1..20)) {
+        let mut world = World::new();
+        let mut unsaved: Vec<String> = Vec::new();
+        for (number, each) in all.into_iter().chain([Happens::Reported, Happens::Saved]).enumerate() {
+            match each {
+                Happens::Gone => world.disk = None,
+                Happens::Put(text) => world.put(&text),
+                Happens::Reported => world.run(take()),
+                Happens::Typed(row, noted) => {
+                    let line = format!("mine {number}");
+                    let mut lines: Vec<&str> = world.buffer.lines().collect();
+                    lines.insert(row.min(lines.len()), &line);
+                    world.buffer = lines.join("\n") + "\n";
+                    world.tick += 1;
+                    if !std::mem::replace(&mut world.modified, true) && noted {
+                        world.run(Task::Remember);
+                    }
+                    unsaved.push(line);
+                }
+                // One that would overwrite something is refused, and what is there is merged.
+                Happens::Saved if world.is_behind() => world.run(take()),
+                Happens::Saved => {
+                    let text = world.buffer.clone();
+                    world.put(&text);
+                    world.known = Known { stamp: Some(stamp(world.writes)), saved: None };
+                    (world.looked, world.modified) = (Some(world.writes), false);
+                    unsaved.clear();
+                }
+            }
+            for line in &unsaved {
+                prop_assert!(world.buffer.lines().any(|other| other == line), "{line} is lost: {world:?}");
+            }
+        }
+    }
 }
