@@ -222,6 +222,10 @@ impl Connection {
                 Next::Command(command) => {
                     if let Command::Prompt { session, .. } = &command {
                         self.shared.folder_indexes.ready(*session).await;
+                        if self.sessions.get(*session).is_some_and(|known| known.turn.is_none()) {
+                            // What was changed before is not the agent's.
+                            self.shared.folder_indexes.settle(*session).await;
+                        }
                     }
                     self.command(command);
                     continue;

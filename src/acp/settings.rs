@@ -13,6 +13,8 @@ pub struct Settings {
     pub initialize_timeout: Duration,
     /// How long it may take to answer other requests that somebody waits for.
     pub request_timeout: Duration,
+    /// How long a prompt and the end of a turn may wait for a look at the session's folders.
+    pub folder_patience: Duration,
     /// The most bytes of one message of an agent.
     pub message_limit: usize,
     /// Where to keep a log of all messages.
@@ -37,6 +39,7 @@ impl Default for Settings {
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             initialize_timeout: Duration::from_secs(60),
             request_timeout: Duration::from_secs(30),
+            folder_patience: Duration::from_secs(1),
             message_limit: 32 << 20,
             log: None,
             can_write: true,

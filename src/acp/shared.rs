@@ -41,7 +41,8 @@ impl Shared {
         let guard = Guard::logging(log.clone());
         let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
         let disks = Disks::new();
-        let folder_indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone());
+        let patience = settings.folder_patience;
+        let folder_indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone(), patience);
         let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone(), folder_indexes.clone());
         let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());
         let policy = Policy::new(&settings);

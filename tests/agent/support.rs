@@ -41,7 +41,9 @@ impl Test {
 
     /// With these settings, and a keeper as in real life.
     pub fn with(settings: Settings) -> Self {
-        Self::exactly(Settings { keeper: Some(env!("CARGO_BIN_EXE_acp-demo-agent").into()), ..settings })
+        let keeper = Some(env!("CARGO_BIN_EXE_acp-demo-agent").into());
+        // On a busy machine a look takes as long as anything else.
+        Self::exactly(Settings { keeper, folder_patience: DEADLINE, ..settings })
     }
 
     pub fn exactly(settings: Settings) -> Self {

@@ -48,7 +48,7 @@ fn is_last(path: &Path) -> bool {
 }
 
 /// What was told until now, and until a change that is made here is told.
-fn changes_until_now(test: &mut Test) -> Vec<(PathBuf, FileChange)> {
+pub fn changes_until_now(test: &mut Test) -> Vec<(PathBuf, FileChange)> {
     changes_until_told_in(test, SESSION)
 }
 

@@ -107,6 +107,10 @@ impl Sessions {
         Some(session)
     }
 
+    pub fn get(&self, key: SessionKey) -> Option<&Session> {
+        self.by_key.get(&key)
+    }
+
     pub fn get_mut(&mut self, key: SessionKey) -> Option<&mut Session> {
         self.by_key.get_mut(&key)
     }

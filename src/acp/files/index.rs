@@ -14,6 +14,7 @@ mod walk;
 mod worker;
 
 use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
@@ -36,10 +37,8 @@ use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{Cause, Event, Place, Stamp};
 use crate::core::store::checkpoint::Held;
 use crate::mailbox::Mailbox;
+use crate::platform::files;
 use crate::platform::paths::{canonicalize, resolve_file};
-
-/// A prompt and the end of a turn wait no longer for a look at the folders.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What all agents' connections tell of their sessions, and the workers' other end.
 #[derive(Clone)]
@@ -48,6 +47,8 @@ pub struct FolderIndexes(Arc<Inner>);
 struct Inner {
     common: Arc<Common>,
     disks: Disks,
+    /// A prompt and the end of a turn wait no longer for a look at the folders.
+    patience: Duration,
     table: Mutex<Table>,
 }
 
@@ -71,6 +72,15 @@ struct Running {
     messages: Sender<Message>,
     watch: Option<Arc<FolderWatch>>,
     ready: watch::Receiver<bool>,
+}
+
+/// What somebody who read a file knows of its last change.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting {
+    /// When the system said something of it.
+    pub heard: Option<Instant>,
+    /// What was read; `None` of a file that is gone.
+    pub stamp: Option<Stamp>,
 }
 
 /// Folders that are looked after without any session; for benchmarks.
@@ -110,9 +120,9 @@ impl Drop for Running {
 }
 
 impl FolderIndexes {
-    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks) -> Self {
+    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks, patience: Duration) -> Self {
         let common = Arc::new(Common::new(mailbox, log));
-        Self(Arc::new(Inner { common, disks, table: Mutex::default() }))
+        Self(Arc::new(Inner { common, disks, patience, table: Mutex::default() }))
     }
 
     /// Where copies of texts may be kept.
@@ -219,14 +229,14 @@ impl FolderIndexes {
             return;
         };
         // What is not known by then is told of as far as it can be.
-        let _ = timeout(PATIENCE, ready.wait_for(|ready| *ready)).await;
+        let _ = timeout(self.0.patience, ready.wait_for(|ready| *ready)).await;
     }
 
     /// Has all told that was changed in the session's folders until now, and waits for that, but not long.
     pub async fn settle(&self, session: SessionKey) {
         if let Some(done) = self.check(session) {
             // What has not been looked at by then is told of later.
-            let _ = timeout(PATIENCE, done).await;
+            let _ = timeout(self.0.patience, done).await;
         }
     }
 
@@ -259,10 +269,10 @@ impl FolderIndexes {
 
     // What agents do.
 
+    /// What was changed before was looked at by [`Self::settle`]: a look that comes later would find the agent's changes.
     pub fn turn_began(&self, session: SessionKey) {
-        // What was changed before is not the agent's.
-        drop(self.check(session));
-        self.activities(|activities, now| activities.turn_began(session, now));
+        let now = self.activities(|activities, now| activities.turn_began(session, now));
+        self.0.common.pass(now);
     }
 
     pub fn turn_ended(&self, session: SessionKey) {
@@ -294,7 +304,8 @@ impl FolderIndexes {
     }
 
     pub fn answered(&self, session: SessionKey, call: &ToolCallId, allowed: bool) {
-        self.activities(|activities, now| activities.answered(session, call, allowed, now));
+        let now = self.activities(|activities, now| activities.answered(session, call, allowed, now));
+        self.0.common.pass(now);
     }
 
     pub fn command_began(&self, session: SessionKey, terminal: &TerminalId, process: Option<u32>) {
@@ -326,14 +337,35 @@ impl FolderIndexes {
 
     // What others do with files.
 
-    /// Who changed a file that was seen changing then, as far as it is known now.
-    pub fn cause_of(&self, path: &Path, seen: Instant) -> Cause {
+    /// Who changed a file that is as described, as far as it is known now.
+    pub fn cause_of(&self, path: &Path, sighting: Sighting) -> Cause {
         let common = &self.0.common;
-        let at = common.at(seen);
-        match lock(&common.activities).judge(path, (at, at), None, common.now()) {
+        let at = self.time_of_change(path, sighting);
+        match lock(&common.activities).judge(path, (at, at), None) {
             Judgement::By(cause) => cause,
             Judgement::Open => Cause::Outside,
         }
+    }
+
+    /// The order of events and messages is known exactly, the times of files nearly so, and the time at which
+    /// somebody heard of a change may belong to the change before it.
+    fn time_of_change(&self, path: &Path, sighting: Sighting) -> Millis {
+        let common = &self.0.common;
+        let touched =
+            lock(&self.0.table).workers.iter().filter_map(|worker| worker.watch.as_ref()?.last(path)).max();
+        let metadata = fs::metadata(path).ok();
+        let is_same = metadata.as_ref().map(files::stamp) == sighting.stamp;
+        let changed = match &metadata {
+            _ if !is_same => None,
+            Some(metadata) => common.at_time(files::changed(metadata)),
+            None => None,
+        };
+        let known = touched.filter(|_| is_same).max(changed);
+        known.unwrap_or_else(|| {
+            let heard = sighting.heard.map(|heard| common.at(heard));
+            let written = sighting.stamp.and_then(|stamp| common.at_time(stamp.written));
+            heard.max(written).unwrap_or_else(|| common.now())
+        })
     }
 
     /// The editor has saved a file in this state.

@@ -22,7 +22,7 @@ use self::event_filter::ChangedPath;
 use self::fingerprint::Fingerprint;
 use self::seen::Seen;
 use super::disks::{Disks, PATIENCE};
-use super::index::FolderIndexes;
+use super::index::{FolderIndexes, Sighting};
 use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
 use crate::acp::worker::Worker;
@@ -567,7 +567,7 @@ impl Watcher {
     fn news(&mut self, path: &Path) {
         let Some(watched) = self.files.get_mut(path) else { return };
         let renamed = watched.renamed.take();
-        let heard = watched.heard.take().unwrap_or_else(Instant::now);
+        let sighting = Sighting { heard: watched.heard.take(), stamp: self.seen.last_stamp(path) };
         let sessions = watched.sessions.clone();
         let kind = match self.seen.is_missing(path) {
             false => FileChange::Changed,
@@ -582,7 +582,7 @@ impl Watcher {
                 self.touched(session, to.clone(), None);
             }
         }
-        let cause = self.folder_indexes.cause_of(path, heard);
+        let cause = self.folder_indexes.cause_of(path, sighting);
         self.mailbox.post(Event::FileChanged { path: path.to_owned(), kind, cause });
     }
 }

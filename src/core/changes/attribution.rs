@@ -83,8 +83,8 @@ enum Rank {
 
 #[derive(Debug)]
 struct Span {
-    /// When its turn began: what changed before is not its work.
-    turn: Millis,
+    /// What changed before is not its work: its turn began then, or the user allowed it.
+    earliest: Millis,
     call: Option<ToolCallId>,
     terminal: Option<TerminalId>,
     began: Millis,
@@ -157,8 +157,16 @@ impl Activities {
     /// The user has answered, or the question is over.
     pub fn answered(&mut self, session: SessionKey, id: &ToolCallId, allowed: bool, now: Millis) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
-        if known.calls.get(id).is_some_and(|call| call.state == State::Waiting) {
-            known.pass(id, if allowed { State::Running } else { State::Over }, now);
+        if known.calls.get(id).is_none_or(|call| call.state != State::Waiting) {
+            return;
+        }
+        // What was changed at this very moment was changed before the agent knew of the answer.
+        let began = now + 1;
+        known.pass(id, if allowed { State::Running } else { State::Over }, began);
+        for span in
+            known.spans.iter_mut().filter(|span| span.call.as_ref() == Some(id) && span.ended.is_none())
+        {
+            span.earliest = began;
         }
     }
 
@@ -167,7 +175,7 @@ impl Activities {
         known.spans.push(Span {
             call: None,
             terminal: Some(terminal),
-            turn: known.turn.unwrap_or(now),
+            earliest: known.turn.unwrap_or(now),
             began: now,
             ended: None,
             rank: Rank::Writes,
@@ -202,7 +210,6 @@ impl Activities {
         path: &Path,
         (first, last): (Millis, Millis),
         holder: Option<&(SessionKey, Option<TerminalId>)>,
-        now: Millis,
     ) -> Judgement {
         if let Some((session, terminal)) = holder
             && let Some(known) = self.sessions.get(session)
@@ -231,7 +238,7 @@ impl Activities {
         best.retain(|((names, rank, _), _)| Some((*names, (*rank).min(Rank::Unknown))) == likely);
         let mut activities: Vec<Activity> = best.into_iter().map(|(_, activity)| activity).collect();
         match activities.len() {
-            0 if self.about(path).any(|(_, known)| known.may_claim(last, now)) => Judgement::Open,
+            0 if self.about(path).any(|(_, known)| known.may_claim(last)) => Judgement::Open,
             0 => Judgement::By(Cause::Outside),
             1 => Judgement::By(Cause::Session(activities.remove(0))),
             _ => Judgement::By(Cause::OneOf(activities)),
@@ -266,8 +273,9 @@ impl Session {
         let state = self.calls.get(id).map(|call| call.state);
         match (over, state) {
             (Some(true), _) if is_new => {
-                // It ran since whatever the agent said before; without a turn nobody has waited for it.
-                let began = if self.turn.is_some() { self.heard } else { now.saturating_sub(SLACK) };
+                // It ran since whatever the agent said before; without a turn it may have run at any time, and what
+                // the user does between turns is not to be taken for its work.
+                let began = if self.turn.is_some() { self.heard } else { now };
                 self.spans.push(Span::of(id, self.turn, began));
                 self.pass(id, State::Over, now);
             }
@@ -315,7 +323,7 @@ impl Session {
 
     /// The same of those whose message may have been read late.
     fn best_soon_after(&self, path: &Path, last: Millis) -> Option<&Span> {
-        let began = |span: &&Span| span.began > last && span.began <= last + SLACK && span.turn <= last;
+        let began = |span: &&Span| span.began > last && span.began <= last + SLACK && span.earliest <= last;
         self.spans.iter().filter(began).max_by_key(|span| self.fit(span, path))
     }
 
@@ -347,8 +355,8 @@ impl Session {
     }
 
     /// Whether a call that is announced from now on may have been running then.
-    fn may_claim(&self, last: Millis, now: Millis) -> bool {
-        now <= last + SLACK || self.turn.is_some_and(|_| last >= self.heard)
+    fn may_claim(&self, last: Millis) -> bool {
+        self.turn.is_some_and(|turn| turn <= last && self.heard <= last + SLACK)
     }
 }
 
@@ -356,7 +364,7 @@ impl Span {
     fn of(id: &ToolCallId, turn: Option<Millis>, began: Millis) -> Self {
         let (rank, names) = (Rank::Unknown, Vec::new());
         Self {
-            turn: turn.unwrap_or(began),
+            earliest: turn.unwrap_or(began),
             call: Some(id.clone()),
             terminal: None,
             began,

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::core::message::ChangedFile;
 use crate::core::store::checkpoint::Held;
@@ -24,6 +25,8 @@ pub struct FileState {
     /// The same of the last change of anything about it.
     pub changed: (i64, i64),
     pub inode: u64,
+    /// When it came into being, where the system knows: a removed file's inode is soon another file's.
+    pub born: Option<SystemTime>,
     /// The permission bits, where the system has them.
     pub mode: Option<u32>,
 }
@@ -31,8 +34,17 @@ pub struct FileState {
 impl FileState {
     /// Whether the content may be another one, or the mode is.
     pub fn differs(&self, other: &Self) -> bool {
-        let Self { changed: _, .. } = self;
-        Self { changed: (0, 0), ..*self } != Self { changed: (0, 0), ..*other }
+        let content = |state: &Self| (state.kind, state.size, state.modified, state.inode, state.mode);
+        content(self) != content(other)
+    }
+
+    /// Whether a file that came may be this one, which went.
+    fn is_same_file(&self, other: &Self) -> bool {
+        let is_same = match (self.born, other.born) {
+            (Some(born), Some(other)) => born == other,
+            _ => self.modified == other.modified,
+        };
+        is_same && self.kind == other.kind && self.inode == other.inode
     }
 }
 
@@ -128,7 +140,7 @@ impl FolderIndex {
             let from = by_inode
                 .get_mut(&state.inode)
                 .and_then(Vec::pop)
-                .and_then(|at| gone[at].take_if(|(_, before)| before.kind == state.kind));
+                .and_then(|at| gone[at].take_if(|(_, before)| before.is_same_file(&state)));
             differences.push(match from {
                 Some((from, before)) => (Difference::Renamed { from, to: path }, Some(before)),
                 None => (Difference::Created(path), None),

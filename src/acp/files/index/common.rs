@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::holders::Holders;
 use super::texts::{Location, Pack};
@@ -77,6 +77,18 @@ impl Common {
     pub fn at(&self, time: Instant) -> Millis {
         let since = time.saturating_duration_since(self.began);
         START.saturating_add(Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX))
+    }
+
+    /// A time of a file's, which is never later than now, or nothing where the system has none.
+    pub fn at_time(&self, (seconds, nanos): (i64, i64)) -> Option<Millis> {
+        if seconds == 0 {
+            return None;
+        }
+        let now = self.now();
+        let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let ago = i128::try_from(today.as_millis()).unwrap_or_default()
+            - (i128::from(seconds) * 1000 + i128::from(nanos) / 1_000_000);
+        Some(now.saturating_sub(Millis::try_from(ago).unwrap_or_default()))
     }
 
     pub fn now(&self) -> Millis {

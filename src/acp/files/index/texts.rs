@@ -132,7 +132,15 @@ mod tests {
     use crate::core::changes::folder_index::FileKind;
 
     fn state(size: u64) -> FileState {
-        FileState { kind: FileKind::File, size, modified: (1, 0), changed: (1, 0), inode: 1, mode: None }
+        FileState {
+            kind: FileKind::File,
+            size,
+            modified: (1, 0),
+            changed: (1, 0),
+            inode: 1,
+            born: None,
+            mode: None,
+        }
     }
 
     #[test]

@@ -104,6 +104,8 @@ fn state_of(metadata: &Metadata) -> Option<FileState> {
         modified: stamp.written,
         changed: files::changed(metadata),
         inode: stamp.inode,
+        // Not all file systems know.
+        born: metadata.created().ok(),
         mode: files::mode(metadata),
     })
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 
@@ -318,13 +318,15 @@ impl Worker {
         for root in self.roots.clone() {
             for (path, state) in self.walk(&root).files {
                 if self.index.get(&path).is_none_or(|known| known.differs(&state)) {
-                    let touched = match self.time_of(state, now).min(now) {
-                        at if at >= last => {
+                    let touched = match self.common.at_time(state.changed) {
+                        // This look may come late: what was changed since is looked at next time.
+                        Some(at) if at > now + COARSE => Touched { is_listed: true, ..Touched::at(at) },
+                        Some(at) if at >= last => {
                             let later = (at + COARSE).min(now);
-                            Touched { first: at, is_listed: true, ..Touched::at(later) }
+                            Touched { first: at.min(now), is_listed: true, ..Touched::at(later) }
                         }
                         // It came with its times, whenever that was.
-                        _ => Touched { first: last, is_listed: true, ..Touched::at(now) },
+                        Some(_) | None => Touched { first: last, is_listed: true, ..Touched::at(now) },
                     };
                     self.pending.add(path.clone(), touched);
                 }
@@ -337,18 +339,6 @@ impl Worker {
             self.pending.add(path, Touched { first: last, ..Touched::at(now) });
         }
         self.looked = now;
-    }
-
-    /// When a file was changed last, by its own time.
-    fn time_of(&self, state: FileState, now: Millis) -> Millis {
-        let (seconds, nanos) = state.changed;
-        if seconds == 0 {
-            return now;
-        }
-        let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let ago = i128::try_from(today.as_millis()).unwrap_or_default()
-            - (i128::from(seconds) * 1000 + i128::from(nanos) / 1_000_000);
-        now.saturating_sub(Millis::try_from(ago).unwrap_or_default())
     }
 
     // Looking.
@@ -392,7 +382,7 @@ impl Worker {
                 continue;
             }
             let times = (touched.first, touched.last);
-            if let Judgement::By(cause) = activities.judge(path, times, touched.holder.as_ref(), now) {
+            if let Judgement::By(cause) = activities.judge(path, times, touched.holder.as_ref()) {
                 judged.insert(path.clone(), (touched.clone(), cause));
             }
         }

@@ -169,6 +169,11 @@ impl Seen {
         lock(&self.files).get(path).is_some_and(|file| file.tracker.known() == Some(None))
     }
 
+    /// The state in which the file was seen last.
+    pub fn last_stamp(&self, path: &Path) -> Option<Stamp> {
+        lock(&self.files).get(path)?.last.map(|(found, _)| found.stamp)
+    }
+
     /// The last whole text of a file that calls edit, and the state in which it was seen.
     pub fn before(&self, path: &Path) -> Option<(Stamp, Arc<[u8]>)> {
         let files = lock(&self.files);

@@ -44,7 +44,7 @@ fn who(activities: &Activities, first: Millis, last: Millis) -> String {
 }
 
 fn who_changed(activities: &Activities, path: &str, first: Millis, last: Millis) -> String {
-    said(activities.judge(Path::new(path), (first, last), None, last + 10_000))
+    said(activities.judge(Path::new(path), (first, last), None))
 }
 
 fn said(judgement: Judgement) -> String {
@@ -173,6 +173,40 @@ fn a_call_may_have_begun_a_little_before_its_message_was_read() {
 }
 
 #[test]
+fn what_changes_when_the_turn_is_over_is_never_a_late_calls() {
+    let mut activities = one();
+    begins(&mut activities, A, "c", ToolKind::Execute, 2000);
+    activities.turn_ended(A, 3000);
+    assert_eq!(who(&activities, 3001, 3001), "outside", "at once");
+    activities.call(A, &id("late"), news(ToolKind::Edit, WireStatus::Completed), 3010);
+    begins(&mut activities, A, "begins", ToolKind::Edit, 3020);
+    assert_eq!(who(&activities, 3001, 3001), "outside");
+    activities.turn_began(A, 3030);
+    begins(&mut activities, A, "next", ToolKind::Edit, 3040);
+    assert_eq!(who(&activities, 3025, 3025), "1:begins");
+    assert_eq!(who(&activities, 3001, 3001), "outside");
+}
+
+#[test]
+fn what_changes_just_before_the_user_allows_a_call_is_not_the_calls() {
+    let mut activities = one();
+    activities.asked(A, &id("c"), news(ToolKind::Edit, WireStatus::Pending), 2000);
+    activities.answered(A, &id("c"), true, 3000);
+    assert_eq!(who(&activities, 3001, 3001), "1:c");
+    activities.heard(A, 4000);
+    assert_eq!(who(&activities, 3000, 3000), "outside");
+}
+
+#[test]
+fn a_change_stays_open_as_long_as_a_late_call_would_reach_back_to_it() {
+    let mut activities = one();
+    activities.heard(A, 2100);
+    assert_eq!(who(&activities, 2000, 2000), "open", "the message may have been read late");
+    activities.call(A, &id("late"), news(ToolKind::Edit, WireStatus::Completed), 3000);
+    assert_eq!(who(&activities, 2000, 2000), "1:late");
+}
+
+#[test]
 fn nothing_that_changed_before_a_turn_is_the_turns() {
     let mut activities = Activities::default();
     activities.session_began(A, vec!["/p".into()]);
@@ -210,7 +244,7 @@ fn a_process_that_was_seen_with_the_file_settles_it() {
     begins(&mut activities, B, "b", ToolKind::Execute, 2000);
     let holder = (B, Some(TerminalId("t".to_owned())));
     let judge =
-        |activities: &Activities, at| said(activities.judge(Path::new(FILE), (at, at), Some(&holder), at));
+        |activities: &Activities, at| said(activities.judge(Path::new(FILE), (at, at), Some(&holder)));
     assert_eq!(judge(&activities, 2500), "2:b/t");
     ends(&mut activities, B, "b", 3000);
     assert_eq!(judge(&activities, 3500), "2:/t", "a server that goes on after its call");
@@ -354,7 +388,7 @@ mod whatever_agents_do {
                 apply(&mut activities, act, now);
                 now += 400;
                 if now > seen + SLACK {
-                    let judgement = activities.judge(Path::new(FILE), (seen, seen), None, now);
+                    let judgement = activities.judge(Path::new(FILE), (seen, seen), None);
                     let is_outside = judgement == Judgement::By(Cause::Outside);
                     match first {
                         Some(first) => {
@@ -368,7 +402,7 @@ mod whatever_agents_do {
             }
             activities.turn_ended(A, now + 1000);
             activities.turn_ended(B, now + 1000);
-            let last = activities.judge(Path::new(FILE), (seen, seen), None, now + seen + 1000);
+            let last = activities.judge(Path::new(FILE), (seen, seen), None);
             prop_assert!(last != Judgement::Open);
         }
 
@@ -380,7 +414,7 @@ mod whatever_agents_do {
             activities.turn_began(A, 100);
             activities.turn_ended(A, 200);
             let expected = Judgement::By(Cause::Outside);
-            prop_assert_eq!(activities.judge(Path::new(FILE), (at + 400, at + 400), None, at + 20_000), expected);
+            prop_assert_eq!(activities.judge(Path::new(FILE), (at + 400, at + 400), None), expected);
         }
     }
 }

@@ -12,6 +12,7 @@ fn state(inode: u64, size: u64) -> FileState {
         modified: (size.cast_signed(), 0),
         changed: (0, 0),
         inode,
+        born: Some(SystemTime::UNIX_EPOCH),
         mode: Some(0o644),
     }
 }
@@ -48,6 +49,17 @@ fn what_came_went_and_changed_is_told_once() {
     assert_eq!(look(&mut index, &files), expected);
     assert_eq!(look(&mut index, &files), []);
     assert_eq!(index.len(), 3);
+}
+
+#[test]
+fn an_inode_that_is_used_again_is_another_file() {
+    let removed = ("/p/a", None);
+    let expected = [Difference::Created("/p/b".into()), Difference::Deleted("/p/a".into())];
+    let later = Some(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(9));
+    let new = FileState { born: later, ..state(1, 1) };
+    assert_eq!(look(&mut index(&[("/p/a", state(1, 1))]), &[removed, ("/p/b", Some(new))]), expected);
+    let (old, new) = (FileState { born: None, ..state(1, 1) }, FileState { born: None, ..state(1, 2) });
+    assert_eq!(look(&mut index(&[("/p/a", old)]), &[removed, ("/p/b", Some(new))]), expected);
 }
 
 #[test]

@@ -20,6 +20,9 @@ use crate::acp::files::index::pending::{Holder, Pending, is_rules};
 use crate::acp::mutex::lock;
 use crate::core::changes::half_written::Millis;
 
+/// Of so many files it is known when they were touched last.
+const LAST: usize = 8192;
+
 /// The system's queue is read in pieces of this size.
 const BUFFER: usize = 64 << 10;
 
@@ -36,6 +39,8 @@ pub struct FolderWatch {
 struct Inner {
     folders: HashMap<i32, PathBuf>,
     pending: Pending,
+    /// When files were touched last, as far as that was not long ago.
+    last: HashMap<PathBuf, Millis>,
 }
 
 /// Says whose process has a file open.
@@ -109,6 +114,12 @@ impl FolderWatch {
         if !lock(&self.inner).pending.is_empty() {
             (self.news)();
         }
+    }
+
+    /// When a file was touched last, if that is known.
+    pub fn last(&self, path: &Path) -> Option<Millis> {
+        self.drain();
+        lock(&self.inner).last.get(path).copied()
     }
 
     fn listen(&self, holder: &Asks) {
@@ -201,6 +212,10 @@ impl Inner {
             () => None,
         };
         self.pending.touch(path.clone(), now, is_open);
+        if self.last.len() >= LAST {
+            self.last.clear();
+        }
+        self.last.insert(path.clone(), now);
         event.intersects(ReadFlags::MODIFY | ReadFlags::CREATE).then_some(path)
     }
 

@@ -43,4 +43,8 @@ impl FolderWatch {
     }
 
     pub fn drain(&self) {}
+
+    pub fn last(&self, _path: &Path) -> Option<Millis> {
+        None
+    }
 }
