@@ -163,6 +163,20 @@ fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
 }
 
 #[test]
+fn a_review_that_has_the_screen_alone_gives_way_to_the_file() {
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt"])]);
+    ran.edit("a.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.review("TWO");
+    ran.chat.nvim.command("Acp review");
+    ran.chat.nvim.command("only");
+    ran.chat.nvim.input("q");
+    let shown = |nvim: &mut support::Nvim| nvim.exec_lua("return vim.fn.expand('%:t')", []) == "a.txt".into();
+    ran.chat.nvim.wait_until(shown, "the file to take the review's place");
+}
+
+#[test]
 fn made_removed_and_renamed_files_are_listed_and_brought_back() {
     let commands = ["printf 'x\\ny\\n' > new.txt", "rm gone.txt", "mv old.txt moved.txt", "touch empty.txt"];
     let files = [("a.txt", LINES), ("gone.txt", "g\n"), ("old.txt", "first\nsecond\n")];

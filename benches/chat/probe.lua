@@ -106,7 +106,7 @@ function M.run(last, ticks, act)
       on_lines = function(_, _, _, first, _, stop)
         -- In one of the last lines, whatever else came with it. What follows in a later turn may stand
         -- behind it.
-        for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 8), stop, false)) do
+        for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 64), stop, false)) do
           if vim.endswith(line, last) then
             found = uv.hrtime()
             M.when_at_rest(report)

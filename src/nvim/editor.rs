@@ -445,6 +445,14 @@ impl Editor {
 
     // The rest.
 
+    /// Closes the window of a page; where it is the last one, the page goes and a file takes its place.
+    pub fn close_page(&self) -> Result<()> {
+        match self.command("close") {
+            Err(error) if error.to_string().contains("E444:") => self.command("bdelete"),
+            closed => closed,
+        }
+    }
+
     /// Runs an Ex command, which says nothing: where it fails that is the error.
     pub fn command(&self, command: &str) -> Result<()> {
         match command.starts_with("redraw") {

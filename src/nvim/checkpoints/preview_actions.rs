@@ -73,7 +73,7 @@ impl Checkpoints {
                 About::File(path) => chosen(cx, path, 0),
                 About::Nothing => Ok(()),
             }),
-            "review_close" => cx.editor.command("close"),
+            "review_close" => cx.editor.close_page(),
             "review_help" => {
                 cx.raise(EditorEvent::KeysAsked);
                 Ok(())

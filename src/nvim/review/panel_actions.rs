@@ -152,7 +152,7 @@ impl Reviews {
             "review_go" => self.panel_go(cx),
             "review_comment" => self.panel_comment(cx),
             "review_send" => self.panel_send(cx),
-            "review_close" => cx.editor.command("close"),
+            "review_close" => cx.editor.close_page(),
             "review_help" => {
                 cx.raise(EditorEvent::KeysAsked);
                 Ok(())
