@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::Duration;
 
 use crate::core::message::ChangedFile;
 use crate::core::store::checkpoint::Held;
@@ -25,8 +25,8 @@ pub struct FileState {
     /// The same of the last change of anything about it.
     pub changed: (i64, i64),
     pub inode: u64,
-    /// When it came into being, where the system knows: a removed file's inode is soon another file's.
-    pub born: Option<SystemTime>,
+    /// When it came into being, since 1970, where the system knows: a removed file's inode is soon another file's.
+    pub born: Option<Duration>,
     /// The permission bits, where the system has them.
     pub mode: Option<u32>,
 }

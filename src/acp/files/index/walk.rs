@@ -7,6 +7,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::UNIX_EPOCH;
 
 use ignore::{WalkBuilder, WalkState};
 
@@ -105,7 +106,7 @@ fn state_of(metadata: &Metadata) -> Option<FileState> {
         changed: files::changed(metadata),
         inode: stamp.inode,
         // Not all file systems know.
-        born: metadata.created().ok(),
+        born: metadata.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok()),
         mode: files::mode(metadata),
     })
 }
