@@ -177,6 +177,23 @@ fn a_review_that_has_the_screen_alone_gives_way_to_the_file() {
 }
 
 #[test]
+fn of_many_files_that_were_taken_back_nothing_is_left_to_decide() {
+    let command = "for i in 1 2 3 4 5 6 7 8; do for j in 1 2 3 4 5 6 7 8; do echo x > g$i$j.txt; done; done";
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&[command])]);
+    ran.open_chat();
+    ran.turn();
+    ran.review("g88.txt");
+    ran.chat.nvim.exec_lua("vim.ui.select = function(items, _, choose) choose(items[1], 1) end", []);
+    ran.chat.nvim.command("Acp checkpoints");
+    ran.chat.nvim.wait_for_screen("g11.txt");
+    ran.chat.nvim.input("X");
+    let last = ran.chat.project.file("g88.txt");
+    ran.chat.nvim.wait_until(|_| !last.exists(), "the files to be taken back");
+    ran.chat.nvim.command("Acp review");
+    ran.chat.nvim.wait_for_screen("nothing is left to decide");
+}
+
+#[test]
 fn made_removed_and_renamed_files_are_listed_and_brought_back() {
     let commands = ["printf 'x\\ny\\n' > new.txt", "rm gone.txt", "mv old.txt moved.txt", "touch empty.txt"];
     let files = [("a.txt", LINES), ("gone.txt", "g\n"), ("old.txt", "first\nsecond\n")];

@@ -678,11 +678,16 @@ impl Reviews {
 
     /// A file on the disk was put back by the checkpoints.
     pub fn file_restored(&mut self, cx: &mut Context, path: &Path, held: &Held) -> Result<()> {
-        if let Some(reviewed) = self.files.get_mut(path)
-            && let Some(review) = &mut reviewed.file
-        {
-            review.is_there = *held != Held::Absent;
-        }
+        // What nobody has looked at waits: it came before this.
+        self.read(cx, path)?;
+        let (is_there, file) = (*held != Held::Absent, path.to_owned());
+        let know = move |this: &mut Self, _: &mut Context| {
+            if let Some(review) = this.files.get_mut(&file).and_then(|reviewed| reviewed.file.as_mut()) {
+                review.is_there = is_there;
+            }
+            Ok(())
+        };
+        self.take_in(cx, path, Input::Then(Box::new(know)))?;
         let text = held.as_text().map(Text::plain_lines).unwrap_or_default();
         self.take_in(cx, path, Input::Text(text))
     }
