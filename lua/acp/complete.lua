@@ -208,17 +208,27 @@ function M.omnifunc(findstart, base)
   return menu(references(base, last.files))
 end
 
+--- A module of another plugin's, which may not be there.
+---@param name string
+---@return table
+local function others(name)
+  return require(name)
+end
+
 --- Completion plugins that have sources of their own, and whether ours is among those for the current buffer.
 local plugins = {
   {
     name = "blink.cmp",
     module = "blink.cmp",
     shows = function()
-      local sources = require("blink.cmp.sources.lib")
-      local providers = require("blink.cmp.config").sources.providers
-      return vim.iter(sources.get_enabled_provider_ids("default")):any(function(id)
-        return providers[id] ~= nil and providers[id].module == "acp.blink"
-      end)
+      local sources = others("blink.cmp.sources.lib")
+      local providers = others("blink.cmp.config").sources.providers
+      for _, id in ipairs(sources.get_enabled_provider_ids("default")) do
+        if providers[id] and providers[id].module == "acp.blink" then
+          return true
+        end
+      end
+      return false
     end,
   },
   {
@@ -226,13 +236,16 @@ local plugins = {
     module = "cmp",
     shows = function()
       local wanted = {}
-      for _, source in ipairs(require("cmp.config").get().sources) do
+      for _, source in ipairs(others("cmp.config").get().sources) do
         wanted[source.name] = true
       end
       local ours = package.loaded["acp.cmp"]
-      return vim.iter(require("cmp").get_registered_sources()):any(function(source)
-        return wanted[source.name] and ours ~= nil and getmetatable(source.source) == ours
-      end)
+      for _, source in ipairs(others("cmp").get_registered_sources()) do
+        if wanted[source.name] and ours and getmetatable(source.source) == ours then
+          return true
+        end
+      end
+      return false
     end,
   },
 }
