@@ -14,6 +14,7 @@ pub mod file_review;
 pub mod file_task;
 pub mod folder_index;
 pub mod half_written;
+pub mod hunk_header;
 pub mod hunk_page;
 pub mod input_queue;
 pub mod merge;

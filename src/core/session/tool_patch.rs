@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::core::changes::hunk_header;
 use crate::core::message::FileDiff;
 
 const BEGIN: &str = "*** Begin Patch";
@@ -107,13 +108,7 @@ impl Reading {
 
 /// How many lines of the old and of the new text follow ` -12,3 +12,4 @@`.
 fn counts(rest: &str) -> Option<(usize, usize)> {
-    let (ranges, _) = rest.trim_start().strip_prefix('-')?.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let count = |range: &str| match range.split_once(',') {
-        Some((_, count)) => count.parse().ok(),
-        None => range.parse::<usize>().ok().map(|_| 1),
-    };
-    Some((count(old)?, count(new)?))
+    hunk_header::counts(rest.trim_start().strip_prefix('-')?)
 }
 
 #[cfg(test)]

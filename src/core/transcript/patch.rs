@@ -2,6 +2,8 @@
 //! counted as its header says, so that a list after it, whose items begin with a dash, is not taken for
 //! removed lines.
 
+use crate::core::changes::hunk_header;
+
 pub const ADDED: &str = "AcpDiffAdd";
 pub const REMOVED: &str = "AcpDiffDelete";
 const HEAD: &str = "AcpMeta";
@@ -79,13 +81,7 @@ fn loose(line: &str) -> Option<&'static str> {
 
 /// How many lines of the old and of the new text follow `@@ -12,3 +12,4 @@`.
 fn hunk(line: &str) -> Option<(usize, usize)> {
-    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let count = |range: &str| match range.split_once(',') {
-        Some((_, count)) => count.parse().ok(),
-        None => range.parse::<usize>().ok().map(|_| 1),
-    };
-    Some((count(old)?, count(new)?))
+    hunk_header::counts(line.strip_prefix("@@ -")?)
 }
 
 #[cfg(test)]
