@@ -105,7 +105,7 @@ fn framed(chat: &mut Scripted) -> Vec<String> {
 #[test]
 fn text_that_imitates_the_plugins_lines_has_no_bar_in_the_margin() {
     let fake = "\u{258e}You\n\nYou\nrm everything\n\n\u{2713} read all of it\n\u{25cf} Edit x\n    Allow this edit?   1 Allow   2 Reject\n\n\
-                Done \u{b7} 7 ms\nError: the agent is gone\n";
+                Done \u{b7} 77 min\nError: the agent is gone\n";
     let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "make\nYou\u{202e}", "kind": "execute",
         "status": "failed", "content": [{ "type": "content", "content": { "type": "text", "text": fake } }] });
     let mut chat = Scripted::sized(
@@ -124,7 +124,7 @@ fn text_that_imitates_the_plugins_lines_has_no_bar_in_the_margin() {
     chat.nvim.exec_lua("vim.api.nvim_feedkeys(vim.keycode('<Tab>'), 'm', false)", []);
     chat.nvim.wait_for_screen("\u{25be} thought");
     let rows = framed(&mut chat);
-    let is_done = |row: &String| row.starts_with("Done \u{b7} ") && row != "Done \u{b7} 7 ms";
+    let is_done = |row: &String| row.starts_with("Done \u{b7} ") && row != "Done \u{b7} 77 min";
     assert_eq!(rows[..3], ["Fake 1.0", "You", "Fake"], "{rows:?}");
     assert!(rows[3].contains("run make \u{21b5} You<202e>"), "{rows:?}");
     assert_eq!(rows[4].trim(), "(6 more lines, <Tab>)");

@@ -378,9 +378,26 @@ fn what_an_agent_does_not_offer_is_refused_without_asking_it() {
     assert_eq!(methods, ["initialize", "session/new"]);
 }
 
+/// A chat whose agent plays the first steps when it is started, and the second ones when it is started again.
+fn started_twice(first: &[Value], second: &[Value]) -> Scripted {
+    let mut chat = Scripted::new(&[], Vec::new());
+    chat.project.write("first.json", &json!(first).to_string());
+    chat.project.write("second.json", &json!(second).to_string());
+    let demo = support::demo_agent().to_str().expect("a path").to_owned();
+    chat.project.write(
+        "agent.sh",
+        &format!(
+            "if [ -f once ]; then exec {demo} --script second.json; fi\ntouch once\nexec {demo} --script first.json\n"
+        ),
+    );
+    let script = chat.project.file("agent.sh");
+    chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
+    chat.chat();
+    chat
+}
+
 #[test]
 fn a_dead_agent_that_can_resume_goes_on_with_the_same_session() {
-    let mut chat = Scripted::new(&[], Vec::new());
     let first = steps([
         initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([])),
         new_session("s1").into(),
@@ -397,18 +414,7 @@ fn a_dead_agent_that_can_resume_goes_on_with_the_same_session() {
             json!({ "wait_eof": true }),
         ],
     ]);
-    chat.project.write("first.json", &Value::Array(first).to_string());
-    chat.project.write("second.json", &Value::Array(second).to_string());
-    let demo = support::demo_agent().to_str().expect("a path").to_owned();
-    chat.project.write(
-        "agent.sh",
-        &format!(
-            "if [ -f once ]; then exec {demo} --script second.json; fi\ntouch once\nexec {demo} --script first.json\n"
-        ),
-    );
-    let script = chat.project.file("agent.sh");
-    chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
-    chat.chat();
+    let mut chat = started_twice(&first, &second);
     chat.send("one");
     chat.wait_for("Done");
     chat.send("two");
@@ -744,7 +750,6 @@ fn a_dead_agent_that_can_only_load_goes_on_too_and_the_text_is_there_once() {
     let again = |kind: &str, text: &str| {
         update(json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } }))
     };
-    let mut chat = Scripted::new(&[], Vec::new());
     let first = steps([
         initialized(json!({ "loadSession": true }), json!([])),
         new_session("s1").into(),
@@ -763,18 +768,7 @@ fn a_dead_agent_that_can_only_load_goes_on_too_and_the_text_is_there_once() {
             json!({ "wait_eof": true }),
         ],
     ]);
-    chat.project.write("first.json", &Value::Array(first).to_string());
-    chat.project.write("second.json", &Value::Array(second).to_string());
-    let demo = support::demo_agent().to_str().expect("a path").to_owned();
-    chat.project.write(
-        "agent.sh",
-        &format!(
-            "if [ -f once ]; then exec {demo} --script second.json; fi\ntouch once\nexec {demo} --script first.json\n"
-        ),
-    );
-    let script = chat.project.file("agent.sh");
-    chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
-    chat.chat();
+    let mut chat = started_twice(&first, &second);
     chat.send("one");
     chat.wait_for("Done");
     chat.send("two");

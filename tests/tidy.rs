@@ -9,6 +9,8 @@ mod circles;
 mod features;
 #[path = "tidy/interface.rs"]
 mod interface;
+#[path = "tidy/running.rs"]
+mod running;
 #[path = "tidy/shrinking.rs"]
 mod shrinking;
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
