@@ -32,7 +32,12 @@ for _, build in ipairs({ "debug", "release" }) do
   end
 end
 
-require("acp").setup({ default_agent = "demo" })
+-- The tests play the tour in another dialect of the protocol, too.
+local dialect = vim.env.ACP_DEMO_DIALECT
+require("acp").setup({
+  default_agent = "demo",
+  agents = dialect and { demo = { dialect = dialect, args = { "--dialect", dialect } } } or nil,
+})
 
 ---@param from string
 ---@param to string

@@ -213,7 +213,9 @@ local function run()
   check("the turn ends well", turn.stop_reason == "end_turn", vim.inspect(turn))
   local status = require("acp").status().sessions[1] or {}
   check("nothing is left to do", status.state == "idle", vim.inspect(status))
-  check("the session has its title", status.title == "The tour", vim.inspect(status))
+  -- The draft dialect has no titles.
+  local title = not vim.env.ACP_DEMO_DIALECT and "The tour" or nil
+  check("the session has its title", status.title == title, vim.inspect(status))
 end
 
 local ok, error_text = xpcall(run, debug.traceback)

@@ -51,6 +51,7 @@ fn start(
             at_once: usize::from(config.terminal.limit),
             output: config.terminal.output_limit,
             time: config.terminal.timeout,
+            is_agents: false,
         },
         ..acp::Settings::default()
     };

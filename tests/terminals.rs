@@ -106,6 +106,7 @@ fn spec(command: &str, args: &[&str]) -> TerminalSpec {
         env: Vec::new(),
         cwd: "/".into(),
         output_limit: None,
+        timeout: None,
     }
 }
 

@@ -36,6 +36,7 @@
 ---@field cwd? string
 ---@field title? string
 ---@field mcp_servers? acp.McpServer[]
+---@field dialect? "official"|"draft"
 ---@field enabled? boolean
 ---@field follow? boolean
 ---@field mode? string

@@ -10,6 +10,7 @@ mod open_requests;
 mod outgoing_requests;
 mod patience;
 pub(crate) mod pending_questions;
+mod pushed_output;
 mod responses;
 pub(crate) mod sessions;
 mod state;
@@ -27,12 +28,14 @@ use self::deadlines::Deadlines;
 use self::deferred_replies::DeferredReplies;
 use self::open_requests::OutgoingRequest;
 use self::pending_questions::{EndReason, PendingQuestions};
+use self::pushed_output::PushedOutput;
 use self::sessions::Sessions;
 use self::state::{Connection, State};
 use super::files::queue::{EditorRequest, FileQueue};
 use super::processes::agent_process::{Context, Process, SpawnError};
 use super::refusals::{failed_to_start, refuse};
 use super::shared::Shared;
+use super::wire::dialect::Converter;
 use super::wire::fast_path::{FastPath, SessionNames};
 use super::wire::log::AgentLog;
 use super::wire::message_reader::Incoming;
@@ -42,7 +45,7 @@ use super::wire::transport::Transport;
 use super::wire::{from_acp, to_acp};
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{
-    Command, Ending, Event, Failure, FailureKind, Launch, Severity, Steering, TurnEnd,
+    Command, Dialect, Ending, Event, Failure, FailureKind, Launch, Severity, Steering, TurnEnd,
 };
 use crate::core::session::exit_text;
 
@@ -76,6 +79,9 @@ pub struct Link {
     pub log: AgentLog,
     pub names: SessionNames,
     pub fast_path: Arc<FastPath>,
+    pub converter: Converter,
+    /// What the user says that it speaks.
+    pub dialect: Option<Dialect>,
 }
 
 impl Link {
@@ -87,6 +93,8 @@ impl Link {
             log: shared.log.agent(&launch.name, &launch.env),
             fast_path: Arc::new(FastPath::new(shared.mailbox.clone(), names.clone())),
             names,
+            converter: Converter::to(launch.dialect, shared.settings.terminals.at_once),
+            dialect: launch.dialect,
         }
     }
 }
@@ -117,11 +125,11 @@ pub async fn converse(
     mut commands: mpsc::UnboundedReceiver<Command>,
     mut leaving: watch::Receiver<Option<Instant>>,
 ) {
-    let Link { agent, name, log, names, fast_path } = link;
+    let Link { agent, name, log, names, fast_path, converter, dialect } = link;
     let (editor, for_editor) = mpsc::unbounded_channel();
     let file_queue = FileQueue::start(shared.clone(), agent, editor);
     let mut connection = Connection {
-        outbox: Outbox::new(transport.lines(), log.clone()),
+        outbox: Outbox::new(transport.lines(), log.clone(), converter),
         shared,
         agent,
         name,
@@ -130,9 +138,11 @@ pub async fn converse(
         sessions: Sessions::new(names),
         home: None,
         fast_path,
+        dialect,
         origin: transport.origin(),
         questions: PendingQuestions::of(agent),
         deferred: DeferredReplies::default(),
+        pushed: PushedOutput::default(),
         file_queue,
         state: State::Starting(Vec::new()),
         unsent: Vec::new(),
@@ -153,6 +163,7 @@ async fn start(shared: &Arc<Shared>, launch: Launch, link: &Link) -> Result<Proc
         guard: shared.guard.clone(),
         log: link.log.clone(),
         fast_path: link.fast_path.clone(),
+        converter: link.converter.clone(),
     };
     let failure = |message: String| Failure { kind: FailureKind::Spawn, message, details: None };
     match spawn_blocking(move || Process::start(&launch, context)).await {
@@ -265,6 +276,7 @@ impl Connection {
         match incoming {
             Incoming::Chunk(chunk) => self.chunk(chunk),
             Incoming::Message(message) => return self.message(message),
+            Incoming::Refused(id, error) => self.outbox.error(&id, &error),
             Incoming::Noise(noise, line) if !self.noise_told => {
                 self.noise_told = true;
                 let what = match noise {

@@ -24,14 +24,16 @@ pub use background::{Background, start};
 pub use files::index::IndexedFolder;
 pub use settings::Settings;
 
+use crate::core::message::Dialect;
+use wire::dialect::Converter;
 use wire::message_reader::{Incoming, MessageReader};
 use wire::{from_acp, rpc};
 
 /// What the updates in an agent's bytes say, read as they are read from its process; for benchmarks.
 #[doc(hidden)]
-pub fn updates_in(bytes: &[u8]) -> impl Iterator<Item = from_acp::Fact> {
+pub fn updates_in(bytes: &[u8], dialect: Option<Dialect>) -> impl Iterator<Item = from_acp::Fact> {
     let log = wire::log::WireLog::start(None).agent("", &[]);
-    let mut reader = MessageReader::new(Settings::default().message_limit, log);
+    let mut reader = MessageReader::new(Settings::default().message_limit, log, Converter::to(dialect, 1));
     bytes.chunks(64 << 10).flat_map(move |read| reader.push(read)).flat_map(|output| match output {
         Incoming::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
         Incoming::Message(rpc::Message::Notification { params, .. }) => from_acp::update(&params["update"]),

@@ -3,6 +3,7 @@
 //! the protocol's words for it, are the callers' business.
 
 pub(crate) mod agent_terminals;
+mod followed_output;
 mod output_throttle;
 mod program;
 mod pty;
@@ -25,6 +26,7 @@ use crate::mailbox::Mailbox;
 use crate::platform::Signal;
 use crate::platform::group::Group;
 
+pub use followed_output::FollowedOutput;
 pub use spec::{Limits, TerminalError, TerminalOutput, TerminalSpec};
 
 /// The same when Neovim is leaving, and waits.
@@ -61,7 +63,13 @@ impl Terminals {
         }
         let limit = spec.output_limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
         let id = TerminalId(format!("terminal-{number}"));
-        let limits = Limits { output: limit.min(self.limits.output), ..self.limits };
+        let time = spec.timeout.into_iter().chain(self.limits.time).min();
+        let limits = Limits {
+            output: limit.min(self.limits.output),
+            time,
+            is_agents: time != self.limits.time,
+            ..self.limits
+        };
         let started = Terminal::start(session, id.clone(), (number, mark), command, limits);
         let (terminal, listener) = match started {
             Ok(started) => started,
@@ -123,8 +131,23 @@ impl Terminals {
     /// Asks the command and all its children to end, and makes them after two seconds. The terminal
     /// stays readable.
     pub fn kill(&self, session: SessionKey, id: &TerminalId) -> Result<(), TerminalError> {
-        self.find(session, id)?.end(GRACE);
+        self.kill_within(session, id, GRACE)
+    }
+
+    /// The same with another time; with none, nobody is asked.
+    pub fn kill_within(
+        &self,
+        session: SessionKey,
+        id: &TerminalId,
+        grace: Duration,
+    ) -> Result<(), TerminalError> {
+        self.find(session, id)?.end(grace);
         Ok(())
+    }
+
+    /// What the command prints from here on, as it comes. For one reader a terminal.
+    pub fn follow(&self, session: SessionKey, id: &TerminalId) -> Result<FollowedOutput, TerminalError> {
+        Ok(FollowedOutput::of(self.find(session, id)?))
     }
 
     /// Ends the command if it runs, and forgets the terminal. What a command that is over has left

@@ -1,6 +1,8 @@
 //! The wire: bytes, lines, JSON-RPC messages, and the protocol's words read into the core's types and
 //! written from them. What is done with a message is left to `connection`.
 
+pub(crate) mod dialect;
+mod draft;
 pub(crate) mod fast_path;
 pub(crate) mod framing;
 pub mod from_acp;

@@ -301,6 +301,7 @@ impl Agent<'_> {
             // Of two with one name the last counts.
             env: known.chain(own).collect(),
             cwd: self.options.and_then(|options| options.cwd.clone()).unwrap_or_default(),
+            dialect: self.options.and_then(|options| options.dialect),
         }
     }
 

@@ -11,7 +11,7 @@ use super::keys::{KEYS, Keys};
 use super::options::{AgentOptions, FollowOptions, ProjectOptions};
 use super::read::Field;
 use super::{Log, Size};
-use crate::core::message::McpServer;
+use crate::core::message::{Dialect, McpServer};
 
 /// What an option takes, for its readers.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,10 @@ pub(super) const PAIRS: Kind<Vec<(String, String)>> =
 /// Options of agents, with values that are text, numbers or switches.
 pub(super) const VALUES: Kind<Vec<(String, String)>> =
     kind("table of values", "table<string, string|number|boolean>", |field| field.values(), empty);
+
+/// What an agent speaks, if that is said.
+pub(super) const DIALECT: Kind<Option<Dialect>> =
+    Kind { takes: Dialect::KIND.takes, read: |field| field.one_of(Dialect::WORDS).map(Some), shown: nil };
 
 pub(super) const PROGRAM: Kind<Option<String>> =
     kind("string", "string", |field| field.program().map(Some), nil);

@@ -182,6 +182,8 @@ options! {
             "The name shown to you, in place of what the agent calls itself.";
         mcp_servers: Option<Vec<McpServer>> = None, OWN_SERVERS,
             "MCP servers for this agent, in place of |acp-config-mcp_servers|.";
+        dialect: Option<Dialect> = None, DIALECT,
+            "What the agent speaks: the Agent Client Protocol, or the dialect of it in |acp-dialect|.";
         enabled: bool = true, BOOLEAN,
             "Whether the agent is offered. `false` hides one of |acp-agents|.";
         follow: Option<bool> = None, CHOICE,

@@ -479,6 +479,7 @@ mod starting {
                 args: vec!["--acp".into()],
                 env: vec![],
                 cwd: "/code".into(),
+                dialect: None,
             }
         );
     }

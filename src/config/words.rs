@@ -1,13 +1,14 @@
 //! The options that take one of a few words: each an enum, and the words for its variants.
 
 use super::kinds::{Kind, Takes};
+pub use crate::core::message::Dialect;
 pub use crate::core::session::question_queue::OpenQuestions;
 
 /// The words for the variants of an enum.
 macro_rules! kind {
     ($name:ident: $($variant:ident = $word:literal,)*) => {
         impl $name {
-            const WORDS: &[(&str, Self)] = &[$(($word, Self::$variant),)*];
+            pub(super) const WORDS: &[(&str, Self)] = &[$(($word, Self::$variant),)*];
 
             pub(super) const KIND: Kind<Self> = Kind {
                 takes: Takes::Word(&[$($word,)*]),
@@ -131,3 +132,4 @@ words! {
 }
 
 kind!(OpenQuestions: Auto = "auto", Always = "always", Never = "never",);
+kind!(Dialect: Official = "official", Draft = "draft",);

@@ -45,7 +45,7 @@ pub use content::{Content, Picture, PicturePlace, ResourceBody};
 pub use files::{
     Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
 };
-pub use launch::{Launch, McpServer, Place, Reopen};
+pub use launch::{Dialect, Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
 pub use turn::{LeftCommand, Steering, StopReason, TurnEnd, TurnUsage};

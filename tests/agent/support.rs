@@ -97,6 +97,7 @@ impl Test {
             args: args.into(),
             env: Vec::new(),
             cwd: self.project(),
+            dialect: None,
         }
     }
 

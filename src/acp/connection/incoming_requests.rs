@@ -1,6 +1,10 @@
 //! What the agent asks of us: each request is answered exactly once, at once where possible, else by
 //! the editor, the disk or a command's end. The protocol's words are `from_acp` and `to_acp`.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
+
 use super::deferred_replies::PendingCommand;
 use super::open_requests::OutgoingRequest;
 use super::pending_questions::{EndReason, EndsWith};
@@ -9,6 +13,7 @@ use super::updates::call_news;
 use crate::acp::files::queue::EditorRequest;
 use crate::acp::files::request::{BufferRequest, FileRequest, FileWork, SharedReply};
 use crate::acp::quirks::{self, Quirk};
+use crate::acp::terminals::spec::GRACE;
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::wire::from_acp::{self, AgentRequest, Scope};
 use crate::acp::wire::reply::Reply;
@@ -106,10 +111,10 @@ impl Connection {
             AgentRequest::Write { path, content, .. } => {
                 self.file(session, FileWork::Write { path, content }, reply)
             }
-            AgentRequest::TerminalCreate { command, args, env, cwd, output_limit, .. } => {
+            AgentRequest::TerminalCreate { command, args, env, cwd, output_limit, timeout, .. } => {
                 let Some(known) = self.sessions.get_mut(session) else { return };
                 let cwd = cwd.unwrap_or_else(|| known.place.cwd.clone());
-                let spec = TerminalSpec { command, args, env, cwd, output_limit };
+                let spec = TerminalSpec { command, args, env, cwd, output_limit, timeout };
                 self.deferred.add_command(&self.shared.disks, PendingCommand { session, reply, spec });
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
@@ -120,9 +125,12 @@ impl Connection {
                     Err(error) => reply.fail(&no_terminal(&terminal, &error)),
                 }
             }
-            AgentRequest::TerminalWait { terminal, .. } => self.wait(session, &terminal, reply),
-            AgentRequest::TerminalKill { terminal, .. } => {
-                match self.shared.terminals.kill(session, &terminal) {
+            AgentRequest::TerminalWait { terminal, timeout, .. } => {
+                self.wait(session, &terminal, timeout, reply)
+            }
+            AgentRequest::TerminalKill { terminal, force, .. } => {
+                let grace = if force { Duration::ZERO } else { GRACE };
+                match self.shared.terminals.kill_within(session, &terminal, grace) {
                     Ok(()) => reply.ok(to_acp::terminal_killed()),
                     Err(error) => reply.fail(&no_terminal(&terminal, &error)),
                 }
@@ -235,6 +243,11 @@ impl Connection {
         match self.shared.terminals.create(session, spec) {
             Ok(terminal) => {
                 self.command_began(session, &terminal);
+                if self.outbox.pushes_output()
+                    && let Ok(output) = self.shared.terminals.follow(session, &terminal)
+                {
+                    self.pushed.begin(&terminal, output, self.outbox.clone());
+                }
                 reply.ok(to_acp::terminal_created(&terminal.0));
                 let turn = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut());
                 if let Some(turn) = turn {
@@ -258,9 +271,24 @@ impl Connection {
         });
     }
 
-    fn wait(&mut self, session: SessionKey, terminal: &TerminalId, reply: Reply) {
+    fn wait(&mut self, session: SessionKey, terminal: &TerminalId, patience: Option<Duration>, reply: Reply) {
         match self.shared.terminals.wait(session, terminal) {
-            Ok(end) => self.deferred.add_exit(reply, end),
+            Ok(end) => {
+                let all_pushed = self.pushed.all(terminal);
+                let end = async move {
+                    let exit = end.await;
+                    all_pushed.await;
+                    exit
+                };
+                match patience {
+                    // How a command ended that runs on is not known.
+                    Some(time) => {
+                        let end = async move { timeout(time, end).await.unwrap_or_default() };
+                        self.deferred.add_exit(reply, end)
+                    }
+                    None => self.deferred.add_exit(reply, end),
+                }
+            }
             Err(error) => reply.fail(&no_terminal(terminal, &error)),
         }
     }

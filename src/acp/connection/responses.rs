@@ -91,7 +91,12 @@ impl Connection {
     }
 
     fn initialized(&mut self, result: Result<Value, Failure>) -> ControlFlow<Failure> {
-        match result.and_then(|answer| from_acp::connected(&answer)) {
+        let is_asked = self.dialect.is_none();
+        let connected = |answer: Value| match is_asked && from_acp::speaks_draft(&answer) {
+            true => Err(speaks_draft(&self.name)),
+            false => from_acp::connected(&answer),
+        };
+        match result.and_then(connected) {
             Ok(info) => {
                 let info = Box::new(info);
                 self.post(Event::Connected { agent: self.agent, info: info.clone() });
@@ -204,4 +209,12 @@ impl Connection {
             self.post(Event::Chosen { session, chosen });
         }
     }
+}
+
+fn speaks_draft(agent: &str) -> Failure {
+    let message = format!(
+        "it speaks a draft dialect of the protocol; starting it again speaks that with it, and \
+         `agents = {{ [{agent:?}] = {{ dialect = \"draft\" }} }}` does so from the start"
+    );
+    Failure { kind: FailureKind::Dialect, message, details: None }
 }

@@ -9,6 +9,7 @@ use super::deadlines::Deadlines;
 use super::deferred_replies::DeferredReplies;
 use super::open_requests::OutgoingRequest;
 use super::pending_questions::{EndReason, PendingQuestions};
+use super::pushed_output::PushedOutput;
 use super::sessions::Sessions;
 use crate::acp::files::queue::FileQueue;
 use crate::acp::processes::escaped::Origin;
@@ -18,7 +19,7 @@ use crate::acp::wire::log::AgentLog;
 use crate::acp::wire::outbox::Outbox;
 use crate::acp::wire::rpc::{Message, OpenRequests};
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{Again, AgentInfo, Command, Event, Failure, Severity};
+use crate::core::message::{Again, AgentInfo, Command, Dialect, Event, Failure, Severity};
 
 pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,
@@ -31,10 +32,13 @@ pub(super) struct Connection {
     /// The session that was opened last, or is yet to be: what is about none is shown there.
     pub(super) home: Option<SessionKey>,
     pub(super) fast_path: Arc<FastPath>,
+    /// What the user says that the agent speaks.
+    pub(super) dialect: Option<Dialect>,
     /// By what all that the agent starts can be found, if it runs here.
     pub(super) origin: Option<Origin>,
     pub(super) questions: PendingQuestions,
     pub(super) deferred: DeferredReplies,
+    pub(super) pushed: PushedOutput,
     pub(super) file_queue: FileQueue,
     pub(super) state: State,
     /// What was wanted of the agent when nobody listened any more.

@@ -23,9 +23,11 @@ fn events(agent: impl FnOnce(MemoryAgent) + Send + 'static) -> Vec<Event> {
             args: Vec::new(),
             env: Vec::new(),
             cwd: "/".into(),
+            dialect: None,
         };
         let link = Link::new(&shared, AgentId(1), &launch);
-        let (transport, theirs) = MemoryTransport::pair(1 << 20, link.log.clone(), link.fast_path.clone());
+        let (transport, theirs) =
+            MemoryTransport::pair(link.log.clone(), link.fast_path.clone(), link.converter.clone());
         let thread = thread::spawn(move || agent(theirs));
         let (_commands, queue) = mpsc::unbounded_channel();
         let (_leave, leaving) = watch::channel(None);

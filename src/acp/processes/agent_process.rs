@@ -20,6 +20,7 @@ use super::guard::Guard;
 use super::keeper::{self, Kept, Unkept};
 use super::process_tree::{ProcessTree, TreeState};
 use crate::acp::mutex::lock;
+use crate::acp::wire::dialect::Converter;
 use crate::acp::wire::fast_path::FastPath;
 use crate::acp::wire::log::{AgentLog, Direction};
 use crate::acp::wire::message_reader::Incoming;
@@ -74,6 +75,7 @@ pub struct Context {
     pub guard: Arc<Guard>,
     pub log: AgentLog,
     pub fast_path: Arc<FastPath>,
+    pub converter: Converter,
 }
 
 /// An agent as a process with three pipes.
@@ -88,14 +90,14 @@ pub struct Process {
 
 impl Process {
     pub fn start(launch: &Launch, context: Context) -> Result<Self, SpawnError> {
-        let Context { message_limit, keeper, guard, log, fast_path } = context;
+        let Context { message_limit, keeper, guard, log, fast_path, converter } = context;
         let (mut child, tree) = spawn(launch, keeper.as_deref(), guard)?;
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
 
         let (lines, queue) = LineSender::channel();
-        let (sink, incoming) = MessageSink::channel(message_limit, log.clone(), fast_path);
+        let (sink, incoming) = MessageSink::channel(message_limit, log.clone(), fast_path, converter);
         let (ended, exit) = watch::channel(None);
         let tail = Stderr::default();
         run("acp-in", move || write_lines(stdin, &queue));

@@ -95,6 +95,7 @@ mod tests {
             env: Vec::new(),
             cwd: ROOT.into(),
             output_limit: None,
+            timeout: None,
         }
     }
 

@@ -226,7 +226,11 @@ impl Pump {
     /// Why a command was ended that nobody has asked to be ended: nothing else would tell the agent.
     fn note(&self) -> String {
         let seconds = self.terminal.time.unwrap_or_default().as_secs_f64();
-        format!("\x1b[0m\r\n[ended after {seconds} s, the user's limit for a command (terminal.timeout)]\r\n")
+        let whose = match self.terminal.is_agents_limit {
+            true => "the agent's limit for it",
+            false => "the user's limit for a command (terminal.timeout)",
+        };
+        format!("\x1b[0m\r\n[ended after {seconds} s, {whose}]\r\n")
     }
 
     /// Posts what may be shown now, and the end after all of it.
@@ -299,6 +303,7 @@ impl Pump {
         }
         self.drained = self.hung_up && has_ended;
         self.terminal.lock().record.feed(&buffer[..length]);
+        self.terminal.grown.notify_one();
         if self.over.is_none() {
             self.throttle.push(&buffer[..length]);
         }

@@ -21,11 +21,13 @@ pub struct Limits {
     pub output: usize,
     /// How long one may run.
     pub time: Option<Duration>,
+    /// That time is what the agent wants, which is less than the user's.
+    pub is_agents: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { at_once: 32, output: 1 << 20, time: None }
+        Self { at_once: 32, output: 1 << 20, time: None, is_agents: false }
     }
 }
 
@@ -40,6 +42,8 @@ pub struct TerminalSpec {
     pub cwd: PathBuf,
     /// In bytes; more than our own limit has no effect.
     pub output_limit: Option<u64>,
+    /// How long it may run, if that is less than our own limit.
+    pub timeout: Option<Duration>,
 }
 
 /// What an agent may know of a command.

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::pty::{self, Listener, Notifier, Ours, Program, Pty};
 use super::spec::{GRACE, Limits, SIZE, TerminalOutput};
@@ -31,8 +31,12 @@ pub struct Terminal {
     pub mark: Mark,
     /// How long it may run.
     pub time: Option<Duration>,
+    /// That is so by the agent's wish, not by the user's.
+    pub is_agents_limit: bool,
     pub state: Mutex<State>,
     pub exit: watch::Sender<Option<Exit>>,
+    /// Something was put out.
+    pub grown: Notify,
 }
 
 pub struct State {
@@ -107,7 +111,19 @@ impl Terminal {
             notifier: Some(notifier),
         };
         let (state, exit, time) = (Mutex::new(state), watch::Sender::new(None), limits.time);
-        let terminal = Self { session, id, number, group, mark, time, state, exit };
+        let grown = Notify::new();
+        let terminal = Self {
+            session,
+            id,
+            number,
+            group,
+            mark,
+            time,
+            is_agents_limit: limits.is_agents,
+            state,
+            exit,
+            grown,
+        };
         Ok((Arc::new(terminal), listener))
     }
 

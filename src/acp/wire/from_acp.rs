@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use self::chunk::Chunk;
-pub use self::requests::{AgentRequest, Scope, request};
+pub use self::requests::{AgentRequest, FORCE, Scope, TIMEOUT, request};
 pub use self::updates::{Data, Fact, command, update};
 
 use self::json::{count, each, id, text};
@@ -58,6 +58,12 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         can,
         auth_methods: each(&result["authMethods"], auth_method),
     })
+}
+
+/// Whether an answer to `initialize` has the capabilities where only the draft dialect has them.
+pub fn speaks_draft(result: &Value) -> bool {
+    let is_one = result["protocolVersion"] == 1;
+    is_one && result["capabilities"].is_object() && result["agentCapabilities"].is_null()
 }
 
 fn check_version(result: &Value) -> Result<(), Failure> {

@@ -7,12 +7,16 @@ use std::sync::mpsc as blocking;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::dialect::Converter;
 use super::fast_path::FastPath;
 use super::log::AgentLog;
 use super::message_reader::Incoming;
 use super::transport::{LineSender, MessageSink, Transport};
 use crate::acp::processes::escaped::Origin;
 use crate::core::message::Exit;
+
+/// The most bytes of a message.
+const LIMIT: usize = 1 << 20;
 
 pub struct MemoryTransport {
     lines: LineSender,
@@ -28,9 +32,9 @@ pub struct MemoryAgent {
 }
 
 impl MemoryTransport {
-    pub fn pair(limit: usize, log: AgentLog, fast_path: Arc<FastPath>) -> (Self, MemoryAgent) {
+    pub fn pair(log: AgentLog, fast_path: Arc<FastPath>, converter: Converter) -> (Self, MemoryAgent) {
         let (lines, received) = LineSender::channel();
-        let (sink, incoming) = MessageSink::channel(limit, log, fast_path);
+        let (sink, incoming) = MessageSink::channel(LIMIT, log, fast_path, converter);
         let (tell, ended) = watch::channel(None);
         (Self { lines, incoming, ended }, MemoryAgent { received, sink, ended: tell })
     }

@@ -2,7 +2,9 @@
 //! envelope; what is inside comes from `to_acp`.
 
 use serde::Serialize;
+use serde_json::Value;
 
+use super::dialect::Converter;
 use super::log::{AgentLog, Direction};
 use super::rpc::{RequestId, RpcError};
 use super::transport::LineSender;
@@ -12,6 +14,7 @@ use super::transport::LineSender;
 pub struct Outbox {
     lines: LineSender,
     log: AgentLog,
+    converter: Converter,
 }
 
 #[derive(Serialize)]
@@ -46,25 +49,52 @@ struct Refusal<'a> {
 const VERSION: &str = "2.0";
 
 impl Outbox {
-    pub fn new(lines: LineSender, log: AgentLog) -> Self {
-        Self { lines, log }
+    pub fn new(lines: LineSender, log: AgentLog, converter: Converter) -> Self {
+        Self { lines, log, converter }
+    }
+
+    /// Whether the agent expects the output of its commands to be sent as it comes.
+    pub fn pushes_output(&self) -> bool {
+        self.converter.draft().is_some()
     }
 
     /// Sends a request, unless its params can't be written, as a path that is no text.
     pub fn request(&self, id: i64, method: &str, params: &impl Serialize) -> Result<(), serde_json::Error> {
-        self.write(&Request { jsonrpc: VERSION, id, method, params })
+        match self.converter.draft() {
+            None => self.write(&Request { jsonrpc: VERSION, id, method, params }),
+            Some(mut draft) => {
+                let params = &draft.request(id, method, serde_json::to_value(params)?);
+                self.write(&Request { jsonrpc: VERSION, id, method, params })
+            }
+        }
     }
 
     pub fn notify(&self, method: &str, params: &impl Serialize) {
-        self.write_surely(&Notification { jsonrpc: VERSION, method, params });
+        let Some(draft) = self.converter.draft() else {
+            return self.write_surely(&Notification { jsonrpc: VERSION, method, params });
+        };
+        if let Some(params) = self.value(params).and_then(|params| draft.notification(method, params)) {
+            self.write_surely(&Notification { jsonrpc: VERSION, method, params: &params });
+        }
     }
 
     pub fn result(&self, id: &RequestId, result: &impl Serialize) {
-        self.write_surely(&Answer { jsonrpc: VERSION, id, result });
+        let Some(mut draft) = self.converter.draft() else {
+            return self.write_surely(&Answer { jsonrpc: VERSION, id, result });
+        };
+        if let Some(result) = self.value(result) {
+            self.write_surely(&Answer { jsonrpc: VERSION, id, result: &draft.result(id, result) });
+        }
     }
 
     pub fn error(&self, id: &RequestId, error: &RpcError) {
-        self.write_surely(&Refusal { jsonrpc: VERSION, id, error });
+        let converted = self.converter.draft().map(|mut draft| draft.error(id, error.clone()));
+        self.write_surely(&Refusal { jsonrpc: VERSION, id, error: converted.as_ref().unwrap_or(error) });
+    }
+
+    fn value(&self, message: &impl Serialize) -> Option<Value> {
+        let value = serde_json::to_value(message);
+        value.inspect_err(|error| self.log.note(&format!("couldn't write a message: {error}"))).ok()
     }
 
     /// For what is made of texts and numbers only.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::dialect::Converter;
 use super::fast_path::FastPath;
 use super::log::AgentLog;
 use super::message_reader::{Incoming, MessageReader};
@@ -79,9 +80,10 @@ impl MessageSink {
         limit: usize,
         log: AgentLog,
         fast_path: Arc<FastPath>,
+        converter: Converter,
     ) -> (Self, mpsc::Receiver<Vec<Incoming>>) {
         let (batches, queue) = mpsc::channel(BATCHES);
-        (Self { reader: MessageReader::new(limit, log), batches, fast_path }, queue)
+        (Self { reader: MessageReader::new(limit, log, converter), batches, fast_path }, queue)
     }
 
     /// Takes what was read, in whatever pieces. Breaks when nothing can be read after it, or nobody wants it.
@@ -100,10 +102,11 @@ impl MessageSink {
 
     /// The agent has closed its side.
     pub fn finish(self) {
-        if let Some(last) = self.reader.finish() {
+        let last = self.reader.finish();
+        if !last.is_empty() {
             self.fast_path.slow_batch_sent();
             // The other end is gone only when nobody wants to know.
-            let _ = self.batches.blocking_send(vec![last]);
+            let _ = self.batches.blocking_send(last);
         }
     }
 

@@ -31,6 +31,7 @@ usage:
   acp-demo-agent --time OUT --writes N FILE [--changed LINES]
                                                  the same with writes, of which each changes some lines
   acp-demo-agent --time OUT --polls COMMAND      the same with looks at what a command prints
+  acp-demo-agent --dialect draft [...]           any of these, spoken in the draft dialect of the protocol
 
 options of --flood and --paced:
   --stamps              write t and eight digits into the text now and then: the time of writing in units

@@ -6,6 +6,7 @@
 mod agent;
 mod args;
 mod command;
+mod dialect;
 mod disk;
 mod faults;
 mod files;
@@ -37,7 +38,17 @@ fn main() -> ExitCode {
     {
         return keeper::run(descriptor);
     }
-    let task = match args::read(std::env::args_os().skip(1)) {
+    let mut args = std::env::args_os().skip(1).peekable();
+    if args.next_if(|arg| arg == "--dialect").is_some() {
+        return match args.next() {
+            Some(name) if name == "draft" => dialect::serve(args),
+            _ => {
+                complain("--dialect wants `draft`");
+                ExitCode::from(64)
+            }
+        };
+    }
+    let task = match args::read(args) {
         Ok(task) => task,
         Err(error) => {
             complain(&format!("{error}\n\n{}", args::USAGE));

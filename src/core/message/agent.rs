@@ -72,6 +72,8 @@ pub enum FailureKind {
     Spawn,
     /// The agent speaks another version of the protocol.
     Version,
+    /// The agent speaks another dialect than it was asked in.
+    Dialect,
     /// The agent frames its messages as a language server does.
     Framing,
     /// No answer within the time set for it.

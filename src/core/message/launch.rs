@@ -5,6 +5,15 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// What an agent speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dialect {
+    /// The Agent Client Protocol.
+    Official,
+    /// A document of early 2026 that calls itself so, with other fields.
+    Draft,
+}
+
 /// How to start an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
@@ -16,6 +25,8 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     /// The working folder of the process; absolute.
     pub cwd: PathBuf,
+    /// Where the user hasn't said it, the official one is tried.
+    pub dialect: Option<Dialect>,
 }
 
 /// An MCP server passed on to the agent.

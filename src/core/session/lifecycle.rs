@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{AgentInfo, Answer, Command, Event, Launch};
+use crate::core::message::{AgentInfo, Answer, Command, Dialect, Event, Launch};
 use crate::core::store::allowlist::{Allowed, Until};
 
 /// How far an agent is.
@@ -84,6 +84,13 @@ impl Agents {
         let takes = self.takes_sessions(id);
         self.step(id, Step::ToEnd);
         takes
+    }
+
+    /// The agent has shown what it speaks: the next start is in that.
+    pub fn speaks(&mut self, id: AgentId, dialect: Dialect) {
+        if let Some(agent) = self.agents.get_mut(&id) {
+            agent.launch.dialect = Some(dialect);
+        }
     }
 
     pub fn exited(&mut self, id: AgentId) {

@@ -59,6 +59,20 @@ impl Output {
         [suffix(self.page.kept.text(), room), row].concat()
     }
 
+    /// What has come after the byte `at` of the whole text: the last so many bytes of it, how many were left out
+    /// before those, and where it ends. Without `all` that is as far as the text can no longer change.
+    pub fn piece_after(&self, at: usize, most: usize, all: bool) -> (String, usize, usize) {
+        let Page { kept, row, .. } = &self.page;
+        let row = if all { row.text.as_str() } else { "" };
+        let settled = kept.dropped + kept.text().len();
+        let new = kept.text().get(at.saturating_sub(kept.dropped)..).unwrap_or_default();
+        let new = [new, row].concat();
+        let piece = suffix(&new, most).to_owned();
+        let end = settled + row.len();
+        let left_out = end.saturating_sub(at) - piece.len();
+        (piece, left_out, end)
+    }
+
     /// Whether the text lacks its beginning.
     pub fn truncated(&self) -> bool {
         self.dropped() > 0

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
-    Again, AgentInfo, Chosen, Command, Content, Ending, Failure, FailureKind, LeftCommand, Opened,
+    Again, AgentInfo, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind, LeftCommand, Opened,
     PermissionOption, Severity, Steering, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
@@ -126,6 +126,9 @@ impl Sessions {
         cx.emit("AcpFailed", key, json!({ "message": failure.message }));
         let (kind, why) = (failure.kind, failure.message.clone());
         if let Some(session) = cx.sessions.get_mut(&key) {
+            if kind == FailureKind::Dialect {
+                self.processes.speaks(session.agent, Dialect::Draft);
+            }
             session.open_failed(failure);
         }
         if matches!(kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {

@@ -2,6 +2,7 @@
 //! refusal names the field; null and absent are the same.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -38,6 +39,8 @@ pub enum AgentRequest {
         env: Vec<(String, String)>,
         cwd: Option<PathBuf>,
         output_limit: Option<u64>,
+        /// How long it may run.
+        timeout: Option<Duration>,
     },
     TerminalOutput {
         session: String,
@@ -46,10 +49,14 @@ pub enum AgentRequest {
     TerminalWait {
         session: String,
         terminal: TerminalId,
+        /// How long the agent wants to wait.
+        timeout: Option<Duration>,
     },
     TerminalKill {
         session: String,
         terminal: TerminalId,
+        /// At once, without asking it to end.
+        force: bool,
     },
     TerminalRelease {
         session: String,
@@ -77,6 +84,11 @@ pub enum Scope {
     Request(RequestId),
 }
 
+/// Fields of `_meta` for what the protocol doesn't have: a limit of time for a command, or for waiting for one,
+/// in milliseconds, and whether a command is killed without being asked to end.
+pub const TIMEOUT: &str = "acp.nvim/timeoutMs";
+pub const FORCE: &str = "acp.nvim/force";
+
 /// Reads a request by its method; a method that this client does not serve is an error, too.
 pub fn request(method: &str, params: &Value) -> Result<AgentRequest, RpcError> {
     let terminal = |fields: &Fields| Ok((fields.text("sessionId")?, TerminalId(fields.text("terminalId")?)));
@@ -100,18 +112,18 @@ pub fn request(method: &str, params: &Value) -> Result<AgentRequest, RpcError> {
                 content: fields.text("content")?,
             }
         }
-        "terminal/create" => terminal_create(&fields()?)?,
+        "terminal/create" => terminal_create(&fields()?, params)?,
         "terminal/output" => {
             let (session, terminal) = terminal(&fields()?)?;
             AgentRequest::TerminalOutput { session, terminal }
         }
         "terminal/wait_for_exit" => {
             let (session, terminal) = terminal(&fields()?)?;
-            AgentRequest::TerminalWait { session, terminal }
+            AgentRequest::TerminalWait { session, terminal, timeout: timeout(params)? }
         }
         "terminal/kill" => {
             let (session, terminal) = terminal(&fields()?)?;
-            AgentRequest::TerminalKill { session, terminal }
+            AgentRequest::TerminalKill { session, terminal, force: params["_meta"][FORCE] == true }
         }
         "terminal/release" => {
             let (session, terminal) = terminal(&fields()?)?;
@@ -145,7 +157,7 @@ fn permission(fields: &Fields) -> Result<AgentRequest, RpcError> {
     Ok(AgentRequest::Permission { session, call: Box::new(call), options })
 }
 
-fn terminal_create(fields: &Fields) -> Result<AgentRequest, RpcError> {
+fn terminal_create(fields: &Fields, params: &Value) -> Result<AgentRequest, RpcError> {
     let mut args = Vec::new();
     for (index, arg) in fields.list("args")?.unwrap_or_default().iter().enumerate() {
         args.push(text(arg).ok_or_else(|| must(&format!("args[{index}]"), "a string"))?);
@@ -157,7 +169,16 @@ fn terminal_create(fields: &Fields) -> Result<AgentRequest, RpcError> {
         env: environment(fields)?,
         cwd: fields.given("cwd").map(|_| fields.path("cwd")).transpose()?,
         output_limit: fields.number("outputByteLimit")?,
+        timeout: timeout(params)?,
     })
+}
+
+fn timeout(params: &Value) -> Result<Option<Duration>, RpcError> {
+    let given = params["_meta"].get(TIMEOUT).filter(|value| !value.is_null());
+    let read = |value: &Value| value.as_u64().map(Duration::from_millis);
+    given
+        .map(|value| read(value).ok_or_else(|| must("timeout", "a whole number of milliseconds")))
+        .transpose()
 }
 
 /// A list of pairs; the map that some agents send is as clear.
@@ -374,7 +395,8 @@ mod tests {
                 args: vec![],
                 env: vec![],
                 cwd: None,
-                output_limit: None
+                output_limit: None,
+                timeout: None,
             })
         );
     }

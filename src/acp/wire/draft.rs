@@ -1,0 +1,84 @@
+//! The draft dialect: a document of early 2026 with the methods of ACP, but other fields, another envelope of
+//! updates, permission by operation and scope, and error codes of its own. It stands between the framing and
+//! the conversation, which knows the official protocol only: each message is converted on its way, and no
+//! spelling of the one is ever written to an agent that speaks the other.
+//!
+//! Requests of ours and their answers are in `ours`, the agent's in `theirs`, what it tells in `updates`.
+
+mod content;
+mod errors;
+mod fields;
+mod ours;
+mod state;
+mod theirs;
+mod updates;
+
+use serde_json::{Value, json};
+
+use self::fields::with;
+pub use self::state::Draft;
+use super::rpc::{Message, RequestId, RpcError};
+
+/// What becomes of a message of the agent's.
+#[derive(Debug, Default)]
+pub struct Converted {
+    /// In the official protocol, for the conversation.
+    pub messages: Vec<Message>,
+    /// A request that is answered here, in the dialect.
+    pub refused: Option<(RequestId, RpcError)>,
+}
+
+impl Draft {
+    /// Converts a request of ours, which the agent will answer by this id. The method stays.
+    pub fn request(&mut self, id: i64, method: &str, params: Value) -> Value {
+        let (params, request) = self.ours(method, params);
+        self.ours.insert(id, request);
+        params
+    }
+
+    /// Converts a notification of ours; nothing where the dialect has none like it.
+    pub fn notification(&self, method: &str, params: Value) -> Option<Value> {
+        match method {
+            "session/cancel" => Some(with(params, "reason", json!("user_requested"))),
+            "$/cancel_request" => None,
+            _ => Some(params),
+        }
+    }
+
+    /// Converts our answer to a request of the agent's.
+    pub fn result(&mut self, id: &RequestId, result: Value) -> Value {
+        match self.theirs.remove(&id.to_string()) {
+            Some(request) => self.answer(request, result),
+            None => result,
+        }
+    }
+
+    /// Converts our refusal of a request of the agent's.
+    pub fn error(&mut self, id: &RequestId, error: RpcError) -> RpcError {
+        match self.theirs.remove(&id.to_string()) {
+            Some(request) => errors::to_agent(&request, error),
+            None => error,
+        }
+    }
+
+    /// Converts what the agent has sent.
+    pub fn incoming(&mut self, message: Message) -> Converted {
+        let messages = match message {
+            Message::Request { id, method, params } => match self.theirs(&method, params) {
+                Ok((params, request)) => {
+                    self.theirs.insert(id.to_string(), request);
+                    vec![Message::Request { id, method, params }]
+                }
+                Err(error) => return Converted { messages: Vec::new(), refused: Some((id, error)) },
+            },
+            Message::Notification { method, params } if method == "session/update" => self.update(params),
+            Message::Notification { method, params } => vec![Message::Notification { method, params }],
+            Message::Response { id, result } => self.answered(id, result),
+            Message::Malformed { id } => vec![Message::Malformed { id }],
+        };
+        Converted { messages, refused: None }
+    }
+}
+
+#[cfg(test)]
+mod tests;

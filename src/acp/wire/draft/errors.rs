@@ -1,0 +1,69 @@
+//! Error codes. Both protocols have their own meaning for the same numbers, so that each code is read and
+//! written by the dialect of its connection and never guessed.
+
+use serde_json::json;
+
+use super::state::Theirs;
+use crate::acp::wire::rpc::{
+    AUTH_REQUIRED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND, REQUEST_CANCELLED, RpcError,
+};
+
+const SESSION_NOT_FOUND: i64 = -32000;
+const LOGIN_REQUIRED: i64 = -32001;
+const PERMISSION_DENIED: i64 = -32002;
+const CANCELLED: i64 = -32003;
+const RESOURCE_NOT_FOUND: i64 = -32004;
+const RESOURCE_DENIED: i64 = -32005;
+const WRONG_STATE: i64 = -32006;
+const NOT_SUPPORTED: i64 = -32007;
+const RATE_LIMITED: i64 = -32008;
+const TIMEOUT: i64 = -32009;
+
+/// An error of the agent's, for the conversation.
+pub fn from_agent(mut error: RpcError) -> RpcError {
+    let (code, says) = match error.code {
+        SESSION_NOT_FOUND => (NOT_FOUND, "session not found"),
+        LOGIN_REQUIRED => (AUTH_REQUIRED, "authentication required"),
+        PERMISSION_DENIED => (INTERNAL_ERROR, "permission denied"),
+        CANCELLED => (REQUEST_CANCELLED, "cancelled"),
+        RESOURCE_NOT_FOUND => (INTERNAL_ERROR, "resource not found"),
+        RESOURCE_DENIED => (INTERNAL_ERROR, "access to a resource denied"),
+        WRONG_STATE => (INVALID_REQUEST, "not in this state of the session"),
+        NOT_SUPPORTED => (METHOD_NOT_FOUND, "not supported"),
+        // The official protocol tells why an agent is busy by the reason.
+        RATE_LIMITED => (RATE_LIMITED, "rate limited"),
+        TIMEOUT => (TIMEOUT, "timeout"),
+        _ => return error,
+    };
+    if matches!(code, RATE_LIMITED | TIMEOUT) {
+        let data = error.data.take().filter(|data| data.is_object()).unwrap_or_else(|| json!({}));
+        let reason = data.get("reason").filter(|reason| reason.is_string()).cloned();
+        error.data = Some(super::fields::with(data, "reason", reason.unwrap_or_else(|| says.into())));
+    } else if !error.message.to_lowercase().contains(says) {
+        error.message = format!("{says}: {}", error.message);
+    }
+    RpcError { code, ..error }
+}
+
+/// An error of ours, for the agent.
+pub fn to_agent(request: &Theirs, mut error: RpcError) -> RpcError {
+    let names_session = error.data.as_ref().is_some_and(|data| data.get("sessionId").is_some());
+    error.code = match error.code {
+        NOT_FOUND if names_session => SESSION_NOT_FOUND,
+        NOT_FOUND => RESOURCE_NOT_FOUND,
+        REQUEST_CANCELLED => CANCELLED,
+        METHOD_NOT_FOUND if !matches!(request, Theirs::Other) => NOT_SUPPORTED,
+        INTERNAL_ERROR if request.is_file() => RESOURCE_DENIED,
+        other => other,
+    };
+    error
+}
+
+/// A request that does not fit what goes on.
+pub fn state(message: &str) -> RpcError {
+    RpcError::new(WRONG_STATE, message)
+}
+
+pub fn denied(message: &str) -> RpcError {
+    RpcError::new(RESOURCE_DENIED, message)
+}

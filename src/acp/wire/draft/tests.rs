@@ -1,0 +1,734 @@
+//! Every method, field, update, status, block and error code of the dialect, in both directions. What comes out
+//! for the conversation is judged by the types of the official schema.
+
+use agent_client_protocol_schema::v1;
+use serde::de::DeserializeOwned;
+
+use std::path::Path;
+
+use super::*;
+use crate::acp::wire::rpc;
+
+/// What the document itself shows of an agent's messages.
+const EXAMPLES: &str = include_str!("examples.jsonl");
+
+fn draft() -> Draft {
+    let mut draft = Draft::new(5);
+    draft.exists = |path| path.starts_with("/p/there") || path == Path::new("/p");
+    draft
+}
+
+fn read(message: &Value) -> Message {
+    rpc::read(&message.to_string()).expect("a message")
+}
+
+/// What the conversation gets: the params of requests and notifications, and results.
+fn taken(draft: &mut Draft, message: &Value) -> Vec<Value> {
+    let Converted { messages, refused } = draft.incoming(read(message));
+    assert!(refused.is_none(), "{refused:?}");
+    let value = |message| match message {
+        Message::Request { params, .. } | Message::Notification { params, .. } => params,
+        Message::Response { result: Ok(result), .. } => result,
+        Message::Response { result: Err(error), .. } => {
+            json!({ "code": error.code, "message": error.message, "data": error.data })
+        }
+        Message::Malformed { .. } => Value::Null,
+    };
+    messages.into_iter().map(value).collect()
+}
+
+fn is<T: DeserializeOwned>(value: &Value) {
+    if let Err(error) = serde_json::from_value::<T>(value.clone()) {
+        panic!("{error}: {value}");
+    }
+}
+
+/// A session that is open and, if so, has a turn.
+fn session(draft: &mut Draft, name: &str, in_turn: bool) {
+    draft.request(1, "session/new", json!({ "cwd": "/p", "mcpServers": [] }));
+    taken(draft, &json!({ "id": 1, "result": { "sessionId": name, "createdAt": "2026-02-04T10:30:00Z" } }));
+    if in_turn {
+        draft.request(2, "session/prompt", json!({ "sessionId": name, "prompt": [] }));
+    }
+}
+
+fn initialized(draft: &mut Draft, capabilities: &Value) -> Value {
+    let client = json!({ "protocolVersion": 1, "clientCapabilities": { "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true } });
+    draft.request(0, "initialize", client);
+    let result = json!({ "protocolVersion": 1, "agentInfo": { "name": "A", "version": "1" }, "capabilities": capabilities });
+    taken(draft, &json!({ "id": 0, "result": result })).remove(0)
+}
+
+/// What an update becomes.
+fn update_of(kind: &str, data: &Value) -> Value {
+    let mut draft = draft();
+    let params = json!({ "sessionId": "s", "type": kind, "data": data, "timestamp": "2026-02-04T10:30:00Z" });
+    let mut taken = taken(&mut draft, &json!({ "method": "session/update", "params": params }));
+    for params in &taken {
+        is::<v1::SessionNotification>(params);
+    }
+    taken.remove(0)["update"].take()
+}
+
+#[test]
+fn every_example_of_the_document_is_of_the_official_protocol_afterwards() {
+    let mut draft = draft();
+    session(&mut draft, "sess_abc123", true);
+    for line in EXAMPLES.lines() {
+        let message: Value = serde_json::from_str(line).expect("JSON");
+        for params in taken(&mut draft, &message) {
+            match message["method"].as_str() {
+                Some("session/update") => {
+                    is::<v1::SessionNotification>(&params);
+                    let kind = &params["update"]["sessionUpdate"];
+                    assert!(
+                        !matches!(
+                            crate::acp::wire::from_acp::update(&params["update"])[..],
+                            [crate::acp::wire::from_acp::Fact::Update(
+                                crate::core::message::Update::Unknown { .. }
+                            )]
+                        ),
+                        "{kind}: {line}"
+                    );
+                }
+                Some("session/request_permission") => is::<v1::RequestPermissionRequest>(&params),
+                Some("fs/read_text_file") => is::<v1::ReadTextFileRequest>(&params),
+                Some("fs/write_text_file") => is::<v1::WriteTextFileRequest>(&params),
+                _ => assert_eq!(params, message["params"], "a method of its own stays as it is"),
+            }
+        }
+    }
+    assert_eq!(EXAMPLES.lines().count(), 27);
+}
+
+#[test]
+fn initialize_says_in_both_forms_what_this_client_can_and_reads_what_the_agent_can() {
+    let mut draft = draft();
+    let sent = draft.request(0, "initialize", json!({
+        "protocolVersion": 1, "clientInfo": { "name": "acp.nvim", "version": "1" },
+        "clientCapabilities": { "fs": { "readTextFile": true, "writeTextFile": false }, "terminal": true },
+    }));
+    assert_eq!(
+        sent["capabilities"],
+        json!({
+            "fs": { "read": true, "write": false, "watch": false },
+            "terminal": { "create": true, "interactive": false, "maxConcurrent": 5 },
+            "ui": { "permissionDialogs": true, "diffViewer": true, "codeNavigation": true },
+        })
+    );
+    assert_eq!(sent["clientCapabilities"]["terminal"], true);
+    let result = initialized(
+        &mut draft,
+        &json!({
+            "loadSession": true,
+            "mcpCapabilities": { "servers": true, "transport": ["stdio", "http"] },
+            "promptCapabilities": { "streaming": true, "cancellation": true, "attachments": true },
+            "sessionCapabilities": { "modes": ["default", "plan"], "configOptions": ["autoApprove"], "persistence": true },
+            "_custom": { "codeAnalysis": true },
+        }),
+    );
+    is::<v1::InitializeResponse>(&result);
+    assert_eq!(
+        result["agentCapabilities"],
+        json!({
+            "loadSession": true,
+            "mcpCapabilities": { "http": true, "sse": false },
+            "promptCapabilities": { "image": true, "audio": true, "embeddedContext": true },
+            "_meta": { "codeAnalysis": true },
+        })
+    );
+    assert_eq!(result["agentInfo"]["name"], "A");
+}
+
+#[test]
+fn what_an_agent_requires_and_does_not_get_is_named() {
+    for (required, lacks) in
+        [(json!({ "fs": { "read": true } }), None), (json!({ "fs": { "watch": true } }), Some("fs.watch"))]
+    {
+        let mut draft = draft();
+        draft.request(0, "initialize", json!({ "clientCapabilities": { "fs": { "readTextFile": true } } }));
+        let result =
+            json!({ "protocolVersion": 1, "capabilities": {}, "requiredClientCapabilities": required });
+        let answer = taken(&mut draft, &json!({ "id": 0, "result": result })).remove(0);
+        let message = answer["message"].as_str();
+        assert_eq!(message.map(|text| text.contains(lacks.unwrap_or("?"))), lacks.map(|_| true), "{answer}");
+    }
+}
+
+#[test]
+fn an_agent_of_the_official_protocol_is_told_from_one_of_the_dialect() {
+    let mut draft = draft();
+    draft.request(0, "initialize", json!({}));
+    let answer =
+        taken(&mut draft, &json!({ "id": 0, "result": { "protocolVersion": 1, "agentCapabilities": {} } }));
+    assert!(
+        answer[0]["message"].as_str().is_some_and(|text| text.contains("official protocol")),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn requests_of_ours_are_in_the_dialects_fields() {
+    let mut draft = draft();
+    initialized(
+        &mut draft,
+        &json!({ "mcpCapabilities": { "servers": true, "transport": ["stdio", "http"] } }),
+    );
+    let stdio =
+        json!({ "name": "f", "command": "m", "args": ["/p"], "env": [{ "name": "DEBUG", "value": "1" }] });
+    let http = json!({ "type": "http", "name": "g", "url": "https://h", "headers": [{ "name": "A", "value": "b" }] });
+    let sse = json!({ "type": "sse", "name": "e", "url": "https://h", "headers": [] });
+    for (method, ours, theirs) in [
+        ("authenticate", json!({ "methodId": "api_key" }), json!({ "method": "api_key", "credentials": {} })),
+        (
+            "session/new",
+            json!({ "cwd": "/p", "mcpServers": [stdio, http, sse], "additionalDirectories": ["/q"], "systemPrompt": "Be brief." }),
+            json!({ "workingDirectory": "/p", "systemPrompt": "Be brief.", "mcpServers": [
+                { "name": "f", "transport": { "type": "stdio", "command": "m", "args": ["/p"], "env": { "DEBUG": "1" } } },
+                { "name": "g", "transport": { "type": "http", "url": "https://h", "headers": { "A": "b" } } },
+            ] }),
+        ),
+        (
+            "session/load",
+            json!({ "sessionId": "s", "cwd": "/p", "mcpServers": [] }),
+            json!({ "sessionId": "s" }),
+        ),
+        (
+            "session/set_mode",
+            json!({ "sessionId": "s", "modeId": "plan" }),
+            json!({ "sessionId": "s", "mode": "plan" }),
+        ),
+        (
+            "session/set_config_option",
+            json!({ "sessionId": "s", "configId": "k", "type": "boolean", "value": true }),
+            json!({ "sessionId": "s", "key": "k", "value": true }),
+        ),
+        ("_own/method", json!({ "a": 1 }), json!({ "a": 1 })),
+    ] {
+        assert_eq!(draft.request(9, method, ours), theirs, "{method}");
+    }
+    assert_eq!(
+        draft.notification("session/cancel", json!({ "sessionId": "s" })),
+        Some(json!({ "sessionId": "s", "reason": "user_requested" }))
+    );
+    assert_eq!(draft.notification("$/cancel_request", json!({ "requestId": 9 })), None);
+}
+
+#[test]
+fn servers_that_the_agent_cannot_reach_are_named() {
+    for (capabilities, left_out) in [
+        (json!({ "mcpCapabilities": { "servers": false, "transport": ["stdio"] } }), Some("f")),
+        (json!({ "mcpCapabilities": { "servers": true, "transport": ["http"] } }), Some("f")),
+        (json!({}), None),
+    ] {
+        let mut draft = draft();
+        initialized(&mut draft, &capabilities);
+        let server = json!({ "name": "f", "command": "m", "args": [], "env": [] });
+        let sent = draft.request(1, "session/new", json!({ "cwd": "/p", "mcpServers": [server] }));
+        assert_eq!(sent["mcpServers"].as_array().map(Vec::len), Some(usize::from(left_out.is_none())));
+        let all = taken(&mut draft, &json!({ "id": 1, "result": { "sessionId": "s" } }));
+        let notice = all.iter().find(|value| value["update"]["sessionUpdate"] == "notice");
+        assert_eq!(notice.is_some(), left_out.is_some(), "{all:?}");
+    }
+}
+
+#[test]
+fn blocks_of_a_prompt_are_in_the_dialects_form_and_come_back_the_same() {
+    for (official, dialect) in [
+        (json!({ "type": "text", "text": "t" }), json!({ "type": "text", "text": "t" })),
+        (
+            json!({ "type": "image", "mimeType": "image/png", "data": "aWJ=" }),
+            json!({ "type": "image", "source": { "type": "base64", "mediaType": "image/png", "data": "aWJ=" } }),
+        ),
+        (
+            json!({ "type": "audio", "mimeType": "audio/wav", "data": "aWJ=" }),
+            json!({ "type": "audio", "source": { "type": "base64", "mediaType": "audio/wav", "data": "aWJ=" } }),
+        ),
+        (
+            json!({ "type": "resource", "resource": { "uri": "file:///p/a.ts", "mimeType": "text/typescript", "text": "x" } }),
+            json!({ "type": "resource", "uri": "file:///p/a.ts", "mimeType": "text/typescript", "content": "x", "title": "a.ts" }),
+        ),
+    ] {
+        let sent = draft().request(
+            1,
+            "session/prompt",
+            json!({ "sessionId": "s", "prompt": [official.clone()], "_meta": { "a": 1 } }),
+        );
+        assert_eq!(sent, json!({ "sessionId": "s", "content": [dialect.clone()], "_meta": { "a": 1 } }));
+        assert_eq!(update_of("agent_message_chunk", &json!({ "content": dialect }))["content"], official);
+    }
+    let prompt = |block: Value| {
+        draft().request(1, "session/prompt", json!({ "sessionId": "s", "prompt": [block] }))["content"][0]
+            .take()
+    };
+    let link = json!({ "type": "resource_link", "uri": "file:///p/a", "name": "a", "size": 3 });
+    assert_eq!(prompt(link), json!({ "type": "resource_link", "uri": "file:///p/a", "title": "a" }));
+    let blob = json!({ "type": "resource", "resource": { "uri": "file:///p/b", "blob": "aWJ=" } });
+    assert_eq!(prompt(blob), json!({ "type": "resource_link", "uri": "file:///p/b", "title": "b" }));
+    let address = json!({ "type": "image", "source": { "type": "url", "mediaType": "image/png", "url": "https://h/i.png" } });
+    let shown = json!({ "type": "resource_link", "name": "i.png", "uri": "https://h/i.png", "mimeType": "image/png" });
+    let blocks = json!({ "content": [address, "and a text"] });
+    assert_eq!(update_of("agent_message_chunk", &blocks)["content"], shown);
+}
+
+#[test]
+fn a_session_opens_with_its_modes_and_options() {
+    let mut draft = draft();
+    initialized(
+        &mut draft,
+        &json!({ "sessionCapabilities": { "modes": ["default", "plan"] }, "promptCapabilities": { "cancellation": false } }),
+    );
+    draft.request(1, "session/new", json!({ "cwd": "/p", "mcpServers": [], "initialMode": "plan" }));
+    let all = taken(
+        &mut draft,
+        &json!({ "id": 1, "result": { "sessionId": "s", "createdAt": "2026-02-04T10:30:00Z" } }),
+    );
+    is::<v1::NewSessionResponse>(&all[0]);
+    assert_eq!(all[0]["modes"]["currentModeId"], "plan");
+    assert_eq!(all[0]["modes"]["availableModes"][1], json!({ "id": "plan", "name": "plan" }));
+    assert_eq!(
+        all[1]["update"],
+        json!({ "sessionUpdate": "session_info_update", "updatedAt": "2026-02-04T10:30:00Z" })
+    );
+    assert!(
+        all[2]["update"]["title"].as_str().is_some_and(|text| text.contains("can't stop a turn")),
+        "{all:?}"
+    );
+
+    draft.request(2, "session/load", json!({ "sessionId": "t", "cwd": "/p", "mcpServers": [] }));
+    let result = json!({ "sessionId": "t", "workingDirectory": "/other", "mode": "code", "messageCount": 4,
+        "configOptions": { "autoApprove": false, "maxTokens": 4096, "model": "large" } });
+    let all = taken(&mut draft, &json!({ "id": 2, "result": result }));
+    is::<v1::LoadSessionResponse>(&all[0]);
+    assert_eq!(all[0]["modes"]["currentModeId"], "code", "a mode that was not announced");
+    assert_eq!(all[0]["modes"]["availableModes"].as_array().map(Vec::len), Some(3));
+    let options = &all[0]["configOptions"];
+    assert_eq!(
+        options[0],
+        json!({ "id": "autoApprove", "name": "autoApprove", "type": "boolean", "currentValue": false })
+    );
+    assert_eq!((&options[1]["type"], &options[1]["currentValue"]), (&json!("select"), &json!("4096")));
+    assert!(all[1]["update"]["title"].as_str().is_some_and(|text| text.contains("/other")), "{all:?}");
+
+    // A number goes back as a number, and what the agent says it became is what is shown.
+    let sent = draft.request(
+        3,
+        "session/set_config_option",
+        json!({ "sessionId": "t", "configId": "maxTokens", "value": "8192" }),
+    );
+    assert_eq!(sent["value"], 8192);
+    let result = json!({ "key": "maxTokens", "previousValue": 4096, "currentValue": 8000 });
+    let answer = taken(&mut draft, &json!({ "id": 3, "result": result })).remove(0);
+    is::<v1::SetSessionConfigOptionResponse>(&answer);
+    assert_eq!(answer["configOptions"][1]["currentValue"], "8000");
+
+    draft.request(4, "session/set_mode", json!({ "sessionId": "t", "modeId": "plan" }));
+    let all = taken(
+        &mut draft,
+        &json!({ "id": 4, "result": { "previousMode": "code", "currentMode": "default" } }),
+    );
+    assert_eq!(all[1]["update"]["currentModeId"], "default", "not what was asked for");
+}
+
+#[test]
+fn how_a_turn_ends_is_told() {
+    for (reason, ends) in [("end_turn", true), ("cancelled", true), ("max_tokens", true), ("error", false)] {
+        let mut draft = draft();
+        session(&mut draft, "s", true);
+        let result = json!({ "stopReason": reason, "usage": { "inputTokens": 3, "outputTokens": 4 } });
+        let answer = taken(&mut draft, &json!({ "id": 2, "result": result })).remove(0);
+        assert_eq!(answer["stopReason"] == *reason, ends, "{answer}");
+        assert!(!draft.sessions["s"].in_turn);
+    }
+}
+
+#[test]
+fn a_login_that_fails_says_why() {
+    for (result, fails) in [
+        (json!({ "success": true, "expiresAt": "2027-01-01T00:00:00Z" }), false),
+        (json!({ "success": false, "error": "no key" }), true),
+    ] {
+        let mut draft = draft();
+        draft.request(1, "authenticate", json!({ "methodId": "api_key" }));
+        let answer = taken(&mut draft, &json!({ "id": 1, "result": result })).remove(0);
+        assert_eq!(answer["message"].as_str().is_some_and(|text| text.contains("no key")), fails, "{answer}");
+    }
+}
+
+#[test]
+fn permission_is_asked_by_operation_and_given_by_scope() {
+    for (operation, kind) in [
+        ("file_read", "read"),
+        ("file_write", "edit"),
+        ("file_delete", "delete"),
+        ("terminal_execute", "execute"),
+        ("network_access", "fetch"),
+        ("mcp_tool", "other"),
+        ("something_else", "other"),
+    ] {
+        for (choice, answer) in [
+            (Some("once"), json!({ "granted": true, "remember": false, "scope": "once" })),
+            (Some("session"), json!({ "granted": true, "remember": true, "scope": "session" })),
+            (Some("workspace"), json!({ "granted": true, "remember": true, "scope": "workspace" })),
+            (Some("always"), json!({ "granted": true, "remember": true, "scope": "always" })),
+            (Some("reject"), json!({ "granted": false, "remember": false, "scope": "once" })),
+            (None, json!({ "granted": false, "remember": false, "scope": "once" })),
+        ] {
+            let mut draft = draft();
+            session(&mut draft, "s", true);
+            let params =
+                json!({ "sessionId": "s", "operation": operation, "resource": "src/a", "reason": "since" });
+            let asked = taken(
+                &mut draft,
+                &json!({ "id": "q", "method": "session/request_permission", "params": params }),
+            )
+            .remove(0);
+            is::<v1::RequestPermissionRequest>(&asked);
+            let call = &asked["toolCall"];
+            assert_eq!(call["kind"], kind);
+            assert_eq!(call["title"], format!("{}: src/a", operation.replace('_', " ")));
+            assert_eq!(call["content"][0]["content"]["text"], "since");
+            assert_eq!(
+                call["locations"][0]["path"],
+                if operation.starts_with("file") { json!("/p/src/a") } else { Value::Null }
+            );
+            let outcome = match choice {
+                Some(option) => json!({ "outcome": { "outcome": "selected", "optionId": option } }),
+                None => json!({ "outcome": { "outcome": "cancelled" } }),
+            };
+            assert_eq!(draft.result(&RequestId::of(&json!("q")).expect("an id"), outcome), answer);
+        }
+    }
+}
+
+#[test]
+fn a_question_about_a_call_that_is_shown_keeps_its_words() {
+    let mut draft = draft();
+    session(&mut draft, "s", true);
+    let call = json!({ "sessionId": "s", "type": "tool_call", "data": { "id": "c", "tool": "fs/write_text_file", "input": { "path": "/p/a" } } });
+    taken(&mut draft, &json!({ "method": "session/update", "params": call }));
+    let params =
+        json!({ "sessionId": "s", "operation": "file_write", "resource": "/p/a", "toolCallId": "c" });
+    let asked =
+        taken(&mut draft, &json!({ "id": 7, "method": "session/request_permission", "params": params }))
+            .remove(0);
+    assert_eq!(asked["toolCall"], json!({ "toolCallId": "c", "status": "pending" }));
+}
+
+fn ask(draft: &mut Draft, method: &str, params: Value) -> Result<Value, i64> {
+    let Converted { mut messages, refused } =
+        draft.incoming(read(&json!({ "id": 7, "method": method, "params": params })));
+    match (messages.pop(), refused) {
+        (Some(Message::Request { params, .. }), None) => Ok(params),
+        (None, Some((_, error))) => Err(error.code),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn answer(draft: &mut Draft, result: Value) -> Value {
+    draft.result(&RequestId::own(7), result)
+}
+
+#[test]
+fn files_are_read_and_written_in_the_session_at_work() {
+    let mut draft = draft();
+    session(&mut draft, "s", true);
+    for (theirs, ours) in [
+        (json!({ "path": "/p/a" }), json!({ "sessionId": "s", "path": "/p/a" })),
+        (json!({ "path": "src/a", "encoding": "UTF-8" }), json!({ "sessionId": "s", "path": "/p/src/a" })),
+        (
+            json!({ "path": "/p/a", "startLine": 3, "endLine": 5 }),
+            json!({ "sessionId": "s", "path": "/p/a", "line": 3, "limit": 3 }),
+        ),
+        (json!({ "path": "/p/a", "endLine": 5 }), json!({ "sessionId": "s", "path": "/p/a", "limit": 5 })),
+        (json!({ "path": "/p/a", "startLine": 3 }), json!({ "sessionId": "s", "path": "/p/a", "line": 3 })),
+        (json!({ "sessionId": "other", "path": "/p/a" }), json!({ "sessionId": "other", "path": "/p/a" })),
+    ] {
+        let whole = theirs.get("startLine").or(theirs.get("endLine")).is_none();
+        let params = ask(&mut draft, "fs/read_text_file", theirs).expect("served");
+        is::<v1::ReadTextFileRequest>(&params);
+        assert_eq!(params, ours);
+        let lines = if whole { json!(2) } else { Value::Null };
+        let read = answer(&mut draft, json!({ "content": "a\nb\n" }));
+        assert_eq!(
+            (&read["content"], &read["encoding"], &read["totalLines"]),
+            (&json!("a\nb\n"), &json!("utf-8"), &lines)
+        );
+    }
+    assert_eq!(
+        ask(&mut draft, "fs/read_text_file", json!({ "path": "/p/a", "encoding": "latin1" })),
+        Err(-32602)
+    );
+
+    for (theirs, created) in [
+        (json!({ "path": "/p/there/a", "content": "h\u{e9}" }), Ok(false)),
+        (json!({ "path": "/p/new", "content": "h\u{e9}", "overwrite": false }), Ok(true)),
+        (json!({ "path": "/p/there/a", "content": "", "overwrite": false }), Err(-32005)),
+        (json!({ "path": "/p/no/a", "content": "h\u{e9}", "createDirectories": true }), Ok(true)),
+        (json!({ "path": "/p/no/a", "content": "", "createDirectories": false }), Err(-32005)),
+        (json!({ "path": "/p/a", "content": "", "encoding": "latin1" }), Err(-32602)),
+    ] {
+        match ask(&mut draft, "fs/write_text_file", theirs.clone()) {
+            Ok(params) => {
+                is::<v1::WriteTextFileRequest>(&params);
+                assert_eq!(
+                    answer(&mut draft, json!({})),
+                    json!({ "bytesWritten": 3, "created": created.expect("not served") })
+                );
+            }
+            Err(code) => assert_eq!(Err(code), created.map(|_| ()), "{theirs}"),
+        }
+    }
+}
+
+#[test]
+fn a_request_without_a_session_is_refused_where_two_are_at_work() {
+    let mut draft = draft();
+    assert_eq!(ask(&mut draft, "fs/read_text_file", json!({ "path": "/p/a" })), Err(-32006));
+    session(&mut draft, "s", false);
+    assert!(ask(&mut draft, "fs/read_text_file", json!({ "path": "/p/a" })).is_ok(), "the only one");
+    session(&mut draft, "t", true);
+    assert_eq!(
+        ask(&mut draft, "terminal/create", json!({ "command": "ls" })).expect("served")["sessionId"],
+        "t"
+    );
+    draft.request(3, "session/prompt", json!({ "sessionId": "s", "prompt": [] }));
+    assert_eq!(ask(&mut draft, "terminal/create", json!({ "command": "ls" })), Err(-32006));
+}
+
+#[test]
+fn commands_run_and_end_as_the_dialect_has_it() {
+    let mut draft = draft();
+    session(&mut draft, "s", true);
+    let params = ask(
+        &mut draft,
+        "terminal/create",
+        json!({ "command": "make", "args": ["all"], "cwd": "src", "env": { "A": "1" }, "timeout": 0 }),
+    );
+    let params = params.expect("served");
+    assert_eq!((&params["cwd"], &params["_meta"]["acp.nvim/timeoutMs"]), (&json!("/p/src"), &json!(0)));
+    assert!(crate::acp::wire::from_acp::request("terminal/create", &params).is_ok(), "{params}");
+    assert_eq!(answer(&mut draft, json!({ "terminalId": "t" })), json!({ "terminalId": "t" }));
+
+    for (asked, exit, told) in [
+        (json!({}), json!({ "exitCode": 2, "signal": null }), json!({ "exitCode": 2 })),
+        (
+            json!({}),
+            json!({ "exitCode": null, "signal": "SIGTERM" }),
+            json!({ "exitCode": -1, "signal": "SIGTERM", "timedOut": true }),
+        ),
+        (
+            json!({ "timeout": 10 }),
+            json!({ "exitCode": null, "signal": null }),
+            json!({ "exitCode": -1, "timedOut": true }),
+        ),
+        (json!({ "timeout": 10 }), json!({ "exitCode": 0, "signal": null }), json!({ "exitCode": 0 })),
+    ] {
+        let params =
+            ask(&mut draft, "terminal/wait_for_exit", with(asked, "terminalId", "t".into())).expect("served");
+        assert!(crate::acp::wire::from_acp::request("terminal/wait_for_exit", &params).is_ok(), "{params}");
+        assert_eq!(answer(&mut draft, exit), told);
+    }
+    for (asked, force) in [
+        (json!({}), Ok(false)),
+        (json!({ "signal": "SIGTERM" }), Ok(false)),
+        (json!({ "force": true }), Ok(true)),
+        (json!({ "signal": "SIGKILL" }), Ok(true)),
+        (json!({ "signal": "SIGUSR1" }), Err(-32602)),
+    ] {
+        let params = ask(&mut draft, "terminal/kill", with(asked, "terminalId", "t".into()));
+        assert_eq!(params.map(|params| params["_meta"]["acp.nvim/force"] == true), force);
+        if force.is_ok() {
+            assert_eq!(answer(&mut draft, json!({})), json!({ "killed": true }));
+        }
+    }
+    let pulled = json!({ "output": "x", "truncated": false });
+    ask(&mut draft, "terminal/output", json!({ "terminalId": "t" })).expect("served");
+    assert_eq!(answer(&mut draft, pulled.clone()), pulled);
+    ask(&mut draft, "terminal/release", json!({ "terminalId": "t" })).expect("served");
+    assert_eq!(answer(&mut draft, json!({})), json!({ "released": true }));
+    let pushed = json!({ "terminalId": "t", "data": "x", "stream": "stdout" });
+    assert_eq!(draft.notification("terminal/output", pushed.clone()), Some(pushed));
+}
+
+fn text_of(text: &str) -> Value {
+    json!({ "type": "content", "content": { "type": "text", "text": text } })
+}
+
+fn are_told_as(updates: impl IntoIterator<Item = (&'static str, Value, Value)>) {
+    for (kind, data, update) in updates {
+        assert_eq!(update_of(kind, &data), update, "{kind}");
+    }
+}
+
+#[test]
+fn each_update_becomes_one_of_the_official_protocol() {
+    are_told_as([
+        (
+            "plan",
+            json!({ "planId": "p", "steps": [{ "id": "1", "description": "Read", "status": "completed" }] }),
+            json!({ "sessionUpdate": "plan", "entries": [{ "content": "Read", "priority": "medium", "status": "completed" }] }),
+        ),
+        (
+            "agent_message_chunk",
+            json!({ "content": "Hello", "index": 0, "final": true }),
+            json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "Hello" } }),
+        ),
+        (
+            "user_message_chunk",
+            json!({ "content": "Hello", "index": 0 }),
+            json!({ "sessionUpdate": "user_message_chunk", "content": { "type": "text", "text": "Hello" } }),
+        ),
+        (
+            "thought_message_chunk",
+            json!({ "content": "Hm", "index": 0, "visible": false }),
+            json!({ "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "Hm" } }),
+        ),
+        (
+            "available_commands",
+            json!({ "commands": [{ "name": "help", "description": "d" }] }),
+            json!({ "sessionUpdate": "available_commands_update", "availableCommands": [{ "name": "help", "description": "d" }] }),
+        ),
+        (
+            "current_mode_update",
+            json!({ "previousMode": "a", "currentMode": "plan" }),
+            json!({ "sessionUpdate": "current_mode_update", "currentModeId": "plan" }),
+        ),
+        (
+            "config_option_update",
+            json!({ "key": "autoApprove", "previousValue": false, "currentValue": true, "source": "user" }),
+            json!({ "sessionUpdate": "config_option_update", "configOptions": [
+                { "id": "autoApprove", "name": "autoApprove", "type": "boolean", "currentValue": true }] }),
+        ),
+    ]);
+}
+
+#[test]
+fn calls_are_told_with_their_tool_status_output_and_place() {
+    let text = text_of;
+    are_told_as([
+        (
+            "tool_call",
+            json!({ "id": "c", "tool": "fs/write_text_file", "input": { "path": "/p/a", "content": "x" }, "status": "pending", "requiresPermission": true }),
+            json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "status": "pending", "title": "/p/a", "name": "fs/write_text_file",
+                "kind": "edit", "locations": [{ "path": "/p/a" }], "rawInput": { "path": "/p/a", "content": "x" } }),
+        ),
+        (
+            "tool_call",
+            json!({ "id": "c", "tool": "terminal/create", "input": { "command": "make" },
+                "location": { "path": "/p/a", "line": 42, "column": 5, "endLine": 55, "endColumn": 2 } }),
+            json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "make", "name": "terminal/create", "kind": "execute",
+                "locations": [{ "path": "/p/a", "line": 42 }], "rawInput": { "command": "make" } }),
+        ),
+        (
+            "tool_call_update",
+            json!({ "id": "c", "status": "completed", "output": { "type": "text", "text": "out" }, "duration": 45 }),
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "content": [text("out")],
+                "rawOutput": { "type": "text", "text": "out" } }),
+        ),
+        (
+            "tool_call_update",
+            json!({ "id": "c", "status": "failed", "error": "no such file" }),
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed", "content": [text("no such file")] }),
+        ),
+        (
+            "tool_call_update",
+            json!({ "id": "c", "output": { "type": "diff", "path": "/p/a", "hunks": [{ "oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2,
+                "content": "@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file" }] } }),
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "rawOutput": { "type": "diff", "path": "/p/a" },
+                "content": [{ "type": "diff", "path": "/p/a", "oldText": "one\ntwo\n", "newText": "one\n2\n" }] }),
+        ),
+        (
+            "tool_call_update",
+            json!({ "id": "c", "output": { "type": "diff", "path": "/p/a", "hunks": [{ "content": "..." }] } }),
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "rawOutput": { "type": "diff", "path": "/p/a" }, "content": [text("...")] }),
+        ),
+        (
+            "tool_call_update",
+            json!({ "id": "c", "output": { "type": "terminal", "terminalId": "t", "command": "make", "exitCode": 0, "stdout": "ok\n", "stderr": "" } }),
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "content": [text("$ make\nok\n")],
+                "rawOutput": { "type": "terminal", "terminalId": "t", "command": "make", "exitCode": 0, "stdout": "ok\n", "stderr": "" } }),
+        ),
+    ]);
+    for (theirs, ours) in [
+        ("pending", "pending"),
+        ("awaiting_permission", "pending"),
+        ("in_progress", "in_progress"),
+        ("completed", "completed"),
+        ("failed", "failed"),
+        ("denied", "failed"),
+        ("cancelled", "failed"),
+    ] {
+        assert_eq!(update_of("tool_call_update", &json!({ "id": "c", "status": theirs }))["status"], ours);
+    }
+    let denied = update_of("tool_call_update", &json!({ "id": "c", "status": "denied" }));
+    assert_eq!(denied["content"], json!([text("permission denied")]));
+}
+
+#[test]
+fn the_reason_of_a_change_of_mode_is_told_and_what_ran_here_is_not_printed_twice() {
+    let mut draft = draft();
+    session(&mut draft, "s", true);
+    let params = json!({ "sessionId": "s", "type": "current_mode_update", "data": { "currentMode": "plan", "reason": "A large task" } });
+    let all = taken(&mut draft, &json!({ "method": "session/update", "params": params }));
+    assert_eq!(
+        (&all[1]["update"]["sessionUpdate"], &all[1]["update"]["title"]),
+        (&json!("notice"), &json!("A large task"))
+    );
+
+    ask(&mut draft, "terminal/create", json!({ "command": "make" })).expect("served");
+    answer(&mut draft, json!({ "terminalId": "t" }));
+    let output = json!({ "type": "terminal", "terminalId": "t", "command": "make", "stdout": "ok" });
+    let params =
+        json!({ "sessionId": "s", "type": "tool_call_update", "data": { "id": "c", "output": output } });
+    let all = taken(&mut draft, &json!({ "method": "session/update", "params": params }));
+    assert_eq!(all[0]["update"]["content"], json!([{ "type": "terminal", "terminalId": "t" }]));
+}
+
+#[test]
+fn error_codes_are_translated_by_the_dialect() {
+    for (theirs, ours) in [
+        (-32000, -32002),
+        (-32001, -32000),
+        (-32002, -32603),
+        (-32003, -32800),
+        (-32004, -32603),
+        (-32005, -32603),
+        (-32006, -32600),
+        (-32007, -32601),
+        (-32008, -32008),
+        (-32009, -32009),
+        (-32601, -32601),
+        (-32700, -32700),
+        (-32603, -32603),
+    ] {
+        let mut draft = draft();
+        draft.request(1, "session/prompt", json!({ "sessionId": "s", "prompt": [] }));
+        let error =
+            taken(&mut draft, &json!({ "id": 1, "error": { "code": theirs, "message": "m" } })).remove(0);
+        assert_eq!(error["code"], ours, "{theirs}");
+        let reason = match theirs {
+            -32008 => json!("rate limited"),
+            -32009 => json!("timeout"),
+            _ => Value::Null,
+        };
+        assert_eq!(error["data"]["reason"], reason);
+    }
+    let file = ("fs/read_text_file", json!({ "path": "/p/a" }));
+    let terminal = ("terminal/kill", json!({ "terminalId": "t" }));
+    for ((method, params), ours, theirs) in [
+        (&file, RpcError::new(-32002, "m"), -32004),
+        (&file, RpcError::new(-32002, "m").with_data(json!({ "sessionId": "s" })), -32000),
+        (&file, RpcError::new(-32603, "m"), -32005),
+        (&file, RpcError::new(-32602, "m"), -32602),
+        (&file, RpcError::new(-32601, "m"), -32007),
+        (&terminal, RpcError::new(-32800, "m"), -32003),
+        (&terminal, RpcError::new(-32603, "m"), -32603),
+        (&("_own/x", json!({})), RpcError::new(-32601, "m"), -32601),
+    ] {
+        let mut draft = draft();
+        session(&mut draft, "s", true);
+        ask(&mut draft, method, params.clone()).expect("served");
+        assert_eq!(draft.error(&RequestId::own(7), ours).code, theirs, "{method}");
+    }
+}
