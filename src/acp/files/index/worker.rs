@@ -3,6 +3,7 @@
 //! `before`'s, who is asked when a change is judged is `core::changes::attribution`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -90,7 +91,7 @@ impl Worker {
         tell: Sender<Message>,
     ) -> (Self, Option<Arc<FolderWatch>>) {
         let told = Arc::new(AtomicBool::new(false));
-        let watch = start_watch(&common, told.clone(), tell);
+        let watch = start_watch(&common, roots.clone(), told.clone(), tell);
         let before = Before::new(lock(&common.cache).clone());
         let worker = Self {
             number,
@@ -225,25 +226,22 @@ impl Worker {
 
     /// Walks a folder that is not ignored, and has all in it watched.
     fn walk(&self, folder: &Path) -> Walked {
-        let failed = Mutex::new(None);
-        let walked = walk::walk(folder, &|folder| {
-            let Some(watch) = self.watch.as_ref().filter(|_| self.is_complete.load(Ordering::Relaxed)) else {
-                return;
-            };
+        let failed = Arc::new(Mutex::new(None));
+        let (watch, is_complete, theirs) = (self.watch.clone(), self.is_complete.clone(), failed.clone());
+        let walked = walk::walk(folder, move |folder| {
+            let Some(watch) = watch.as_ref().filter(|_| is_complete.load(Ordering::Relaxed)) else { return };
             let watched = match watch.folders() < FOLDERS {
                 true => watch.watch(folder),
                 false => Err(std::io::Error::other(format!("there are more than {FOLDERS}"))),
             };
             if let Err(error) = watched
-                // One that is gone is found to be by its events.
-                && error.kind() != std::io::ErrorKind::NotFound
-                && error.kind() != std::io::ErrorKind::PermissionDenied
+                && !is_gone(&error)
             {
-                self.is_complete.store(false, Ordering::Relaxed);
-                lock(&failed).get_or_insert((folder.to_owned(), error));
+                is_complete.store(false, Ordering::Relaxed);
+                lock(&theirs).get_or_insert((folder.to_owned(), error));
             }
         });
-        if let Some((folder, error)) = failed.into_inner().unwrap_or_default() {
+        if let Some((folder, error)) = lock(&failed).take() {
             self.common.log.note(&format!(
                 "couldn't watch {}: {error}; all files are looked at when a call or a turn ends instead",
                 folder.display()
@@ -492,13 +490,20 @@ impl Worker {
     }
 }
 
+/// A folder that is gone, or may not be listed, has no files to look after.
+fn is_gone(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+}
+
 fn start_watch(
     common: &Arc<Common>,
+    roots: Vec<PathBuf>,
     told: Arc<AtomicBool>,
     tell: Sender<Message>,
 ) -> Option<Arc<FolderWatch>> {
     let (clock, holders) = (common.clone(), common.clone());
     let listener = Listener {
+        roots,
         news: Box::new(move || {
             if !told.swap(true, Ordering::AcqRel) {
                 // Nobody listens any more when the worker is ending.
