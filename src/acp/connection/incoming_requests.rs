@@ -14,6 +14,7 @@ use crate::acp::wire::from_acp::{self, AgentRequest, Scope};
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
+use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, PermissionOption, Question, Severity, ToolCallPatch};
 use crate::core::policy::{Action, Decision, Reason, Verdict};
@@ -232,9 +233,10 @@ impl Connection {
         if self.shared.policy.decide(session, &action).0.verdict != Verdict::Allow {
             return reply.fail(&RpcError::new(INTERNAL_ERROR, "couldn't run the command: it isn't allowed"));
         }
+        let began = self.shared.folder_indexes.now();
         match self.shared.terminals.create(session, spec) {
             Ok(terminal) => {
-                self.command_began(session, &terminal);
+                self.command_began(session, &terminal, began);
                 reply.ok(to_acp::terminal_created(&terminal.0));
                 let turn = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut());
                 if let Some(turn) = turn {
@@ -246,9 +248,9 @@ impl Connection {
     }
 
     /// What a command changes is its call's.
-    fn command_began(&self, session: SessionKey, terminal: &TerminalId) {
+    fn command_began(&self, session: SessionKey, terminal: &TerminalId, began: Millis) {
         let process = self.shared.terminals.process(session, terminal);
-        self.shared.folder_indexes.command_began(session, terminal, process);
+        self.shared.folder_indexes.command_began(session, terminal, process, began);
         // One that is gone already has changed what it has.
         let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
         let (shared, terminal) = (self.shared.clone(), terminal.clone());

@@ -170,12 +170,13 @@ impl Activities {
         }
     }
 
+    /// A command is begun here, so it has done nothing before.
     pub fn command_began(&mut self, session: SessionKey, terminal: TerminalId, now: Millis) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
         known.spans.push(Span {
             call: None,
             terminal: Some(terminal),
-            earliest: known.turn.unwrap_or(now),
+            earliest: now,
             began: now,
             ended: None,
             rank: Rank::Writes,

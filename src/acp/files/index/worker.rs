@@ -18,11 +18,12 @@ use super::folder_watch::{FolderWatch, Listener};
 use super::pending::{Pending, Touched, is_swap_file};
 use super::report::{BATCH, Report};
 use super::walk::{self, Walked};
+use super::written::Written;
 use crate::acp::mutex::lock;
 use crate::core::changes::attribution::Judgement;
 use crate::core::changes::folder_index::{Difference, FileState, FolderIndex};
 use crate::core::changes::half_written::Millis;
-use crate::core::message::{Cause, Stamp};
+use crate::core::message::Cause;
 
 /// A file is at rest when nothing has happened to it for so long.
 const REST: Millis = 500;
@@ -49,14 +50,12 @@ pub enum Message {
     Said,
     /// A call, a command or a turn has ended or is about to, or a prompt to be sent: at this time.
     Check(Millis, oneshot::Sender<()>),
-    /// The editor has saved a file in this state.
-    Saved {
-        path: PathBuf,
-        stamp: Stamp,
-    },
+    /// The editor has saved a file.
+    Saved(PathBuf, Written),
     /// This client writes a file.
     Writing(PathBuf),
-    Wrote(PathBuf),
+    /// It has, or it could not.
+    Wrote(PathBuf, Option<Written>),
     Stop,
 }
 
@@ -146,15 +145,13 @@ impl Worker {
                 // Whoever asked may have given up.
                 let _ = done.send(());
             }
-            Message::Saved { path, stamp } => {
-                let state = walk::look(&path);
-                if state.is_some_and(|state| (state.size, state.modified) == (stamp.size, stamp.written)) {
-                    self.take_in();
-                    self.is_no_news(&path, state);
-                }
+            Message::Saved(path, saved) => {
+                self.take_in();
+                self.wrote(path, saved);
+                self.arm();
             }
             Message::Writing(path) => *self.writing.entry(path).or_default() += 1,
-            Message::Wrote(path) => {
+            Message::Wrote(path, written) => {
                 self.take_in();
                 if let Some(count) = self.writing.get_mut(&path) {
                     *count -= 1;
@@ -162,25 +159,43 @@ impl Worker {
                         self.writing.remove(&path);
                     }
                 }
-                self.is_no_news(&path, walk::look(&path));
+                if let Some(written) = written {
+                    self.wrote(path, written);
+                }
+                self.arm();
             }
             Message::Stop => {}
         }
     }
 
-    /// What a file is now is known to all whom it concerns.
-    fn is_no_news(&mut self, path: &Path, state: Option<FileState>) {
-        let touched = self.pending.files.remove(path);
-        if self.index.get(path).is_none()
-            && !touched.is_some_and(|touched| touched.is_listed)
-            && !self.is_listed(path)
-        {
+    /// What this client or the editor wrote is known to all whom it concerns; what somebody else has made of it since is
+    /// not.
+    fn wrote(&mut self, path: PathBuf, written: Written) {
+        let Written { state, text, at } = written;
+        let now = walk::look(&path);
+        let is_same = match (now, state) {
+            (Some(now), Some(state)) => !now.differs(&state),
+            (now, state) => now.is_none() && state.is_none(),
+        };
+        let touched = self.pending.files.remove(&path);
+        // Of one that is gone it can't be said any more whether it is ignored.
+        let is_known = now.is_none()
+            || self.index.get(&path).is_some()
+            || touched.as_ref().is_some_and(|touched| touched.is_listed)
+            || self.is_listed(&path);
+        if !is_known {
             return;
         }
-        self.index.set(path, state);
-        self.before.forget(path);
-        if let Some(state) = state {
-            self.before.copy(path, state);
+        self.index.set(&path, state);
+        self.before.forget(&path);
+        if let Some((state, text)) = state.zip(text) {
+            self.before.keep(&path, state, &text);
+        }
+        if !is_same {
+            let touched = touched.filter(|touched| touched.last > at);
+            let touched = touched.unwrap_or_else(|| Touched::at(self.common.now()));
+            let first = touched.first.max(at).min(touched.last);
+            self.pending.add(path, Touched { first, is_listed: true, ..touched });
         }
     }
 

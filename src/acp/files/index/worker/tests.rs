@@ -169,10 +169,47 @@ fn a_file_that_this_client_writes_is_no_news() {
     test.write("a.txt", "half");
     assert_eq!(test.told(), [""; 0], "while it is written");
     test.write("a.txt", "whole text");
-    test.worker.take(Message::Wrote(path));
+    test.worker.take(Message::Wrote(path.clone(), Some(Written::now(&path, test.common.now()))));
     assert_eq!(test.told(), [""; 0]);
     test.write("a.txt", "another text");
     assert_eq!(test.told(), ["agent a.txt whole text another text"]);
+}
+
+#[test]
+fn what_happens_to_a_file_right_after_this_client_wrote_it_is_told() {
+    let mut test = Test::new(FILES);
+    test.turn();
+    for (name, is_new) in [("a.txt", false), ("put/back.txt", true)] {
+        let path = test.folder.join(name);
+        test.worker.take(Message::Writing(path.clone()));
+        test.write(name, "ours");
+        let written = Written::now(&path, test.common.now());
+        // Before the worker has heard that it was written.
+        match is_new {
+            true => fs::remove_dir_all(test.folder.join("put")).expect("a folder"),
+            false => fs::remove_file(&path).expect("a file"),
+        }
+        test.worker.take(Message::Wrote(path, Some(written)));
+        assert_eq!(test.told(), [format!("agent {name} ours -")]);
+    }
+    let path = test.folder.join("b/b.txt");
+    test.worker.take(Message::Writing(path.clone()));
+    test.write("b/b.txt", "ours");
+    let written = Written::now(&path, test.common.now());
+    test.write("b/b.txt", "theirs");
+    test.worker.take(Message::Wrote(path, Some(written)));
+    assert_eq!(test.told(), ["agent b/b.txt ours theirs"]);
+}
+
+#[test]
+fn what_this_client_could_not_write_is_told_as_ever() {
+    let mut test = Test::new(FILES);
+    test.turn();
+    let path = test.folder.join("a.txt");
+    test.worker.take(Message::Writing(path.clone()));
+    test.write("a.txt", "theirs");
+    test.worker.take(Message::Wrote(path, None));
+    assert_eq!(test.told(), ["agent a.txt a theirs"]);
 }
 
 #[test]
