@@ -158,7 +158,8 @@ impl Connection {
         let started = known.agent_terminals.show(&mut call, ours);
         self.shared.images.take_all(session, call.content.iter_mut().flatten());
         let is_cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
-        self.shared.folder_indexes.asked(session, &call.id, call_news(&call, &known.place.cwd));
+        let news = call_news(&call, &known.place.cwd);
+        self.shared.folder_indexes.asked(session, &call.id, news, self.arrived);
         started.into_iter().for_each(|event| self.post(event));
         let action = Action::Permission { has_options: !options.is_empty(), is_cancelled };
         let (Decision { verdict, reason }, _) = self.shared.policy.decide(session, &action);

@@ -269,7 +269,7 @@ impl FolderIndexes {
         }
     }
 
-    // What agents do.
+    // What agents do. Times are those at which their messages came, by `now`.
 
     /// What was changed before was looked at by [`Self::settle`]: a look that comes later would find the agent's changes.
     pub fn turn_began(&self, session: SessionKey) {
@@ -277,32 +277,32 @@ impl FolderIndexes {
         self.0.common.pass(now);
     }
 
-    pub fn turn_ended(&self, session: SessionKey) {
-        let now = self.activities(|activities, now| activities.turn_ended(session, now));
-        self.0.common.pass(now);
+    pub fn turn_ended(&self, session: SessionKey, at: Millis) {
+        lock(&self.0.common.activities).turn_ended(session, at);
+        self.0.common.pass(at);
         self.tell_all(|| Message::Said);
     }
 
     /// The agent said something that is about no call.
-    pub fn heard(&self, session: SessionKey) {
+    pub fn heard(&self, session: SessionKey, at: Millis) {
         let common = &self.0.common;
-        lock(&common.activities).heard(session, common.now());
+        lock(&common.activities).heard(session, at);
         if common.waits.load(Ordering::Relaxed) {
             self.tell_all(|| Message::Said);
         }
     }
 
-    pub fn call(&self, session: SessionKey, call: &ToolCallId, news: CallNews) {
+    pub fn call(&self, session: SessionKey, call: &ToolCallId, news: CallNews, at: Millis) {
         let is_over = news.is_over();
-        let now = self.activities(|activities, now| activities.call(session, call, news, now));
+        lock(&self.0.common.activities).call(session, call, news, at);
         if is_over {
-            self.0.common.pass(now);
+            self.0.common.pass(at);
             drop(self.check(session));
         }
     }
 
-    pub fn asked(&self, session: SessionKey, call: &ToolCallId, news: CallNews) {
-        self.activities(|activities, now| activities.asked(session, call, news, now));
+    pub fn asked(&self, session: SessionKey, call: &ToolCallId, news: CallNews, at: Millis) {
+        lock(&self.0.common.activities).asked(session, call, news, at);
     }
 
     pub fn answered(&self, session: SessionKey, call: &ToolCallId, allowed: bool) {
@@ -310,7 +310,12 @@ impl FolderIndexes {
         self.0.common.pass(now);
     }
 
-    /// A time that is after all that was done until now, and before all that is done from here on.
+    /// The time, if what was done before does not matter.
+    pub fn time(&self) -> Millis {
+        self.0.common.now()
+    }
+
+    /// A time that is after all that was done until now, and not after what is done from here on.
     pub fn now(&self) -> Millis {
         let now = self.activities(|_, _| ());
         self.0.common.pass(now);

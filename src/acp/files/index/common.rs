@@ -23,6 +23,9 @@ const MOST: u64 = 64 << 20;
 const ALLOWANCE: usize = 1 << 20;
 const REFILL: Duration = Duration::from_secs(2);
 
+/// The clock is never ahead of the time by more than this.
+const AHEAD: Millis = 50;
+
 /// The clock begins here, so that there are times before.
 const START: Millis = 24 * 60 * 60 * 1000;
 
@@ -97,7 +100,9 @@ impl Common {
 
     /// What comes from here on is later than `now`, also within the same millisecond.
     pub fn pass(&self, now: Millis) {
-        self.floor.fetch_max(now + 1, Ordering::AcqRel);
+        // An agent that says much in a millisecond does not have the clock run away.
+        let most = self.at(Instant::now()) + AHEAD;
+        self.floor.fetch_max((now + 1).min(most), Ordering::AcqRel);
     }
 
     /// Whether so much text may be told at once with all that was told just before.

@@ -526,8 +526,8 @@ fn start_watch(
             }
         }),
         holder: Box::new(move |path| {
-            let running = lock(&holders.activities).running(path).len();
-            if running > 1 { holders.holders.of(path) } else { None }
+            let is_contested = lock(&holders.activities).is_contested(path);
+            if is_contested { holders.holders.of(path) } else { None }
         }),
     };
     match FolderWatch::start(Box::new(move || clock.now()), listener) {
