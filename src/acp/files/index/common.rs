@@ -2,6 +2,7 @@
 //! doing, and the texts of changes that the editor's side may ask for later.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,8 +14,10 @@ use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
 use crate::core::changes::attribution::Activities;
 use crate::core::changes::half_written::Millis;
+use crate::core::message::Event;
 use crate::core::store::checkpoint::{Held, Mode};
 use crate::mailbox::Mailbox;
+use crate::platform::files;
 
 /// Texts of changes that were told without them have no more bytes together; the oldest go.
 const MOST: u64 = 64 << 20;
@@ -116,6 +119,16 @@ impl Common {
             allowance.1 -= bytes;
         }
         is_allowed
+    }
+
+    /// The system refuses to watch a folder: the files of all of its project are looked at instead.
+    pub fn is_unwatched(&self, root: &Path, folder: &Path, error: &io::Error) {
+        let why = files::watch_limit(error).map_or_else(|| error.to_string(), str::to_owned);
+        self.log.note(&format!(
+            "couldn't watch {}: {why}; all files are looked at when a call or a turn ends instead",
+            folder.display()
+        ));
+        self.mailbox.post(Event::FolderUnwatched { folder: root.to_owned(), why, is_looked_at: true });
     }
 
     pub fn wait_for_word(&self, waits: bool) {

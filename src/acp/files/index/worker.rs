@@ -23,7 +23,7 @@ use crate::acp::mutex::lock;
 use crate::core::changes::attribution::Judgement;
 use crate::core::changes::folder_index::{Difference, FileState, FolderIndex};
 use crate::core::changes::half_written::Millis;
-use crate::core::message::Cause;
+use crate::core::message::{Cause, Event};
 
 /// A file is at rest when nothing has happened to it for so long.
 const REST: Millis = 500;
@@ -80,6 +80,7 @@ pub struct Worker {
     is_root_gone: bool,
     /// There are too many files.
     given_up: bool,
+    most_folders: usize,
 }
 
 impl Worker {
@@ -91,6 +92,19 @@ impl Worker {
     ) -> (Self, Option<Arc<FolderWatch>>) {
         let told = Arc::new(AtomicBool::new(false));
         let watch = start_watch(&common, roots.clone(), told.clone(), tell);
+        Self::with_watch(number, common, roots, (watch, told))
+    }
+
+    fn with_watch(
+        number: u64,
+        common: Arc<Common>,
+        roots: Vec<PathBuf>,
+        (watch, told): (std::io::Result<Option<Arc<FolderWatch>>>, Arc<AtomicBool>),
+    ) -> (Self, Option<Arc<FolderWatch>>) {
+        let watch = watch.unwrap_or_else(|error| {
+            roots.iter().for_each(|root| common.is_unwatched(root, root, &error));
+            None
+        });
         let before = Before::new(lock(&common.cache).clone());
         let worker = Self {
             number,
@@ -106,6 +120,7 @@ impl Worker {
             told,
             is_root_gone: false,
             given_up: false,
+            most_folders: FOLDERS,
             common,
         };
         (worker, watch)
@@ -217,6 +232,11 @@ impl Worker {
                     root.display(),
                     walk::MOST
                 ));
+                self.common.mailbox.post(Event::FolderUnwatched {
+                    folder: root,
+                    why: format!("it has more than {} files", walk::MOST),
+                    is_looked_at: false,
+                });
                 self.given_up = true;
                 return;
             }
@@ -243,11 +263,12 @@ impl Worker {
     fn walk(&self, folder: &Path) -> Walked {
         let failed = Arc::new(Mutex::new(None));
         let (watch, is_complete, theirs) = (self.watch.clone(), self.is_complete.clone(), failed.clone());
+        let most = self.most_folders;
         let walked = walk::walk(folder, move |folder| {
             let Some(watch) = watch.as_ref().filter(|_| is_complete.load(Ordering::Relaxed)) else { return };
-            let watched = match watch.folders() < FOLDERS {
+            let watched = match watch.folders() < most {
                 true => watch.watch(folder),
-                false => Err(std::io::Error::other(format!("there are more than {FOLDERS}"))),
+                false => Err(std::io::Error::other(format!("it has more than {most} folders"))),
             };
             if let Err(error) = watched
                 && !is_gone(&error)
@@ -257,10 +278,8 @@ impl Worker {
             }
         });
         if let Some((folder, error)) = lock(&failed).take() {
-            self.common.log.note(&format!(
-                "couldn't watch {}: {error}; all files are looked at when a call or a turn ends instead",
-                folder.display()
-            ));
+            let root = self.roots.iter().find(|root| folder.starts_with(root)).unwrap_or(&folder);
+            self.common.is_unwatched(root, &folder, &error);
         }
         walked
     }
@@ -515,7 +534,7 @@ fn start_watch(
     roots: Vec<PathBuf>,
     told: Arc<AtomicBool>,
     tell: Sender<Message>,
-) -> Option<Arc<FolderWatch>> {
+) -> std::io::Result<Option<Arc<FolderWatch>>> {
     let (clock, holders) = (common.clone(), common.clone());
     let listener = Listener {
         roots,
@@ -530,15 +549,7 @@ fn start_watch(
             if is_contested { holders.holders.of(path) } else { None }
         }),
     };
-    match FolderWatch::start(Box::new(move || clock.now()), listener) {
-        Ok(watch) => watch,
-        Err(error) => {
-            common.log.note(&format!(
-                "couldn't watch folders: {error}; all files are looked at when a call or a turn ends instead"
-            ));
-            None
-        }
-    }
+    FolderWatch::start(Box::new(move || clock.now()), listener)
 }
 
 #[cfg(test)]
