@@ -66,7 +66,9 @@ impl Reviews {
         let mut origin = origin_of(cx, first.session, first.call, path)?;
         for writer in others {
             let Some(other) = origin_of(cx, writer.session, writer.call, path) else { continue };
-            origin.agent = format!("{} or {}", origin.agent, other.agent);
+            if other.agent != origin.agent {
+                origin.agent = format!("{} or {}", origin.agent, other.agent);
+            }
             if other.title != origin.title {
                 origin.title = format!("{} or {}", origin.title, other.title);
             }
