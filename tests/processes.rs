@@ -489,8 +489,8 @@ fn in_terminal(mut command: std::process::Command) -> (File, Child) {
 
 // What goes on after its turn.
 
-/// A chat in which a turn was stopped whose agent has left these commands running.
-fn stopped(commands: &[Value]) -> Scripted {
+/// A chat in which a turn was stopped whose agent has left these commands running, and these sleepers in them.
+fn stopped(commands: &[Value], sleepers: &[&str]) -> Scripted {
     let mut parts = vec![json!({ "spawn": ["sleep", "1009"] }), prompt()];
     parts.extend_from_slice(commands);
     parts.extend([says("Running."), json!({ "expect": "session/cancel" })]);
@@ -503,6 +503,9 @@ fn stopped(commands: &[Value]) -> Scripted {
     wait_for(|| before.elapsed().as_millis() > 20, "another time than that");
     chat.send("go");
     chat.wait_for("Running.");
+    // A shell is another command before it has become what it runs.
+    let is_there = |sleeper: &&str| sleeping(&chat).iter().any(|running| running == sleeper);
+    wait_for(|| sleepers.iter().all(is_there), "the commands to be what they will be");
     chat.nvim.command("Acp cancel");
     chat
 }
@@ -519,7 +522,7 @@ fn a_command_that_goes_on_after_its_turn_was_stopped_is_named_and_ended_by_a_key
         json!({ "spawn": ["sh", "-c", "sleep 1004 & wait"] }),
         json!({ "spawn": ["sh", "-c", "exec setsid sleep 1005"] }),
     ];
-    let mut chat = stopped(&commands);
+    let mut chat = stopped(&commands, &["sleep 1004", "sleep 1005"]);
     chat.wait_for("The turn was stopped, but this goes on:");
     chat.wait_for(
         "sh -c sleep 1004 & wait\nsleep 1005\nX in the transcript ends it, :Acp terminal kill anywhere",
@@ -541,7 +544,7 @@ fn a_command_that_goes_on_after_its_turn_was_stopped_is_named_and_ended_by_a_key
 
 #[test]
 fn a_command_that_ends_by_itself_after_its_turn_is_told_of_no_more() {
-    let mut chat = stopped(&[json!({ "spawn": ["sleep", "1006"] })]);
+    let mut chat = stopped(&[json!({ "spawn": ["sleep", "1006"] })], &["sleep 1006"]);
     wait_for(|| left(&mut chat) == ["sleep 1006"], "it to be named");
     let sleeper = chat.nvim.processes().into_iter().find(|process| process.command == "sleep 1006");
     send(libc::SIGKILL, sleeper.expect("the command").pid);
@@ -552,7 +555,8 @@ fn a_command_that_ends_by_itself_after_its_turn_is_told_of_no_more() {
 
 #[test]
 fn what_goes_on_without_a_terminal_is_ended_by_the_command_that_ends_terminals() {
-    let mut chat = stopped(&[json!({ "spawn": ["sh", "-c", "trap '' TERM; sleep 1007 & wait; wait"] })]);
+    let command = json!({ "spawn": ["sh", "-c", "trap '' TERM; sleep 1007 & wait; wait"] });
+    let mut chat = stopped(&[command], &["sleep 1007"]);
     wait_for(|| left(&mut chat).len() == 1, "it to be named");
     chat.nvim.command("Acp terminal kill");
     wait_for(|| sleeping(&chat) == ["sleep 1009"], "what went on to be gone");

@@ -9,8 +9,8 @@ mod support;
 
 use std::process::Command;
 
-use serde_json::Value;
-use support::script::{Scripted, ends, prompt, runs_alone, says, steps, turn_that_runs, writes};
+use serde_json::{Value, json};
+use support::script::{Scripted, awaits, ends, prompt, runs_alone, says, steps, turn_that_runs, writes};
 
 /// A Neovim in a project, and an agent that plays these turns.
 struct Ran {
@@ -147,6 +147,73 @@ fn what_a_command_changes_below_unsaved_edits_is_a_hunk_beside_them() {
     ran.chat.nvim.command("Acp undo all");
     assert_eq!(ran.chat.nvim.buffer_text(0), "one\ntwo\nthree\nfour\nfive\nmine");
     assert_eq!(ran.chat.project.read("a.txt"), LINES.replace("two", "TWO"), "unsaved edits stay unsaved");
+}
+
+/// Two sessions with one agent, each with a call under way when a file changes; then the turns end.
+#[test]
+fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
+    let of = |session: &str, update: Value| json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": update } } });
+    let begins = |session: &str, call: &str| {
+        of(
+            session,
+            json!({ "sessionUpdate": "tool_call", "toolCallId": call, "title": format!("run {call}"),
+            "kind": "execute", "status": "in_progress" }),
+        )
+    };
+    let ends = |session: &str, call: &str, prompt: &str| {
+        let over = json!({ "sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed" });
+        let text =
+            json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "Ran." } });
+        [
+            of(session, over),
+            of(session, text),
+            json!({ "reply": prompt, "result": { "stopReason": "end_turn" } }),
+        ]
+    };
+    let mut turn = vec![
+        json!({ "expect": "session/new" }),
+        json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
+        json!({ "expect": "session/prompt", "as": "one" }),
+        json!({ "expect": "session/prompt", "as": "two" }),
+        begins("s1", "this"),
+        begins("s2", "that"),
+    ];
+    // When this is answered, both calls have been heard of.
+    turn.extend(awaits("r", "fs/read_text_file", json!({ "path": "$PROJECT/b.txt" })));
+    turn.push(json!({ "run": ["sh", "-ec", "cd $PROJECT; sed -i s/two/TWO/ a.txt; echo new > c.txt"] }));
+    turn.extend(ends("s1", "this", "one"));
+    turn.extend(ends("s2", "that", "two"));
+    let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn]);
+    ran.edit("a.txt");
+    ran.open_chat();
+    let state = |number: usize| {
+        format!(
+            "local session = require('acp').status().sessions[{number}]; return session and session.state"
+        )
+    };
+    let is = |ran: &mut Ran, number: usize, wanted: &str| {
+        let state = state(number);
+        let wait = |nvim: &mut support::Nvim| nvim.exec_lua(&state, []).as_str() == Some(wanted);
+        ran.chat.nvim.wait_until(wait, &format!("session {number} to be {wanted}"));
+    };
+    ran.chat.nvim.command("AcpChat!");
+    is(&mut ran, 2, "idle");
+    is(&mut ran, 1, "idle");
+    for session in [1, 2] {
+        let send = "require('acp').send('Go on', { session = ... })";
+        ran.chat.nvim.exec_lua(send, [session.into()]);
+    }
+    ran.chat.wait_for("Ran.");
+    is(&mut ran, 1, "idle");
+    is(&mut ran, 2, "idle");
+    ran.review("new");
+    assert_eq!(
+        ran.review("TWO"),
+        "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: run this or run that\n  - two\n  + TWO\n\
+         c.txt  1 hunk · +1 -0 · new file\n  @@ 1  Fake: run this or run that\n  + new"
+    );
+    ran.chat.nvim.command("Acp undo all");
+    ran.wait_for_file("a.txt", LINES);
 }
 
 #[test]
@@ -315,7 +382,7 @@ fn a_thousand_files_are_one_line_and_are_read_as_they_are_seen() {
     ran.chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.all", []) == 1000.into(), "all events");
     let most = ran.chat.nvim.exec_lua("return _G.most", []).as_u64().expect("a number");
     assert!(most <= 17, "{most} files in one round");
-    ran.chat.nvim.wait_for_screen("changed 1000 files");
+    ran.chat.nvim.wait_for_screen(" 1000 files");
     assert_eq!(ran.chat.nvim.screen().matches("files").count(), 1, "one line says so");
     let buffers = "return #vim.api.nvim_list_bufs()";
     let before = ran.chat.nvim.exec_lua(buffers, []).as_u64().expect("a number");

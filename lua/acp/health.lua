@@ -203,6 +203,27 @@ local function check_parsers()
   )
 end
 
+local function check_folders()
+  for _, folder in ipairs(require("acp").status().unwatched or {}) do
+    local setting = folder.why:match("fs%.inotify%.[%w_]+")
+    local advice = setting
+        and ("Raise it: `sudo sysctl %s=%s`."):format(
+          setting,
+          setting:find("instances") and "1024" or "1048576"
+        )
+      or "Have a .gitignore or .ignore leave out folders that are not worked on."
+    health.warn(
+      ("%s is not watched: %s; what changes there is %s"):format(
+        folder.folder,
+        folder.why,
+        folder.noticed == "never" and "not noticed, unless a tool call names it"
+          or "only noticed when a tool call or a turn ends"
+      ),
+      { advice }
+    )
+  end
+end
+
 local function check_processes()
   health.start("acp: processes")
   local status = require("acp").status()
@@ -262,6 +283,7 @@ function M.check()
   system.plugin_manager()
   system.leftovers(require("acp.native").root())
   if usable then
+    check_folders()
     check_processes()
   end
 end

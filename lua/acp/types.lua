@@ -230,6 +230,12 @@
 ---@field agents acp.AgentStatus[]
 ---@field following? boolean
 ---@field log? string the log's path, if messages are written to it
+---@field unwatched? acp.UnwatchedFolder[]
+
+---@class acp.UnwatchedFolder
+---@field folder string
+---@field why string
+---@field noticed "late"|"never" whether changes are noticed when a call or a turn ends
 
 ---@class acp.SessionStatus
 ---@field session integer

@@ -36,12 +36,12 @@ use super::processes::agent_process::{Context, Process, SpawnError};
 use super::refusals::{failed_to_start, refuse};
 use super::shared::Shared;
 use super::wire::dialect::Converter;
-use super::wire::fast_path::{FastPath, SessionNames};
+use super::wire::fast_path::{FastPath, Listener, SessionNames};
 use super::wire::log::AgentLog;
 use super::wire::message_reader::Incoming;
 use super::wire::outbox::Outbox;
 use super::wire::rpc::{self, Message, Noise, OpenRequests, RpcError};
-use super::wire::transport::Transport;
+use super::wire::transport::{Batch, Transport};
 use super::wire::{from_acp, to_acp};
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{
@@ -68,7 +68,7 @@ enum End {
 enum Next {
     Command(Command),
     /// What the agent wrote; nothing once it is over.
-    Batch(Option<Vec<Incoming>>),
+    Batch(Option<Batch>),
 }
 
 /// What a conversation is given besides its transport.
@@ -87,11 +87,16 @@ pub struct Link {
 impl Link {
     pub fn new(shared: &Shared, agent: AgentId, launch: &Launch) -> Self {
         let names = SessionNames::default();
+        let (arrived, heard) = (shared.folder_indexes.clone(), shared.folder_indexes.clone());
+        let listener = Listener {
+            arrived: Box::new(move || arrived.now()),
+            heard: Box::new(move |session| heard.heard(session, heard.time())),
+        };
         Self {
             agent,
             name: launch.name.clone(),
             log: shared.log.agent(&launch.name, &launch.env),
-            fast_path: Arc::new(FastPath::new(shared.mailbox.clone(), names.clone())),
+            fast_path: Arc::new(FastPath::new(shared.mailbox.clone(), names.clone(), listener)),
             names,
             converter: Converter::to(launch.dialect, shared.settings.terminals.at_once),
             dialect: launch.dialect,
@@ -149,6 +154,7 @@ pub async fn converse(
         buffered: Vec::new(),
         patience: Deadlines::default(),
         heard: Instant::now(),
+        arrived: 0,
         unclosed: Vec::new(),
         noise_told: false,
     };
@@ -227,7 +233,7 @@ impl Connection {
                     }
                 } => Next::Batch(batch),
             };
-            let batch = match next {
+            let Batch { at, incoming: batch } = match next {
                 Next::Batch(Some(batch)) => batch,
                 Next::Batch(None) => return End::Left,
                 Next::Command(command) => {
@@ -243,6 +249,7 @@ impl Connection {
                 }
             };
             self.heard = Instant::now();
+            self.arrived = at;
             let named = self.paths_named(&batch);
             if !named.is_empty() {
                 self.shared.resolved_names.tell_new(named).await;

@@ -218,7 +218,7 @@ impl Dispatcher {
                 // The user's doing is no news.
                 theirs.folder_indexes.writing(&resolved);
                 let done = restore::put_back(&file, &what);
-                theirs.folder_indexes.wrote(&resolved);
+                theirs.folder_indexes.wrote(&resolved, done.is_ok());
                 done
             };
             if let Some(done) = shared.disks.run(&path, put).await {

@@ -340,6 +340,13 @@ pub enum Event {
         job: JobId,
         reply: checkpoint::Reply,
     },
+    /// The system refuses to watch a session's folder, or it has too many files. `why` says which limit that is.
+    FolderUnwatched {
+        folder: PathBuf,
+        why: String,
+        /// All files are looked at when a call or a turn ends. Otherwise changes are not noticed at all.
+        is_looked_at: bool,
+    },
     /// Nothing can be remembered of sessions; told once.
     RecordFailed {
         text: String,
@@ -454,6 +461,7 @@ impl Event {
             | Self::AgentsRead { .. }
             | Self::Checkpointed { .. }
             | Self::RecordFailed { .. }
+            | Self::FolderUnwatched { .. }
             | Self::Found { .. }
             | Self::PastPrompts { .. }
             | Self::Adopted { .. }

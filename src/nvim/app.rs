@@ -199,6 +199,7 @@ impl App {
             EditorEvent::KeysAsked => self.show_keys()?,
             EditorEvent::FileChanged(change) => self.changed(*change)?,
             EditorEvent::FileChangedOutside(change) => self.changed_outside(&change)?,
+            EditorEvent::ChangeAttributed(change) => self.attributed(&change)?,
             EditorEvent::FileWritten(path) => self.files.on_disk.told.forget(&path),
             EditorEvent::FileTaskEnded(path) => self.files.finish_task(&mut self.cx, &path)?,
             EditorEvent::FileVisited { session, path, lines, verb } => {

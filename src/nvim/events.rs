@@ -60,6 +60,17 @@ pub struct OutsideChange {
     pub after: Held,
 }
 
+/// A change that was told already is known to be another's than was said, or which call's it was.
+pub struct Attribution {
+    pub path: PathBuf,
+    /// Who was said to have done it.
+    pub from: Vec<Writer>,
+    /// Who has; nobody for somebody outside.
+    pub to: Vec<Writer>,
+    /// What the file held before and after.
+    pub held: (Held, Held),
+}
+
 /// What to do with a prompt while the agent works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendMode {
@@ -240,4 +251,6 @@ pub enum EditorEvent {
     FileChanged(Box<Change>),
     /// Somebody else did.
     FileChangedOutside(Box<OutsideChange>),
+    /// Who made a change that was told is known by now.
+    ChangeAttributed(Box<Attribution>),
 }

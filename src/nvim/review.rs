@@ -3,6 +3,7 @@
 //! background, which then has the review for a while; what comes in between waits for it here.
 
 pub mod actions;
+pub mod attribution;
 pub mod blame;
 pub mod change_stats;
 pub mod changes_list;
@@ -112,6 +113,12 @@ pub enum Input {
     Text(Text),
     /// The same, of a buffer that has just read the file.
     Loaded(Text),
+    /// What was behind the last change of an agent's, which led from one text to the other, is another origin, or none.
+    Attributed {
+        before: Option<Text>,
+        after: Option<Text>,
+        to: Option<OriginId>,
+    },
     Then(Then),
 }
 

@@ -101,6 +101,25 @@ fn a_session_that_is_loaded_in_silence_for_too_long_is_given_up() {
 }
 
 #[test]
+fn a_session_that_is_not_opened_in_time_is_given_up_and_closed_when_it_comes_late() {
+    let mut test = Test::with(Settings {
+        request_timeout: Duration::from_millis(200),
+        initialize_timeout: Duration::from_secs(5),
+        ..Settings::default()
+    });
+    let late = answer_to("session/new", &json!({"sessionId": "late"}));
+    test.connect_with(
+        &able(),
+        &[expect("session/new"), expect("$/cancel_request"), late, expect("session/close")],
+    );
+    test.send(test.open_command(SESSION));
+    let failure = test.open_failed();
+    assert_eq!(failure.kind, FailureKind::Timeout);
+    assert!(failure.message.starts_with("it didn't answer within 5 s"), "{failure:?}");
+    test.wait_received("the late session to be closed", |received| !received.all("session/close").is_empty());
+}
+
+#[test]
 fn what_needs_a_login_is_given_back_to_be_done_again() {
     let mut test = Test::new();
     let all = requests();

@@ -84,6 +84,10 @@ library.answers.status = {
   sessions = {},
   agents = { { agent = "claude", pid = 11, state = "running" }, { agent = "codex", state = "ended" } },
   log = "/elsewhere/acp.log",
+  unwatched = {
+    { folder = "/p", why = "the limit fs.inotify.max_user_watches is reached", noticed = "late" },
+    { folder = "/q", why = "it has more than 400000 files", noticed = "never" },
+  },
 }
 report = check()
 holds("with a library", report, {
@@ -96,6 +100,10 @@ holds("with a library", report, {
   "1 more of the registry are known",
   "log: /elsewhere/acp.log",
   "claude runs as process 11",
+  "WARNING /p is not watched: the limit fs.inotify.max_user_watches is reached; what changes there is only noticed when",
+  "sudo sysctl fs.inotify.max_user_watches=1048576",
+  "WARNING /q is not watched: it has more than 400000 files; what changes there is not noticed",
+  "Have a .gitignore or .ignore leave out",
 })
 eq("what is well is not warned of", report:find("debug build", 1, true), nil)
 

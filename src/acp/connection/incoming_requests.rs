@@ -19,6 +19,7 @@ use crate::acp::wire::from_acp::{self, AgentRequest, Scope};
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
+use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, PermissionOption, Question, Severity, ToolCallPatch};
 use crate::core::policy::{Action, Decision, Reason, Verdict};
@@ -165,7 +166,8 @@ impl Connection {
         let started = known.agent_terminals.show(&mut call, ours);
         self.shared.images.take_all(session, call.content.iter_mut().flatten());
         let is_cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
-        self.shared.folder_indexes.asked(session, &call.id, call_news(&call, &known.place.cwd));
+        let news = call_news(&call, &known.place.cwd);
+        self.shared.folder_indexes.asked(session, &call.id, news, self.arrived);
         started.into_iter().for_each(|event| self.post(event));
         let action = Action::Permission { has_options: !options.is_empty(), is_cancelled };
         let (Decision { verdict, reason }, _) = self.shared.policy.decide(session, &action);
@@ -240,9 +242,10 @@ impl Connection {
         if self.shared.policy.decide(session, &action).0.verdict != Verdict::Allow {
             return reply.fail(&RpcError::new(INTERNAL_ERROR, "couldn't run the command: it isn't allowed"));
         }
+        let began = self.shared.folder_indexes.now();
         match self.shared.terminals.create(session, spec) {
             Ok(terminal) => {
-                self.command_began(session, &terminal);
+                self.command_began(session, &terminal, began);
                 if self.outbox.pushes_output()
                     && let Ok(output) = self.shared.terminals.follow(session, &terminal)
                 {
@@ -259,9 +262,9 @@ impl Connection {
     }
 
     /// What a command changes is its call's.
-    fn command_began(&self, session: SessionKey, terminal: &TerminalId) {
+    fn command_began(&self, session: SessionKey, terminal: &TerminalId, began: Millis) {
         let process = self.shared.terminals.process(session, terminal);
-        self.shared.folder_indexes.command_began(session, terminal, process);
+        self.shared.folder_indexes.command_began(session, terminal, process, began);
         // One that is gone already has changed what it has.
         let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
         let (shared, terminal) = (self.shared.clone(), terminal.clone());

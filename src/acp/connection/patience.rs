@@ -24,7 +24,9 @@ impl Connection {
             OutgoingRequest::Other { on_success: OnSuccess::LoggedIn, .. } => None,
             OutgoingRequest::Other { .. } | OutgoingRequest::Close { .. } => Some(settings.request_timeout),
             // It may have to start servers of tools first, as when it is started.
-            OutgoingRequest::Load { .. } => Some(settings.request_timeout.max(settings.initialize_timeout)),
+            OutgoingRequest::Open { .. } | OutgoingRequest::Load { .. } => {
+                Some(settings.request_timeout.max(settings.initialize_timeout))
+            }
             _ => None,
         }
     }
@@ -48,7 +50,7 @@ impl Connection {
                     let failure = late(self.shared.settings.request_timeout);
                     self.request_failed(None, "close the session", failure);
                 }
-                OutgoingRequest::Load { session } => {
+                OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session } => {
                     let session = *session;
                     let limit = self.shared.settings.request_timeout;
                     let limit = limit.max(self.shared.settings.initialize_timeout);

@@ -145,7 +145,7 @@ impl Connection {
         // A session that was closed meanwhile is forgotten, and so is its turn.
         let Some(known) = self.sessions.get_mut(session) else { return };
         let turn = known.turn.take().unwrap_or_default();
-        self.shared.folder_indexes.turn_ended(session);
+        self.shared.folder_indexes.turn_ended(session, self.arrived);
         let next = known.waiting.pop_front();
         let cancelled = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
         let end = match result.map(|answer| from_acp::turn_end(&answer)) {

@@ -18,6 +18,7 @@ use crate::acp::wire::fast_path::FastPath;
 use crate::acp::wire::log::AgentLog;
 use crate::acp::wire::outbox::Outbox;
 use crate::acp::wire::rpc::{Message, OpenRequests};
+use crate::core::changes::half_written::Millis;
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Again, AgentInfo, Command, Dialect, Event, Failure, Severity};
 
@@ -48,6 +49,8 @@ pub(super) struct Connection {
     pub(super) patience: Deadlines,
     /// When the agent said something last.
     pub(super) heard: Instant,
+    /// When that of it came which is dealt with now.
+    pub(super) arrived: Millis,
     /// Sessions, by the agent's names, that it closes only after a login.
     pub(super) unclosed: Vec<String>,
     /// The user was told that the agent writes other things than messages.

@@ -12,6 +12,7 @@ use crate::acp::wire::from_acp::{self, Chunk, Fact};
 use crate::acp::wire::message_reader::Incoming;
 use crate::acp::wire::rpc::Message;
 use crate::core::changes::attribution::CallNews;
+use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, ToolCallPatch, ToolContent, Update};
 
@@ -42,7 +43,7 @@ impl Connection {
     pub(super) fn chunk(&mut self, chunk: Chunk) {
         match self.sessions.find(&chunk.session).map(|known| known.key) {
             Some(session) => {
-                self.shared.folder_indexes.heard(session);
+                self.shared.folder_indexes.heard(session, self.arrived);
                 self.post(Event::Updated { session, update: chunk.update() });
             }
             None => self.updated(chunk.params()),
@@ -76,14 +77,17 @@ impl Connection {
                     events = known.agent_terminals.show(call, ours);
                     if !known.loading {
                         let news = call_news(call, &known.place.cwd);
-                        self.shared.folder_indexes.call(session, &call.id, news);
+                        let is_over = news.is_over();
+                        self.shared.folder_indexes.call(session, &call.id, news, self.arrived);
+                        // What is said of other calls in the same moment is later.
+                        self.arrived += Millis::from(is_over);
                     }
                     let streamed;
                     (streamed, told) = known.agent_terminals.stream(call);
                     events.extend(streamed);
                 }
                 if !matches!(update, Update::ToolCall(_)) {
-                    self.shared.folder_indexes.heard(session);
+                    self.shared.folder_indexes.heard(session, self.arrived);
                 }
                 match &update {
                     Update::Options(options) => known.options.clone_from(options),

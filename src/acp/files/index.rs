@@ -12,6 +12,7 @@ mod report;
 mod texts;
 mod walk;
 mod worker;
+mod written;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -28,6 +29,7 @@ use tokio::time::timeout;
 use self::common::Common;
 use self::folder_watch::FolderWatch;
 use self::worker::{Message, Worker};
+use self::written::Written;
 use super::disks::Disks;
 use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
@@ -261,13 +263,13 @@ impl FolderIndexes {
 
     fn tell_about(&self, path: &Path, message: impl Fn() -> Message) {
         for worker in &lock(&self.0.table).workers {
-            if worker.roots.iter().any(|root| path.starts_with(root)) {
+            if is_in(path, &worker.roots) {
                 let _ = worker.messages.send(message());
             }
         }
     }
 
-    // What agents do.
+    // What agents do. Times are those at which their messages came, by `now`.
 
     /// What was changed before was looked at by [`Self::settle`]: a look that comes later would find the agent's changes.
     pub fn turn_began(&self, session: SessionKey) {
@@ -275,32 +277,32 @@ impl FolderIndexes {
         self.0.common.pass(now);
     }
 
-    pub fn turn_ended(&self, session: SessionKey) {
-        let now = self.activities(|activities, now| activities.turn_ended(session, now));
-        self.0.common.pass(now);
+    pub fn turn_ended(&self, session: SessionKey, at: Millis) {
+        lock(&self.0.common.activities).turn_ended(session, at);
+        self.0.common.pass(at);
         self.tell_all(|| Message::Said);
     }
 
     /// The agent said something that is about no call.
-    pub fn heard(&self, session: SessionKey) {
+    pub fn heard(&self, session: SessionKey, at: Millis) {
         let common = &self.0.common;
-        lock(&common.activities).heard(session, common.now());
+        lock(&common.activities).heard(session, at);
         if common.waits.load(Ordering::Relaxed) {
             self.tell_all(|| Message::Said);
         }
     }
 
-    pub fn call(&self, session: SessionKey, call: &ToolCallId, news: CallNews) {
+    pub fn call(&self, session: SessionKey, call: &ToolCallId, news: CallNews, at: Millis) {
         let is_over = news.is_over();
-        let now = self.activities(|activities, now| activities.call(session, call, news, now));
+        lock(&self.0.common.activities).call(session, call, news, at);
         if is_over {
-            self.0.common.pass(now);
+            self.0.common.pass(at);
             drop(self.check(session));
         }
     }
 
-    pub fn asked(&self, session: SessionKey, call: &ToolCallId, news: CallNews) {
-        self.activities(|activities, now| activities.asked(session, call, news, now));
+    pub fn asked(&self, session: SessionKey, call: &ToolCallId, news: CallNews, at: Millis) {
+        lock(&self.0.common.activities).asked(session, call, news, at);
     }
 
     pub fn answered(&self, session: SessionKey, call: &ToolCallId, allowed: bool) {
@@ -308,11 +310,30 @@ impl FolderIndexes {
         self.0.common.pass(now);
     }
 
-    pub fn command_began(&self, session: SessionKey, terminal: &TerminalId, process: Option<u32>) {
+    /// The time, if what was done before does not matter.
+    pub fn time(&self) -> Millis {
+        self.0.common.now()
+    }
+
+    /// A time that is after all that was done until now, and not after what is done from here on.
+    pub fn now(&self) -> Millis {
+        let now = self.activities(|_, _| ());
+        self.0.common.pass(now);
+        now + 1
+    }
+
+    /// A command runs since the given time: it may have done all that it does before this is told.
+    pub fn command_began(
+        &self,
+        session: SessionKey,
+        terminal: &TerminalId,
+        process: Option<u32>,
+        began: Millis,
+    ) {
         if let Some(process) = process {
             self.0.common.holders.began(process, session, terminal.clone());
         }
-        self.activities(|activities, now| activities.command_began(session, terminal.clone(), now));
+        lock(&self.0.common.activities).command_began(session, terminal.clone(), began);
     }
 
     pub fn command_ended(&self, session: SessionKey, terminal: &TerminalId) {
@@ -368,10 +389,16 @@ impl FolderIndexes {
         })
     }
 
-    /// The editor has saved a file in this state.
+    /// The editor has saved a file in this state. As for [`Self::wrote`], call it where waiting is allowed.
     pub fn saved(&self, path: &Path, stamp: Stamp) {
         let path = resolve_file(path);
-        self.tell_about(&path, || Message::Saved { path: path.clone(), stamp });
+        if !self.is_looked_after(&path) {
+            return;
+        }
+        let saved = Written::now(&path, self.0.common.now());
+        if saved.state.is_some_and(|state| (state.size, state.modified) == (stamp.size, stamp.written)) {
+            self.tell_about(&path, || Message::Saved(path.clone(), saved.clone()));
+        }
     }
 
     /// What happens to the file until [`Self::wrote`] is this client's doing. Its path has no links.
@@ -379,8 +406,18 @@ impl FolderIndexes {
         self.tell_about(path, || Message::Writing(path.to_owned()));
     }
 
-    pub fn wrote(&self, path: &Path) {
-        self.tell_about(path, || Message::Wrote(path.to_owned()));
+    /// It was written right now, or could not be: then nothing that happened to it was this client's doing. What it
+    /// holds is read, so call it where waiting is allowed.
+    pub fn wrote(&self, path: &Path, done: bool) {
+        if !self.is_looked_after(path) {
+            return;
+        }
+        let written = done.then(|| Written::now(path, self.0.common.now()));
+        self.tell_about(path, || Message::Wrote(path.to_owned(), written.clone()));
+    }
+
+    fn is_looked_after(&self, path: &Path) -> bool {
+        lock(&self.0.table).workers.iter().any(|worker| is_in(path, &worker.roots))
     }
 
     /// What files held before and after changes that were told without their texts.
@@ -388,4 +425,8 @@ impl FolderIndexes {
         let mut later = lock(&self.0.common.later);
         numbers.iter().map(|number| later.texts(*number)).collect()
     }
+}
+
+fn is_in(path: &Path, roots: &[PathBuf]) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
 }

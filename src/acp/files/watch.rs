@@ -228,7 +228,7 @@ impl Writing<'_> {
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
         let path = std::mem::take(&mut self.path);
-        self.watch.folder_indexes.wrote(&path);
+        self.watch.folder_indexes.wrote(&path, self.content.is_some());
         self.watch.tell(Message::Wrote { path, content: self.content });
     }
 }

@@ -23,8 +23,7 @@ use crate::acp::mutex::lock;
 use crate::acp::wire::dialect::Converter;
 use crate::acp::wire::fast_path::FastPath;
 use crate::acp::wire::log::{AgentLog, Direction};
-use crate::acp::wire::message_reader::Incoming;
-use crate::acp::wire::transport::{LineSender, MessageSink, Transport};
+use crate::acp::wire::transport::{Batch, LineSender, MessageSink, Transport};
 use crate::core::message::{Exit, Launch};
 use crate::platform::group::{CAN_ASK, Group};
 use crate::platform::{Signal, program};
@@ -82,7 +81,7 @@ pub struct Context {
 pub struct Process {
     pub pid: u32,
     lines: LineSender,
-    incoming: mpsc::Receiver<Vec<Incoming>>,
+    incoming: mpsc::Receiver<Batch>,
     stderr: Stderr,
     exit: watch::Receiver<Option<Exit>>,
     tree: ProcessTree,
@@ -168,7 +167,7 @@ impl Transport for Process {
         self.lines.clone()
     }
 
-    async fn receive(&mut self) -> Option<Vec<Incoming>> {
+    async fn receive(&mut self) -> Option<Batch> {
         self.incoming.recv().await
     }
 

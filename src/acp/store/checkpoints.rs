@@ -212,10 +212,10 @@ impl CheckpointWriter {
     fn set_mode(&self, path: &Path, mode: Mode) -> Result<(), String> {
         let file = path.to_owned();
         let set = || self.disks.soon(path, PATIENCE, move || set_mode(&file, mode));
-        match self.as_our_own(path, set) {
+        self.as_our_own(path, || match set() {
             Some(done) => done.map_err(|error| format!("its permissions: {error}")),
             None => Err("its permissions: its disk does not answer".to_owned()),
-        }
+        })
     }
 
     fn put(&self, undoing: &Undoing, path: &Path, sides: (&Held, &Held)) -> Result<(), String> {
@@ -223,13 +223,13 @@ impl CheckpointWriter {
     }
 
     /// Writes a file for the user, which is no news.
-    fn as_our_own<R>(&self, path: &Path, write: impl FnOnce() -> R) -> R {
+    fn as_our_own(&self, path: &Path, write: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
         if let Some(indexes) = &self.folder_indexes {
             indexes.writing(path);
         }
         let done = write();
         if let Some(indexes) = &self.folder_indexes {
-            indexes.wrote(path);
+            indexes.wrote(path, done.is_ok());
         }
         done
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::from_acp::Chunk;
+use crate::core::changes::half_written::Millis;
 use crate::core::ids::SessionKey;
 use crate::core::message::Event;
 use crate::mailbox::Mailbox;
@@ -22,16 +23,30 @@ impl SessionNames {
     }
 }
 
+/// Who wants to know when agents say something: what changes in their folders is told apart by that.
+pub struct Listener {
+    /// Something was read right now. Gives the time.
+    pub arrived: Box<dyn Fn() -> Millis + Send + Sync>,
+    /// A session has text that takes the short way.
+    pub heard: Box<dyn Fn(SessionKey) + Send + Sync>,
+}
+
 pub struct FastPath {
     mailbox: Arc<Mailbox>,
     names: SessionNames,
+    listener: Listener,
     /// Batches on the slow path that were not dealt with yet.
     on_slow_path: AtomicUsize,
 }
 
 impl FastPath {
-    pub fn new(mailbox: Arc<Mailbox>, names: SessionNames) -> Self {
-        Self { mailbox, names, on_slow_path: AtomicUsize::new(0) }
+    pub fn new(mailbox: Arc<Mailbox>, names: SessionNames, listener: Listener) -> Self {
+        Self { mailbox, names, listener, on_slow_path: AtomicUsize::new(0) }
+    }
+
+    /// The time of what has just been read.
+    pub fn arrived(&self) -> Millis {
+        (self.listener.arrived)()
     }
 
     /// Posts a piece of text, or gives it back when it has to take the slow path: behind others, because
@@ -43,6 +58,7 @@ impl FastPath {
         let session = self.names.lock().get(&chunk.session).copied();
         match session {
             Some(session) => {
+                (self.listener.heard)(session);
                 self.mailbox.post(Event::Updated { session, update: chunk.update() });
                 Ok(())
             }
@@ -75,12 +91,20 @@ mod tests {
     fn text_is_short_of_others_only_when_none_are_before_it() {
         let (mailbox, names) = (Mailbox::new(|_| {}), SessionNames::default());
         names.lock().insert("s".into(), SessionKey(7));
-        let fast_path = FastPath::new(mailbox.clone(), names);
+        let heard = Arc::new(AtomicUsize::new(0));
+        let count = heard.clone();
+        let listener = Listener {
+            arrived: Box::new(|| 0),
+            heard: Box::new(move |session| count.store(session.0 as usize, Ordering::Release)),
+        };
+        let fast_path = FastPath::new(mailbox.clone(), names, listener);
         fast_path.slow_batch_sent();
         assert_eq!(fast_path.post(chunk("s")), Err(chunk("s")));
         assert!(mailbox.is_empty());
+        assert_eq!(heard.load(Ordering::Acquire), 0, "the slow path tells of it");
         fast_path.slow_batch_done();
         assert_eq!(fast_path.post(chunk("s")), Ok(()));
+        assert_eq!(heard.load(Ordering::Acquire), 7);
         let content = Content::Text("t".into());
         let update = Update::Message { role: Role::Agent, message: None, content };
         assert_eq!(mailbox.take(), Some(Event::Updated { session: SessionKey(7), update }));

@@ -10,8 +10,7 @@ use tokio::time::Instant;
 use super::dialect::Converter;
 use super::fast_path::FastPath;
 use super::log::AgentLog;
-use super::message_reader::Incoming;
-use super::transport::{LineSender, MessageSink, Transport};
+use super::transport::{Batch, LineSender, MessageSink, Transport};
 use crate::acp::processes::escaped::Origin;
 use crate::core::message::Exit;
 
@@ -20,7 +19,7 @@ const LIMIT: usize = 1 << 20;
 
 pub struct MemoryTransport {
     lines: LineSender,
-    incoming: mpsc::Receiver<Vec<Incoming>>,
+    incoming: mpsc::Receiver<Batch>,
     ended: watch::Receiver<Option<Exit>>,
 }
 
@@ -45,7 +44,7 @@ impl Transport for MemoryTransport {
         self.lines.clone()
     }
 
-    async fn receive(&mut self) -> Option<Vec<Incoming>> {
+    async fn receive(&mut self) -> Option<Batch> {
         self.incoming.recv().await
     }
 

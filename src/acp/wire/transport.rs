@@ -15,6 +15,7 @@ use super::log::AgentLog;
 use super::message_reader::{Incoming, MessageReader};
 use crate::acp::mutex::lock;
 use crate::acp::processes::escaped::Origin;
+use crate::core::changes::half_written::Millis;
 use crate::core::message::Exit;
 
 /// Reads in flight between the reading thread and the background.
@@ -26,7 +27,7 @@ pub trait Transport: Send {
     fn lines(&self) -> LineSender;
 
     /// What came in since the last call; nothing once the agent has closed its side.
-    fn receive(&mut self) -> impl Future<Output = Option<Vec<Incoming>>> + Send;
+    fn receive(&mut self) -> impl Future<Output = Option<Batch>> + Send;
 
     /// Why the agent ended, once it has. What it wrote before may still be on its way.
     fn ended(&self) -> watch::Receiver<Option<Exit>>;
@@ -39,6 +40,14 @@ pub trait Transport: Send {
 
     /// Ends the agent and all it started. `leaving` says until when that may take, since Neovim is leaving.
     fn close(&mut self, leaving: &mut watch::Receiver<Option<Instant>>) -> impl Future<Output = ()> + Send;
+}
+
+/// Messages that were read at once.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// By the clock of [`FastPath::arrived`].
+    pub at: Millis,
+    pub incoming: Vec<Incoming>,
 }
 
 /// The sending side of a transport: a queue without end, so that sending never waits. Cheap to clone.
@@ -70,7 +79,7 @@ impl LineSender {
 /// only reads.
 pub struct MessageSink {
     reader: MessageReader,
-    batches: mpsc::Sender<Vec<Incoming>>,
+    batches: mpsc::Sender<Batch>,
     fast_path: Arc<FastPath>,
 }
 
@@ -81,18 +90,20 @@ impl MessageSink {
         log: AgentLog,
         fast_path: Arc<FastPath>,
         converter: Converter,
-    ) -> (Self, mpsc::Receiver<Vec<Incoming>>) {
+    ) -> (Self, mpsc::Receiver<Batch>) {
         let (batches, queue) = mpsc::channel(BATCHES);
         (Self { reader: MessageReader::new(limit, log, converter), batches, fast_path }, queue)
     }
 
     /// Takes what was read, in whatever pieces. Breaks when nothing can be read after it, or nobody wants it.
     pub fn push(&mut self, bytes: &[u8]) -> ControlFlow<()> {
-        let batch = self.slow_path(bytes);
-        if batch.is_empty() {
+        let incoming = self.slow_path(bytes);
+        if incoming.is_empty() {
             return ControlFlow::Continue(());
         }
-        let is_last = matches!(batch.last(), Some(Incoming::TooLong | Incoming::LengthHeader));
+        let is_last = matches!(incoming.last(), Some(Incoming::TooLong | Incoming::LengthHeader));
+        // The background may be late.
+        let batch = Batch { at: self.fast_path.arrived(), incoming };
         self.fast_path.slow_batch_sent();
         if self.batches.blocking_send(batch).is_err() || is_last {
             return ControlFlow::Break(());
@@ -105,8 +116,9 @@ impl MessageSink {
         let last = self.reader.finish();
         if !last.is_empty() {
             self.fast_path.slow_batch_sent();
+            let batch = Batch { at: self.fast_path.arrived(), incoming: last };
             // The other end is gone only when nobody wants to know.
-            let _ = self.batches.blocking_send(last);
+            let _ = self.batches.blocking_send(batch);
         }
     }
 

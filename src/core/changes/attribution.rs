@@ -9,7 +9,7 @@ use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{Activity, Cause, ToolKind, WireStatus};
 
 /// An agent may be at work this long before its message that says so has been read.
-pub const SLACK: Millis = 150;
+pub const SLACK: Millis = 400;
 
 /// What ended longer ago is nobody's work any more.
 const OLD: Millis = 10 * 60 * 1000;
@@ -95,7 +95,15 @@ struct Span {
 }
 
 /// How well a span explains a change; the greatest does best.
-type Fit = (bool, Rank, Millis);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    /// The call says that it is about this file.
+    names: bool,
+    /// It is not a call that works by commands alone, none of which ran then.
+    worked: bool,
+    rank: Rank,
+    began: Millis,
+}
 
 impl Rank {
     fn of(kind: Option<ToolKind>) -> Self {
@@ -170,12 +178,13 @@ impl Activities {
         }
     }
 
+    /// A command is begun here, so it has done nothing before.
     pub fn command_began(&mut self, session: SessionKey, terminal: TerminalId, now: Millis) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
         known.spans.push(Span {
             call: None,
             terminal: Some(terminal),
-            earliest: known.turn.unwrap_or(now),
+            earliest: now,
             began: now,
             ended: None,
             rank: Rank::Writes,
@@ -195,8 +204,15 @@ impl Activities {
         self.about(path).any(|(_, known)| known.turn.is_some())
     }
 
-    /// The sessions with something running where the path is. If there are several, it is worth a look which of
-    /// them has the file open.
+    /// Whether several sessions or commands run where the path is: it is worth a look which of them has the file open.
+    pub fn is_contested(&self, path: &Path) -> bool {
+        let commands = |known: &Session| {
+            known.spans.iter().filter(|span| span.terminal.is_some() && span.ended.is_none()).count()
+        };
+        self.running(path).len() > 1 || self.about(path).any(|(_, known)| commands(known) > 1)
+    }
+
+    /// The sessions with something running where the path is.
     pub fn running(&self, path: &Path) -> Vec<SessionKey> {
         let runs =
             |known: &Session| known.turn.is_some() || known.spans.iter().any(|span| span.ended.is_none());
@@ -214,14 +230,18 @@ impl Activities {
         if let Some((session, terminal)) = holder
             && let Some(known) = self.sessions.get(session)
         {
-            let span = known.best(path, first, last).or_else(|| known.best_soon_after(path, last));
+            let of_terminal =
+                known.spans.iter().rev().find(|span| terminal.is_some() && span.terminal == *terminal);
+            let span = of_terminal
+                .or_else(|| known.best(path, first, last))
+                .or_else(|| known.best_soon_after(path, last));
             let unknown = Activity { session: *session, call: None, terminal: None };
             let mut activity = span.map_or(unknown, |span| known.activity(*session, span));
             activity.terminal = terminal.clone().or(activity.terminal);
             return Judgement::By(Cause::Session(activity));
         }
         let explained = |session: SessionKey, known: &Session, span: &Span| {
-            (known.fit(span, path), known.activity(session, span))
+            (known.fit(span, path, (first, last)), known.activity(session, span))
         };
         let then = self
             .about(path)
@@ -234,8 +254,9 @@ impl Activities {
             best = soon.collect();
         }
         // Who only reads is not suspected beside one who writes, nor who writes anything beside one who writes this.
-        let likely = best.iter().map(|((names, rank, _), _)| (*names, (*rank).min(Rank::Unknown))).max();
-        best.retain(|((names, rank, _), _)| Some((*names, (*rank).min(Rank::Unknown))) == likely);
+        let suspicion = |fit: &Fit| (fit.names, fit.worked, fit.rank.min(Rank::Unknown));
+        let likely = best.iter().map(|(fit, _)| suspicion(fit)).max();
+        best.retain(|(fit, _)| Some(suspicion(fit)) == likely);
         let mut activities: Vec<Activity> = best.into_iter().map(|(_, activity)| activity).collect();
         match activities.len() {
             0 if self.about(path).any(|(_, known)| known.may_claim(last)) => Judgement::Open,
@@ -317,20 +338,38 @@ impl Session {
 
     /// The span that explains a change best, of those that ran then.
     fn best(&self, path: &Path, first: Millis, last: Millis) -> Option<&Span> {
-        let ran = |span: &&Span| span.began <= last && span.ended.is_none_or(|ended| ended >= first);
-        self.spans.iter().filter(ran).max_by_key(|span| self.fit(span, path))
+        let times = (first, last);
+        let best = self
+            .spans
+            .iter()
+            .filter(|span| span.ran(times))
+            .max_by_key(|span| self.fit(span, path, times))?;
+        // One that follows without a pause may say that it was this one, when the other has hardly ended.
+        let next = self.best_soon_after(path, last).filter(|next| self.fit(next, path, times).names);
+        Some(next.filter(|_| !self.fit(best, path, times).names).unwrap_or(best))
     }
 
     /// The same of those whose message may have been read late.
     fn best_soon_after(&self, path: &Path, last: Millis) -> Option<&Span> {
         let began = |span: &&Span| span.began > last && span.began <= last + SLACK && span.earliest <= last;
-        self.spans.iter().filter(began).max_by_key(|span| self.fit(span, path))
+        self.spans.iter().filter(began).max_by_key(|span| self.fit(span, path, (last, last)))
     }
 
-    fn fit(&self, span: &Span, path: &Path) -> Fit {
-        let open = span.call.as_ref().and_then(|id| self.calls.get(id)).filter(|_| span.ended.is_none());
+    fn fit(&self, span: &Span, path: &Path, times: (Millis, Millis)) -> Fit {
+        let call = span.call.as_ref().and_then(|id| self.calls.get(id));
+        let open = call.filter(|_| span.ended.is_none());
         let (rank, names) = open.map_or((span.rank, &span.names), |call| (call.rank, &call.names));
-        (rank != Rank::Reads && names.iter().any(|name| name == path), rank, span.began)
+        let mut commands = self.spans.iter().filter(|command| {
+            let terminals = call.map_or(&[][..], |call| &call.terminals);
+            command.terminal.as_ref().is_some_and(|terminal| terminals.contains(terminal))
+        });
+        let is_idle = commands.clone().next().is_some() && !commands.any(|command| command.ran(times));
+        Fit {
+            names: rank != Rank::Reads && names.iter().any(|name| name == path),
+            worked: !is_idle,
+            rank,
+            began: span.began,
+        }
     }
 
     fn activity(&self, session: SessionKey, span: &Span) -> Activity {
@@ -341,7 +380,8 @@ impl Session {
             let shows = self.calls.iter().find(|(_, known)| known.terminals.contains(terminal));
             let mut beside = self.spans.iter().filter(|other| {
                 let runs = other.began <= span.began && other.ended.unwrap_or(Millis::MAX) >= span.began;
-                runs && other.call.is_some() && self.fit(other, Path::new("")).1 != Rank::Reads
+                let fit = self.fit(other, Path::new(""), (span.began, span.began));
+                runs && other.call.is_some() && fit.rank != Rank::Reads
             });
             let only = beside.next().filter(|_| beside.next().is_none());
             call = shows.map(|(id, _)| id.clone()).or(only.and_then(|only| only.call.clone()));
@@ -361,6 +401,10 @@ impl Session {
 }
 
 impl Span {
+    fn ran(&self, (first, last): (Millis, Millis)) -> bool {
+        self.began <= last && self.ended.is_none_or(|ended| ended >= first)
+    }
+
     fn of(id: &ToolCallId, turn: Option<Millis>, began: Millis) -> Self {
         let (rank, names) = (Rank::Unknown, Vec::new());
         Self {

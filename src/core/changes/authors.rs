@@ -64,6 +64,13 @@ impl Authors {
         self.gaps[rows].fill(None);
     }
 
+    /// What was behind lines, or removed what stood there, is known to be something else.
+    pub(crate) fn attribute(&mut self, rows: Range<usize>, from: OriginId, to: OriginId) {
+        let lines = self.lines[rows.clone()].iter_mut().map(|line| &mut line.origin);
+        let gaps = self.gaps[rows.start..=rows.end].iter_mut();
+        lines.chain(gaps).filter(|origin| **origin == Some(from)).for_each(|origin| *origin = Some(to));
+    }
+
     /// A text is never without a line.
     pub fn fit(&mut self, lines: usize) {
         self.lines.resize(lines, Line::default());

@@ -13,6 +13,7 @@ use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::review::{Review, Splice};
 use crate::core::ids::OriginId;
+use crate::core::message::FileDiff;
 use crate::core::text::Text;
 
 /// One file that agents changed.
@@ -90,6 +91,51 @@ impl FileReview {
         self.last = Some(origin);
         if let Some(splice) = self.review.difference(after.unwrap_or_default()) {
             self.agent_spliced(splice, Some(origin));
+        }
+    }
+
+    /// What was behind the last change of an agent's is known to be something else, or nothing that is reviewed: then it
+    /// counts as the user's. The change led from one text to the other.
+    pub fn attribute(&mut self, (before, after): (Option<&str>, Option<&str>), to: Option<OriginId>) {
+        let Some(from) = self.last else { return };
+        let text = after.unwrap_or_default();
+        let is_last = self.review.difference(text).is_none();
+        match to {
+            Some(to) => {
+                let rows = match before.filter(|_| is_last) {
+                    Some(before) => changed_rows(before, text),
+                    None => 0..self.line_count(),
+                };
+                self.authors.attribute(rows, from, to);
+                let undone = self.undone.iter_mut().map(|undone| &mut undone.origin);
+                undone.filter(|origin| **origin == Some(from)).for_each(|origin| *origin = Some(to));
+                self.last = Some(to);
+            }
+            None if is_last => {
+                if let Some(splice) = self.review.difference(before.unwrap_or_default()) {
+                    self.agent_spliced(splice, None);
+                }
+                (self.was_there, self.is_there, self.last) = (after.is_some(), after.is_some(), None);
+                self.user_wrote(text);
+            }
+            // What has been done to it since rests on this.
+            None => {}
+        }
+    }
+
+    /// The hunks that a call's diff speaks of are the call's, as far as nobody knew what was behind them.
+    pub fn claim(&mut self, diff: &FileDiff, unclaimed: &BTreeSet<OriginId>, to: OriginId) {
+        for (at, hunk) in self.hunks().iter().enumerate() {
+            let origins = self.origins(at);
+            if !origins.is_empty()
+                && origins.is_subset(unclaimed)
+                && speaks_of(diff, hunk)
+                && let Some(rows) = self.review.rows(at)
+            {
+                for from in origins {
+                    self.authors.attribute(rows.clone(), from, to);
+                }
+            }
         }
     }
 
@@ -277,13 +323,30 @@ pub fn without(text: &str, placed: &[Placed]) -> String {
     lines.join("\n")
 }
 
+/// The rows of a text that differ from an earlier one, the lines between included.
+fn changed_rows(before: &str, after: &str) -> Range<usize> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
+    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let most = old.len().min(new.len()) - first;
+    let last = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(old, new)| old == new).count();
+    first..new.len() - last
+}
+
+/// Whether a diff has the lines of a hunk, on both sides.
+fn speaks_of(diff: &FileDiff, hunk: &Hunk) -> bool {
+    let has = |text: &str, lines: &[String]| {
+        let text: Vec<&str> = text.lines().collect();
+        lines.is_empty() || text.windows(lines.len()).any(|window| window == lines)
+    };
+    has(&diff.new_text, &hunk.added) && has(diff.old_text.as_deref().unwrap_or_default(), &hunk.removed)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::core::changes::diff::place;
-    use crate::core::message::call::FileDiff;
 
     fn reviewed(before: &str, after: &str) -> FileReview {
         let mut file = FileReview::new(Some(before));
@@ -347,6 +410,48 @@ mod tests {
             file.undo(0);
         }
         assert_eq!((file.current().as_str(), file.is_there, file.is_settled()), ("mine\n", true, true));
+    }
+
+    #[test]
+    fn a_change_whose_origin_is_found_out_later_gets_it_and_no_other_does() {
+        let (first, second) = ("A\nb\nc\nd", "A\nb\nC\nd");
+        let mut file = FileReview::new(Some("a\nb\nc\nd"));
+        file.agent_wrote(None, Some(first), OriginId(1));
+        file.agent_wrote(None, Some(second), OriginId(1));
+        file.attribute((Some(first), Some(second)), Some(OriginId(2)));
+        assert_eq!((file.origins(0), file.origins(1)), ([OriginId(1)].into(), [OriginId(2)].into()));
+        file.agent_wrote(None, Some("A\nb\nd"), OriginId(1));
+        file.attribute((Some(second), Some("A\nb\nd")), Some(OriginId(3)));
+        assert_eq!(
+            (file.origins(0), file.origins(1)),
+            ([OriginId(1)].into(), [OriginId(3)].into()),
+            "a line that went"
+        );
+    }
+
+    #[test]
+    fn a_change_that_turns_out_to_be_from_outside_leaves_nothing_to_decide() {
+        let mut file = FileReview::new(Some("a\nb\nc"));
+        file.agent_wrote(None, Some("A\nb\nc"), OriginId(1));
+        file.agent_wrote(None, Some("A\nb\nC"), OriginId(2));
+        file.attribute((Some("A\nb\nc"), Some("A\nb\nC")), None);
+        assert_eq!((file.hunks().len(), file.base().as_str()), (1, "a\nb\nC"));
+        let mut file = FileReview::new(None);
+        file.agent_wrote(None, Some("a"), OriginId(1));
+        file.attribute((None, Some("a")), None);
+        assert!(file.is_settled());
+    }
+
+    #[test]
+    fn a_calls_diff_claims_the_hunks_that_it_speaks_of() {
+        let diff = FileDiff { path: "a".into(), old_text: Some("b\nc\n".into()), new_text: "b\nC\n".into() };
+        let mut file = FileReview::new(Some("a\nb\nc\nd\nc"));
+        file.agent_wrote(None, Some("A\nb\nc\nd\nc"), OriginId(1));
+        file.agent_wrote(None, Some("A\nb\nC\nd\nc"), OriginId(1));
+        file.agent_wrote(None, Some("A\nb\nC\nd\nC"), OriginId(2));
+        file.claim(&diff, &[OriginId(1)].into(), OriginId(3));
+        let origins: Vec<_> = (0..3).map(|hunk| file.origins(hunk)).collect();
+        assert_eq!(origins, [[OriginId(1)].into(), [OriginId(3)].into(), [OriginId(2)].into()]);
     }
 
     #[test]

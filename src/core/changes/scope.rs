@@ -69,6 +69,17 @@ impl Origins {
         OriginId((self.0.len() - 1) as u32)
     }
 
+    /// What is known to be of the same turn of the same session as a call's change, but not of which call.
+    pub fn unclaimed_like(&self, call: OriginId) -> impl Iterator<Item = OriginId> + '_ {
+        let call = self.get(call);
+        let is_like = move |origin: &Origin| {
+            call.is_some_and(|call| (call.session, call.prompt) == (origin.session, origin.prompt))
+        };
+        let unclaimed =
+            self.0.iter().enumerate().filter(move |(_, origin)| origin.call.is_none() && is_like(origin));
+        unclaimed.map(|(at, _)| OriginId(at as u32))
+    }
+
     pub fn get(&self, id: OriginId) -> Option<&Origin> {
         self.0.get(id.0 as usize)
     }

@@ -6,11 +6,19 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
+use crate::core::changes::writers::Writer;
 use crate::core::store::checkpoint::{Held, Mode};
 
 /// What each file held after the last change that was told.
 #[derive(Default)]
-pub struct Told(HashMap<PathBuf, Fingerprint>);
+pub struct Told(HashMap<PathBuf, Known>);
+
+#[derive(Clone, Debug)]
+struct Known {
+    last: Fingerprint,
+    /// Who was said to have done it; nobody for what needs no telling.
+    writers: Vec<Writer>,
+}
 
 /// What a path held, by its length and hash: the bytes themselves are kept elsewhere.
 #[derive(Clone, Copy, Debug)]
@@ -70,20 +78,38 @@ impl Told {
         }
         // A buffer that took the text knows nothing of permissions.
         let is_mode_alone = before.is_some_and(|before| before.content == after.content);
-        let last = self.0.insert(path.to_owned(), after);
-        match last.filter(|last| last.matches(after)) {
-            Some(last) if !is_mode_alone || last.mode == after.mode => {
+        let known = self.0.get_mut(path).filter(|known| known.last.matches(after));
+        match known {
+            Some(known) if !is_mode_alone || known.last.mode == after.mode => {
+                let last = std::mem::replace(&mut known.last, after);
                 let other_mode = before.is_some_and(|before| !before.mode.matches(after.mode));
                 if last.mode.0.is_none() && other_mode { News::Mode } else { News::Nothing }
             }
-            _ => News::All,
+            _ => {
+                self.0.insert(path.to_owned(), Known { last: after, writers: Vec::new() });
+                News::All
+            }
         }
+    }
+
+    /// The last change of a file was told as that of these.
+    pub fn set_writers(&mut self, path: &Path, writers: Vec<Writer>) {
+        if let Some(known) = self.0.get_mut(path) {
+            known.writers = writers;
+        }
+    }
+
+    /// Who was said to have brought a file to this.
+    pub fn writers(&self, path: &Path, after: &Held) -> &[Writer] {
+        let after = Fingerprint::of(after);
+        let known = self.0.get(path).filter(|known| after.is_some_and(|after| known.last.matches(after)));
+        known.map_or(&[], |known| &known.writers)
     }
 
     /// The file holds this on the disk, and that needs no telling: the user has saved it, or somebody else wrote it.
     pub fn holds(&mut self, path: &Path, now: &Held) {
         match Fingerprint::of(now) {
-            Some(now) => drop(self.0.insert(path.to_owned(), now)),
+            Some(last) => drop(self.0.insert(path.to_owned(), Known { last, writers: Vec::new() })),
             None => self.forget(path),
         }
     }
@@ -99,6 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::core::ids::SessionKey;
 
     fn held(text: u8) -> Held {
         if text == 0 { Held::Absent } else { Held::text(text.to_string()) }
@@ -114,6 +141,22 @@ mod tests {
         told.forget(path);
         assert!(told.is_news(path, &held(3), &held(2)), "the user has saved it meanwhile");
         assert!(told.is_news(Path::new("/b"), &held(1), &held(2)), "another file");
+    }
+
+    #[test]
+    fn who_was_said_to_have_done_a_change_is_known_until_the_file_is_another() {
+        let (mut told, path) = (Told::default(), Path::new("/a"));
+        let writers = vec![Writer { session: SessionKey(1), call: None }];
+        assert!(told.is_news(path, &held(1), &held(2)));
+        told.set_writers(path, writers.clone());
+        assert!(!told.is_news(path, &held(1), &held(2)));
+        assert_eq!(told.writers(path, &held(2)), writers);
+        assert_eq!(told.writers(path, &held(1)), []);
+        assert!(told.is_news(path, &held(2), &held(3)));
+        assert_eq!(told.writers(path, &held(3)), []);
+        told.set_writers(path, writers);
+        told.holds(path, &held(3));
+        assert_eq!(told.writers(path, &held(3)), []);
     }
 
     #[test]

@@ -37,6 +37,21 @@ impl Writers {
         self.sessions.get(1..).unwrap_or_default()
     }
 
+    pub fn all(&self) -> &[Writer] {
+        &self.sessions
+    }
+
+    /// Whether these are told instead of those who were said to have done a change before. `names` says whether a
+    /// writer's call itself says that it edits the file.
+    pub fn correct(&self, told: &[Writer], names: impl Fn(&Writer) -> bool) -> bool {
+        let knows_less = match (told, &self.sessions[..]) {
+            ([told], [now]) => told.session == now.session && now.call.is_none(),
+            _ => false,
+        };
+        let is_sure = matches!(told, [told] if names(told)) && !self.sessions.iter().any(&names);
+        self.is_known && !told.is_empty() && told != self.sessions && !knows_less && !is_sure
+    }
+
     pub fn session(&self) -> Option<SessionKey> {
         self.first().map(|writer| writer.session)
     }
@@ -59,6 +74,23 @@ mod tests {
 
     fn writer(session: u32) -> Writer {
         Writer { session: SessionKey(session), call: None }
+    }
+
+    #[test]
+    fn what_was_told_is_corrected_by_who_knows_more() {
+        let of =
+            |session, call: Option<usize>| Writer { session: SessionKey(session), call: call.map(EntryId) };
+        let corrects = |told: &[Writer], now: &[Writer]| {
+            Writers::known(now.to_vec()).correct(told, |writer| writer.call == Some(EntryId(7)))
+        };
+        assert!(corrects(&[of(1, None)], &[of(1, Some(3))]));
+        assert!(corrects(&[of(1, Some(2))], &[of(1, Some(3))]));
+        assert!(corrects(&[of(1, Some(2))], &[of(2, None)]));
+        assert!(corrects(&[of(1, Some(2))], &[]), "it came from outside");
+        assert!(!corrects(&[of(1, Some(2))], &[of(1, None)]), "that is less");
+        assert!(!corrects(&[of(1, Some(7))], &[]), "its call says that it writes the file");
+        assert!(!corrects(&[], &[of(1, Some(3))]), "it was told as nobody's");
+        assert!(!Writers::guess(vec![of(1, Some(3))]).correct(&[of(1, None)], |_| false));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use mlua::Result;
 use serde_json::json;
 
+use crate::core::changes::writers::Writer;
 use crate::nvim::app::App;
-use crate::nvim::events::{Change, OutsideChange};
+use crate::nvim::events::{Attribution, Change, OutsideChange};
 use crate::nvim::follow;
 
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
@@ -15,6 +16,18 @@ impl App {
     pub fn changed_outside(&mut self, change: &OutsideChange) -> Result<()> {
         self.reviews.changed_outside(&mut self.cx, change)?;
         self.route()
+    }
+
+    /// Somebody else has made a change than was told.
+    pub fn attributed(&mut self, change: &Attribution) -> Result<()> {
+        for Writer { session, call } in &change.to {
+            if let Some(session) = self.cx.sessions.get_mut(session)
+                && let Some(call) = call
+            {
+                session.call_changed(*call, &change.path);
+            }
+        }
+        self.reviews.attribute(&mut self.cx, change)
     }
 
     pub fn changed(&mut self, change: Change) -> Result<()> {

@@ -104,6 +104,9 @@ impl App {
             }
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
+            Event::FolderUnwatched { folder, why, is_looked_at } => {
+                self.files.watching.unwatched.insert(folder, (why, is_looked_at));
+            }
             Event::RecordFailed { text } => {
                 self.cx.advise(text, Level::Warn);
             }

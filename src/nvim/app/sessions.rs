@@ -214,7 +214,14 @@ impl App {
             keys.into_iter().filter_map(|key| status::of_session(&self.cx, key, self.location_status(key)));
         let sessions: Vec<Json> = sessions.collect();
         let agents = self.sessions.agents_status();
-        json!({ "sessions": sessions, "agents": agents, "log": self.cx.log(), "following": self.is_following() })
+        let unwatched = self.files.watching.unwatched_status();
+        json!({
+            "sessions": sessions,
+            "agents": agents,
+            "log": self.cx.log(),
+            "following": self.is_following(),
+            "unwatched": unwatched,
+        })
     }
 
     /// Has the status at hand for those who ask while the app is busy. Once in a drain: there may be a hundred

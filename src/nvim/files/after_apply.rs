@@ -215,11 +215,12 @@ impl Files {
         };
         let before = if is_new { Held::Absent } else { reported.unwrap_or(was.with_mode(old_mode)) };
         let news = self.on_disk.told.news(&job.path, &before, &now.with_mode(mode));
-        self.on_disk.has_told(&job.path);
         if news == News::Nothing {
             cx.raise(EditorEvent::ReviewOutdated(job.buf));
             return Ok(());
         }
+        let told = [&[Writer { session, call }], writers.others()].concat();
+        self.on_disk.has_told(&job.path, told);
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session,
             call,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use crate::core::changes::told::Told;
-use crate::core::changes::writers::Writers;
+use crate::core::changes::writers::{Writer, Writers};
 use crate::core::message::ChangedFile;
 use crate::core::store::checkpoint::{Held, Mode};
 use crate::nvim::events::Renamed;
@@ -50,9 +50,13 @@ impl OnDisk {
         if self.not_whole.remove(path) { None } else { self.in_buffers.remove(path) }
     }
 
-    /// A change was told as the buffer has it: that is all of it.
-    pub fn has_told(&mut self, path: &Path) {
-        self.in_buffers.remove(path);
+    /// A change was told as the buffer has it, with these as its writers: that is all of it, unless its report knows
+    /// better who it was.
+    pub fn has_told(&mut self, path: &Path, writers: Vec<Writer>) {
+        if self.in_buffers.get(path).is_none_or(|report| report.writers.all() == writers) {
+            self.in_buffers.remove(path);
+        }
+        self.told.set_writers(path, writers);
     }
 
     /// The permissions that a file had and has, as far as its report knows them.

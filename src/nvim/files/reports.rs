@@ -9,18 +9,18 @@ use mlua::Result;
 
 use crate::core::changes::file_task::Task;
 use crate::core::changes::told::News;
-use crate::core::changes::writers::Writer;
+use crate::core::changes::writers::{Writer, Writers};
 use crate::core::message::{Cause, ChangedFile, Outcome, Work};
 use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
-use crate::nvim::events::{Change, EditorEvent, OutsideChange, Renamed};
+use crate::nvim::events::{Attribution, Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::files::Files;
 use crate::nvim::files::after_apply::note_write;
 use crate::nvim::files::on_disk::Report;
-use crate::nvim::files::whose::writers_of;
+use crate::nvim::files::whose::{call_about, writers_of};
 
 /// At most this many files are gone through before the editor has its turn, and no more than these bytes.
 const MAX_FILES: usize = 16;
@@ -111,6 +111,10 @@ impl Files {
     fn tell_report(&mut self, cx: &mut Context, buf: Option<Buf>, report: Report) {
         let Report { writers, file, renamed } = report;
         let ChangedFile { path, mut before, after, unknown, .. } = file;
+        let told = self.on_disk.told.writers(&path, &after).to_vec();
+        if !told.is_empty() && !self.attribute(cx, &path, (told, &writers), (&before, &after)) {
+            return;
+        }
         let Some(Writer { session, call }) = writers.first() else {
             self.on_disk.told.holds(&path, &after);
             let change = OutsideChange { path, before, after };
@@ -119,7 +123,7 @@ impl Files {
         match self.on_disk.told.news(&path, &before, &after) {
             News::Nothing => return,
             News::Mode => before = after.clone().with_mode(before.mode()),
-            News::All => {}
+            News::All => self.on_disk.told.set_writers(&path, writers.all().to_vec()),
         }
         if call.is_none() && after != Held::Absent {
             let texts = (before == Held::Absent, plain(&before), plain(&after));
@@ -143,6 +147,29 @@ impl Files {
             renamed,
         })));
         cx.raise(EditorEvent::SessionChanged(session));
+    }
+
+    /// A change is reported that was told already. Says whether there is more to tell of it than who did it.
+    fn attribute(
+        &mut self,
+        cx: &mut Context,
+        path: &Path,
+        (told, writers): (Vec<Writer>, &Writers),
+        (before, after): (&Held, &Held),
+    ) -> bool {
+        let names =
+            |writer: &Writer| writer.call.is_some() && call_about(cx, writer.session, path) == writer.call;
+        if writers.correct(&told, names) {
+            self.on_disk.told.set_writers(path, writers.all().to_vec());
+            cx.raise(EditorEvent::ChangeAttributed(Box::new(Attribution {
+                path: path.to_owned(),
+                from: told,
+                to: writers.all().to_vec(),
+                held: (before.clone(), after.clone()),
+            })));
+            return true;
+        }
+        !writers.is_outside()
     }
 }
 

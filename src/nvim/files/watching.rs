@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
+use serde_json::{Value as Json, json};
 
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, Moment, SessionKey};
@@ -28,6 +29,8 @@ pub struct Watching {
     settling: HashMap<PathBuf, (Writer, Moment)>,
     /// Loaded buffers whose files agents have touched. An agent may write after its session is over, too.
     touched: HashSet<Buf>,
+    /// Folders that the system does not watch: why, and whether their files are looked at instead.
+    pub unwatched: BTreeMap<PathBuf, (String, bool)>,
 }
 
 impl Watching {
@@ -36,6 +39,13 @@ impl Watching {
         self.files.retain(|(known, _)| *known != session);
         self.edits.retain(|(known, ..)| *known != session);
         self.settling.retain(|_, (writer, _)| writer.session != session);
+    }
+
+    /// The same for `status()`.
+    pub fn unwatched_status(&self) -> Vec<Json> {
+        let folders = self.unwatched.iter();
+        let status = |(folder, (why, is_looked_at)): (&PathBuf, &(String, bool))| json!({ "folder": folder, "why": why, "noticed": if *is_looked_at { "late" } else { "never" } });
+        folders.map(status).collect()
     }
 
     pub fn touch(&mut self, buf: Buf) {

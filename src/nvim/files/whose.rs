@@ -7,7 +7,7 @@ use crate::core::changes::writers::{Writer, Writers};
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Activity, Cause, ToolKind};
 use crate::core::session::Session;
-use crate::core::session::tool_call::ToolCall;
+use crate::core::session::tool_call::{Status, ToolCall};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
 use crate::nvim::files::Files;
@@ -33,7 +33,7 @@ impl Files {
         let has_to_do = |session: &&Session| touched.contains(&session.key) || is_in_folders(session, path);
         let writer = |session: &Session| {
             let named = call_about(cx, session.key, path);
-            let open = session.open_calls().filter(|(_, call)| may_write(call)).map(|(entry, _)| entry);
+            let open = session.open_calls().filter(|(_, call)| may_be_writing(call)).map(|(entry, _)| entry);
             let open: Vec<EntryId> = open.collect();
             let call = open.iter().copied().find(|entry| named == Some(*entry)).or(open.last().copied())?;
             Some(Writer { session: session.key, call: Some(call) })
@@ -46,7 +46,11 @@ impl Files {
     }
 }
 
-/// A call that reads says nothing of who writes.
+/// A call that reads says nothing of who writes, nor does one that waits for the user.
+fn may_be_writing(call: &ToolCall) -> bool {
+    may_write(call) && call.status != Status::Waiting
+}
+
 fn may_write(call: &ToolCall) -> bool {
     !matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Think)
 }

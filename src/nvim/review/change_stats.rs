@@ -1,9 +1,10 @@
 //! What each session has changed, file by file, for `:Acp changes`: where, how much, and how often. The
 //! texts themselves are not kept here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::core::changes::writers::Writer;
 use crate::core::ids::SessionKey;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
@@ -41,6 +42,23 @@ impl ChangeStats {
             changes.add(before, after, &change.ranges, change.lines);
             changes.saved = change.saved;
             changes.note = note(change);
+        }
+    }
+
+    /// A change that was counted was another's.
+    pub fn attribute(&mut self, path: &Path, from: &[Writer], to: &[Writer]) {
+        let sessions = |writers: &[Writer]| -> BTreeSet<SessionKey> {
+            writers.iter().map(|writer| writer.session).collect()
+        };
+        let (from, to) = (sessions(from), sessions(to));
+        let counted = from.iter().find_map(|session| self.agents.get(&(*session, path.to_owned())));
+        // Of several it is not known how much each of them was.
+        let Some(changes) = counted.filter(|changes| changes.times == 1).cloned() else { return };
+        for session in from.difference(&to) {
+            self.agents.remove(&(*session, path.to_owned()));
+        }
+        for session in to.difference(&from) {
+            self.agents.entry((*session, path.to_owned())).or_insert_with(|| changes.clone());
         }
     }
 

@@ -14,6 +14,7 @@ use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::review::Splice;
 use crate::core::changes::scope::{Origin, Other, Scope};
 use crate::core::changes::unknown_change::UnknownChange;
+use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, ToolKind, Work};
@@ -52,10 +53,22 @@ thread_local! {
 impl Reviews {
     /// The number of what was behind a change of one session, or of one of several.
     fn origin_of_change(&mut self, cx: &Context, change: &Change) -> Option<OriginId> {
-        let mut origin = origin_of(cx, change.session, change.call, &change.path)?;
-        for writer in &change.others {
-            let Some(other) = origin_of(cx, writer.session, writer.call, &change.path) else { continue };
-            origin.agent = format!("{} or {}", origin.agent, other.agent);
+        let writer = Writer { session: change.session, call: change.call };
+        self.origin_of_writers(cx, &change.path, (writer, &change.others))
+    }
+
+    pub fn origin_of_writers(
+        &mut self,
+        cx: &Context,
+        path: &Path,
+        (first, others): (Writer, &[Writer]),
+    ) -> Option<OriginId> {
+        let mut origin = origin_of(cx, first.session, first.call, path)?;
+        for writer in others {
+            let Some(other) = origin_of(cx, writer.session, writer.call, path) else { continue };
+            if other.agent != origin.agent {
+                origin.agent = format!("{} or {}", origin.agent, other.agent);
+            }
             if other.title != origin.title {
                 origin.title = format!("{} or {}", origin.title, other.title);
             }
@@ -222,8 +235,8 @@ impl Reviews {
                 });
                 continue;
             }
-            let diffs = of_file().collect();
-            self.review_diffs(cx, &path, origin, diffs)?;
+            self.review_diffs(cx, &path, origin, of_file().collect())?;
+            self.claim(cx, &path, origin, of_file().collect())?;
         }
         Ok(())
     }
@@ -605,6 +618,9 @@ impl Reviews {
                     return self.compare(cx, path, file, Written { user: Some(text), agent: None });
                 }
                 Input::Text(text) => file.user_wrote(&text),
+                Input::Attributed { before, after, to } => {
+                    file.attribute((before.as_deref(), after.as_deref()), to);
+                }
                 Input::Agent { before, after, origin } => {
                     let written = Written { user: before, agent: Some((after, origin)) };
                     if written.texts().any(is_large) {

@@ -110,8 +110,11 @@ pub fn is_name_too_long(error: &io::Error) -> bool {
 
 /// What to say of a folder that cannot be watched, where the system's own word would not help.
 pub fn watch_limit(error: &io::Error) -> Option<&'static str> {
-    (error.raw_os_error() == Some(libc::EMFILE))
-        .then_some("the limit fs.inotify.max_user_instances is reached")
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => Some("the limit fs.inotify.max_user_instances is reached"),
+        Some(libc::ENOSPC) => Some("the limit fs.inotify.max_user_watches is reached"),
+        _ => None,
+    }
 }
 
 /// Options by which a file is created that will replace another, which nobody may read before.

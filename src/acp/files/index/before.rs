@@ -76,9 +76,14 @@ impl Before {
         if self.copies.has_room(state.size)
             && let Some(Ok(text)) = read(path, &state)
         {
-            // Without a copy it is not known later what the file held: that is said then.
-            let _ = self.copies.keep(path, state, &text);
+            self.keep(path, state, &text);
         }
+    }
+
+    /// Keeps what a file held in this state.
+    pub fn keep(&mut self, path: &Path, state: FileState, text: &[u8]) {
+        // Without a copy it is not known later what the file held: that is said then.
+        let _ = self.copies.keep(path, state, text);
     }
 
     /// What the files of these changes held, and hold in the states that were found.
@@ -161,6 +166,14 @@ fn old_path(difference: &Difference) -> Option<&Path> {
             Some(path)
         }
     }
+}
+
+/// What a file holds in this state, if that may be copied.
+pub fn copy_of(path: &Path, state: &FileState) -> Option<Vec<u8>> {
+    if state.size > texts::LARGEST {
+        return None;
+    }
+    read(path, state)?.ok()
 }
 
 /// What a file holds in this state; nothing if it is in another one by now.

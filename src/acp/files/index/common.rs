@@ -2,6 +2,7 @@
 //! doing, and the texts of changes that the editor's side may ask for later.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,8 +14,10 @@ use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
 use crate::core::changes::attribution::Activities;
 use crate::core::changes::half_written::Millis;
+use crate::core::message::Event;
 use crate::core::store::checkpoint::{Held, Mode};
 use crate::mailbox::Mailbox;
+use crate::platform::files;
 
 /// Texts of changes that were told without them have no more bytes together; the oldest go.
 const MOST: u64 = 64 << 20;
@@ -22,6 +25,9 @@ const MOST: u64 = 64 << 20;
 /// No more bytes of texts are told to the editor's side in this time.
 const ALLOWANCE: usize = 1 << 20;
 const REFILL: Duration = Duration::from_secs(2);
+
+/// The clock is never ahead of the time by more than this.
+const AHEAD: Millis = 50;
 
 /// The clock begins here, so that there are times before.
 const START: Millis = 24 * 60 * 60 * 1000;
@@ -97,7 +103,9 @@ impl Common {
 
     /// What comes from here on is later than `now`, also within the same millisecond.
     pub fn pass(&self, now: Millis) {
-        self.floor.fetch_max(now + 1, Ordering::AcqRel);
+        // An agent that says much in a millisecond does not have the clock run away.
+        let most = self.at(Instant::now()) + AHEAD;
+        self.floor.fetch_max((now + 1).min(most), Ordering::AcqRel);
     }
 
     /// Whether so much text may be told at once with all that was told just before.
@@ -111,6 +119,16 @@ impl Common {
             allowance.1 -= bytes;
         }
         is_allowed
+    }
+
+    /// The system refuses to watch a folder: the files of all of its project are looked at instead.
+    pub fn is_unwatched(&self, root: &Path, folder: &Path, error: &io::Error) {
+        let why = files::watch_limit(error).map_or_else(|| error.to_string(), str::to_owned);
+        self.log.note(&format!(
+            "couldn't watch {}: {why}; all files are looked at when a call or a turn ends instead",
+            folder.display()
+        ));
+        self.mailbox.post(Event::FolderUnwatched { folder: root.to_owned(), why, is_looked_at: true });
     }
 
     pub fn wait_for_word(&self, waits: bool) {

@@ -46,8 +46,16 @@ impl Holders {
         let writers = processes::writers(path, &|process| roots.contains_key(&process));
         *last = Some(Instant::now());
         let mut found = writers.into_iter().filter_map(|process| roots.get(&process));
-        let first = found.next()?;
-        found.all(|other| other.0 == first.0).then(|| first.clone())
+        let mut holder = found.next()?.clone();
+        for (session, terminal) in found {
+            if *session != holder.0 {
+                return None;
+            }
+            if *terminal != holder.1 {
+                holder.1 = None;
+            }
+        }
+        Some(holder)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 
-use ignore::{WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::pending::is_swap_file;
 use crate::acp::mutex::lock;
@@ -29,14 +29,24 @@ pub struct Walked {
     pub too_many: bool,
 }
 
-/// Walks a folder that is not ignored itself. `folder` is called with each folder before its files are looked at.
-pub fn walk(root: &Path, folder: &(dyn Fn(&Path) + Sync)) -> Walked {
+/// Walks a folder that is not ignored itself. `begin` is called with each folder before it is opened to be listed: what
+/// comes later may be missing in the list, so that is the time to have it watched.
+pub fn walk(root: &Path, begin: impl Fn(&Path) + Send + Sync + 'static) -> Walked {
     let files = Mutex::new(Vec::new());
     let folders = Mutex::new(Vec::new());
     let repositories = Mutex::new(BTreeSet::new());
     let (count, too_many) = (AtomicUsize::new(0), AtomicBool::new(false));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
-    let walker = builder(root).threads(threads).build_parallel();
+    begin(root);
+    let mut builder = builder(root);
+    builder.filter_entry(move |entry| {
+        let is_wanted = is_wanted(entry);
+        if is_wanted && entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir()) {
+            begin(entry.path());
+        }
+        is_wanted
+    });
+    let walker = builder.threads(threads).build_parallel();
     walker.run(|| {
         let mut own = Batch { files: Vec::new(), all: &files };
         let (folders, repositories, count, too_many) = (&folders, &repositories, &count, &too_many);
@@ -45,7 +55,6 @@ pub fn walk(root: &Path, folder: &(dyn Fn(&Path) + Sync)) -> Walked {
             let Ok(entry) = entry else { return WalkState::Continue };
             let Some(kind) = entry.file_type() else { return WalkState::Continue };
             if kind.is_dir() {
-                folder(entry.path());
                 lock(folders).push(entry.path().to_owned());
                 if fs::symlink_metadata(entry.path().join(".git")).is_ok() {
                     lock(repositories).insert(entry.path().to_owned());
@@ -85,11 +94,13 @@ pub fn look(path: &Path) -> Option<FileState> {
 fn builder(root: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     // .github and the like are files of the project; without git, .gitignore means the same.
-    builder.hidden(false).require_git(false).follow_links(false).filter_entry(|entry| {
-        let name = entry.file_name();
-        name != ".git" && name != ".jj" && name != ".hg" && name != ".svn"
-    });
+    builder.hidden(false).require_git(false).follow_links(false).filter_entry(is_wanted);
     builder
+}
+
+fn is_wanted(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    name != ".git" && name != ".jj" && name != ".hg" && name != ".svn"
 }
 
 fn state_of(metadata: &Metadata) -> Option<FileState> {
@@ -120,5 +131,25 @@ struct Batch<'a> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         lock(self.all).append(&mut self.files);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_into_a_folder_when_it_begins_is_in_its_list() {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path().canonicalize().expect("a folder");
+        fs::create_dir_all(root.join("new/deep")).expect("folders");
+        fs::create_dir(root.join("ignored")).expect("a folder");
+        fs::write(root.join(".ignore"), "ignored\n").expect("a file");
+        let walked = walk(&root, |folder| fs::write(folder.join("late"), "").expect("a file"));
+        let mut files: Vec<PathBuf> = walked.files.into_iter().map(|(path, _)| path).collect();
+        files.sort();
+        let wanted = [".ignore", "late", "new/deep/late", "new/late"].map(|name| root.join(name));
+        assert_eq!(files, wanted);
+        assert!(!root.join("ignored/late").exists(), "what is ignored is not watched");
     }
 }

@@ -3,6 +3,7 @@
 //! `before`'s, who is asked when a change is judged is `core::changes::attribution`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -17,11 +18,12 @@ use super::folder_watch::{FolderWatch, Listener};
 use super::pending::{Pending, Touched, is_swap_file};
 use super::report::{BATCH, Report};
 use super::walk::{self, Walked};
+use super::written::Written;
 use crate::acp::mutex::lock;
 use crate::core::changes::attribution::Judgement;
 use crate::core::changes::folder_index::{Difference, FileState, FolderIndex};
 use crate::core::changes::half_written::Millis;
-use crate::core::message::{Cause, Stamp};
+use crate::core::message::{Cause, Event};
 
 /// A file is at rest when nothing has happened to it for so long.
 const REST: Millis = 500;
@@ -48,14 +50,12 @@ pub enum Message {
     Said,
     /// A call, a command or a turn has ended or is about to, or a prompt to be sent: at this time.
     Check(Millis, oneshot::Sender<()>),
-    /// The editor has saved a file in this state.
-    Saved {
-        path: PathBuf,
-        stamp: Stamp,
-    },
+    /// The editor has saved a file.
+    Saved(PathBuf, Written),
     /// This client writes a file.
     Writing(PathBuf),
-    Wrote(PathBuf),
+    /// It has, or it could not.
+    Wrote(PathBuf, Option<Written>),
     Stop,
 }
 
@@ -80,6 +80,7 @@ pub struct Worker {
     is_root_gone: bool,
     /// There are too many files.
     given_up: bool,
+    most_folders: usize,
 }
 
 impl Worker {
@@ -90,7 +91,20 @@ impl Worker {
         tell: Sender<Message>,
     ) -> (Self, Option<Arc<FolderWatch>>) {
         let told = Arc::new(AtomicBool::new(false));
-        let watch = start_watch(&common, told.clone(), tell);
+        let watch = start_watch(&common, roots.clone(), told.clone(), tell);
+        Self::with_watch(number, common, roots, (watch, told))
+    }
+
+    fn with_watch(
+        number: u64,
+        common: Arc<Common>,
+        roots: Vec<PathBuf>,
+        (watch, told): (std::io::Result<Option<Arc<FolderWatch>>>, Arc<AtomicBool>),
+    ) -> (Self, Option<Arc<FolderWatch>>) {
+        let watch = watch.unwrap_or_else(|error| {
+            roots.iter().for_each(|root| common.is_unwatched(root, root, &error));
+            None
+        });
         let before = Before::new(lock(&common.cache).clone());
         let worker = Self {
             number,
@@ -106,6 +120,7 @@ impl Worker {
             told,
             is_root_gone: false,
             given_up: false,
+            most_folders: FOLDERS,
             common,
         };
         (worker, watch)
@@ -145,15 +160,13 @@ impl Worker {
                 // Whoever asked may have given up.
                 let _ = done.send(());
             }
-            Message::Saved { path, stamp } => {
-                let state = walk::look(&path);
-                if state.is_some_and(|state| (state.size, state.modified) == (stamp.size, stamp.written)) {
-                    self.take_in();
-                    self.is_no_news(&path, state);
-                }
+            Message::Saved(path, saved) => {
+                self.take_in();
+                self.wrote(path, saved);
+                self.arm();
             }
             Message::Writing(path) => *self.writing.entry(path).or_default() += 1,
-            Message::Wrote(path) => {
+            Message::Wrote(path, written) => {
                 self.take_in();
                 if let Some(count) = self.writing.get_mut(&path) {
                     *count -= 1;
@@ -161,25 +174,43 @@ impl Worker {
                         self.writing.remove(&path);
                     }
                 }
-                self.is_no_news(&path, walk::look(&path));
+                if let Some(written) = written {
+                    self.wrote(path, written);
+                }
+                self.arm();
             }
             Message::Stop => {}
         }
     }
 
-    /// What a file is now is known to all whom it concerns.
-    fn is_no_news(&mut self, path: &Path, state: Option<FileState>) {
-        let touched = self.pending.files.remove(path);
-        if self.index.get(path).is_none()
-            && !touched.is_some_and(|touched| touched.is_listed)
-            && !self.is_listed(path)
-        {
+    /// What this client or the editor wrote is known to all whom it concerns; what somebody else has made of it since is
+    /// not.
+    fn wrote(&mut self, path: PathBuf, written: Written) {
+        let Written { state, text, at } = written;
+        let now = walk::look(&path);
+        let is_same = match (now, state) {
+            (Some(now), Some(state)) => !now.differs(&state),
+            (now, state) => now.is_none() && state.is_none(),
+        };
+        let touched = self.pending.files.remove(&path);
+        // Of one that is gone it can't be said any more whether it is ignored.
+        let is_known = now.is_none()
+            || self.index.get(&path).is_some()
+            || touched.as_ref().is_some_and(|touched| touched.is_listed)
+            || self.is_listed(&path);
+        if !is_known {
             return;
         }
-        self.index.set(path, state);
-        self.before.forget(path);
-        if let Some(state) = state {
-            self.before.copy(path, state);
+        self.index.set(&path, state);
+        self.before.forget(&path);
+        if let Some((state, text)) = state.zip(text) {
+            self.before.keep(&path, state, &text);
+        }
+        if !is_same {
+            let touched = touched.filter(|touched| touched.last > at);
+            let touched = touched.unwrap_or_else(|| Touched::at(self.common.now()));
+            let first = touched.first.max(at).min(touched.last);
+            self.pending.add(path, Touched { first, is_listed: true, ..touched });
         }
     }
 
@@ -201,6 +232,11 @@ impl Worker {
                     root.display(),
                     walk::MOST
                 ));
+                self.common.mailbox.post(Event::FolderUnwatched {
+                    folder: root,
+                    why: format!("it has more than {} files", walk::MOST),
+                    is_looked_at: false,
+                });
                 self.given_up = true;
                 return;
             }
@@ -225,29 +261,25 @@ impl Worker {
 
     /// Walks a folder that is not ignored, and has all in it watched.
     fn walk(&self, folder: &Path) -> Walked {
-        let failed = Mutex::new(None);
-        let walked = walk::walk(folder, &|folder| {
-            let Some(watch) = self.watch.as_ref().filter(|_| self.is_complete.load(Ordering::Relaxed)) else {
-                return;
-            };
-            let watched = match watch.folders() < FOLDERS {
+        let failed = Arc::new(Mutex::new(None));
+        let (watch, is_complete, theirs) = (self.watch.clone(), self.is_complete.clone(), failed.clone());
+        let most = self.most_folders;
+        let walked = walk::walk(folder, move |folder| {
+            let Some(watch) = watch.as_ref().filter(|_| is_complete.load(Ordering::Relaxed)) else { return };
+            let watched = match watch.folders() < most {
                 true => watch.watch(folder),
-                false => Err(std::io::Error::other(format!("there are more than {FOLDERS}"))),
+                false => Err(std::io::Error::other(format!("it has more than {most} folders"))),
             };
             if let Err(error) = watched
-                // One that is gone is found to be by its events.
-                && error.kind() != std::io::ErrorKind::NotFound
-                && error.kind() != std::io::ErrorKind::PermissionDenied
+                && !is_gone(&error)
             {
-                self.is_complete.store(false, Ordering::Relaxed);
-                lock(&failed).get_or_insert((folder.to_owned(), error));
+                is_complete.store(false, Ordering::Relaxed);
+                lock(&theirs).get_or_insert((folder.to_owned(), error));
             }
         });
-        if let Some((folder, error)) = failed.into_inner().unwrap_or_default() {
-            self.common.log.note(&format!(
-                "couldn't watch {}: {error}; all files are looked at when a call or a turn ends instead",
-                folder.display()
-            ));
+        if let Some((folder, error)) = lock(&failed).take() {
+            let root = self.roots.iter().find(|root| folder.starts_with(root)).unwrap_or(&folder);
+            self.common.is_unwatched(root, &folder, &error);
         }
         walked
     }
@@ -492,13 +524,20 @@ impl Worker {
     }
 }
 
+/// A folder that is gone, or may not be listed, has no files to look after.
+fn is_gone(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+}
+
 fn start_watch(
     common: &Arc<Common>,
+    roots: Vec<PathBuf>,
     told: Arc<AtomicBool>,
     tell: Sender<Message>,
-) -> Option<Arc<FolderWatch>> {
+) -> std::io::Result<Option<Arc<FolderWatch>>> {
     let (clock, holders) = (common.clone(), common.clone());
     let listener = Listener {
+        roots,
         news: Box::new(move || {
             if !told.swap(true, Ordering::AcqRel) {
                 // Nobody listens any more when the worker is ending.
@@ -506,19 +545,11 @@ fn start_watch(
             }
         }),
         holder: Box::new(move |path| {
-            let running = lock(&holders.activities).running(path).len();
-            if running > 1 { holders.holders.of(path) } else { None }
+            let is_contested = lock(&holders.activities).is_contested(path);
+            if is_contested { holders.holders.of(path) } else { None }
         }),
     };
-    match FolderWatch::start(Box::new(move || clock.now()), listener) {
-        Ok(watch) => watch,
-        Err(error) => {
-            common.log.note(&format!(
-                "couldn't watch folders: {error}; all files are looked at when a call or a turn ends instead"
-            ));
-            None
-        }
-    }
+    FolderWatch::start(Box::new(move || clock.now()), listener)
 }
 
 #[cfg(test)]

@@ -150,6 +150,48 @@ fn the_call_that_names_a_file_has_changed_it() {
 }
 
 #[test]
+fn a_call_that_follows_another_without_a_pause_is_told_apart_by_what_it_names() {
+    let mut activities = one();
+    begins(&mut activities, A, "first", ToolKind::Execute, 2000);
+    ends(&mut activities, A, "first", 2500);
+    let edit = CallNews { names: vec![FILE.into()], ..news(ToolKind::Edit, WireStatus::InProgress) };
+    activities.call(A, &id("second"), edit, 2501);
+    assert_eq!(who(&activities, 2490, 2490), "1:second", "its message was read late");
+    assert_eq!(who_changed(&activities, "/p/b.txt", 2490, 2490), "1:first");
+    assert_eq!(who(&activities, 2050, 2050), "1:first", "but not as late as that");
+}
+
+#[test]
+fn a_call_that_works_by_a_command_has_done_nothing_when_that_was_over() {
+    let mut activities = one();
+    begins(&mut activities, A, "edits", ToolKind::Edit, 2000);
+    begins(&mut activities, A, "runs", ToolKind::Execute, 2100);
+    let shows = CallNews { terminals: vec![TerminalId("t".to_owned())], ..CallNews::default() };
+    activities.call(A, &id("runs"), shows, 2100);
+    activities.command_began(A, TerminalId("t".to_owned()), 2200);
+    assert_eq!(who(&activities, 2250, 2250), "1:runs/t");
+    activities.command_ended(A, &TerminalId("t".to_owned()), 2300);
+    assert_eq!(who(&activities, 2350, 2350), "1:edits");
+    assert_eq!(who(&activities, 2150, 2150), "1:edits", "nor before");
+    ends(&mut activities, A, "edits", 2400);
+    assert_eq!(
+        who(&activities, 2500, 2500),
+        "1:runs/t",
+        "unless nobody else did anything: it may have left a process"
+    );
+}
+
+#[test]
+fn a_command_that_is_begun_here_has_done_nothing_before() {
+    let mut activities = one();
+    activities.heard(A, 1500);
+    activities.command_began(A, TerminalId("t".to_owned()), 3000);
+    activities.heard(A, 4000);
+    assert_eq!(who(&activities, 2990, 2990), "outside");
+    assert_eq!(who(&activities, 3000, 3000), "1:/t");
+}
+
+#[test]
 fn a_call_that_is_announced_when_it_is_over_reaches_back_to_the_message_before() {
     let mut activities = one();
     activities.heard(A, 2000);
@@ -246,8 +288,13 @@ fn a_process_that_was_seen_with_the_file_settles_it() {
     let judge =
         |activities: &Activities, at| said(activities.judge(Path::new(FILE), (at, at), Some(&holder)));
     assert_eq!(judge(&activities, 2500), "2:b/t");
+    activities.command_began(B, TerminalId("t".to_owned()), 2600);
+    begins(&mut activities, B, "later", ToolKind::Execute, 2700);
+    activities.command_began(B, TerminalId("u".to_owned()), 2700);
+    assert_eq!(judge(&activities, 2800), "2:b/t", "of two commands the one that was seen");
+    ends(&mut activities, B, "later", 2900);
     ends(&mut activities, B, "b", 3000);
-    assert_eq!(judge(&activities, 3500), "2:/t", "a server that goes on after its call");
+    assert_eq!(judge(&activities, 3500), "2:b/t", "a server that goes on after its call");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! so that each event is known at about its time.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -26,6 +26,9 @@ const LAST: usize = 8192;
 /// The system's queue is read in pieces of this size.
 const BUFFER: usize = 64 << 10;
 
+/// So much may be said of folders while they are being added; the system says no more at once either.
+const EARLY: usize = 16_384;
+
 pub struct FolderWatch {
     queue: OwnedFd,
     /// Written to when the thread is to end.
@@ -38,9 +41,22 @@ pub struct FolderWatch {
 #[derive(Default)]
 struct Inner {
     folders: HashMap<i32, PathBuf>,
+    /// Folders that are watched for what becomes of themselves: of all others the one above tells.
+    roots: Vec<PathBuf>,
+    /// So many folders are just being added. The system may speak of one before its number is known here.
+    adding: usize,
+    early: Vec<Early>,
     pending: Pending,
     /// When files were touched last, as far as that was not long ago.
     last: HashMap<PathBuf, Millis>,
+}
+
+/// What the system has said of a folder whose number is not known yet.
+struct Early {
+    number: i32,
+    name: Option<OsString>,
+    event: ReadFlags,
+    now: Millis,
 }
 
 /// Says whose process has a file open.
@@ -48,6 +64,7 @@ type Asks = Box<dyn Fn(&Path) -> Option<Holder> + Send>;
 
 /// What is done beside reading.
 pub struct Listener {
+    pub roots: Vec<PathBuf>,
     /// Something is to be looked at.
     pub news: Box<dyn Fn() + Send + Sync>,
     /// Whose process has the file open, if it is worth to look.
@@ -61,8 +78,9 @@ impl FolderWatch {
     ) -> io::Result<Option<Arc<Self>>> {
         let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC)?;
-        let Listener { news, holder } = listener;
-        let watch = Arc::new(Self { queue, wake, inner: Mutex::default(), clock, news });
+        let Listener { roots, news, holder } = listener;
+        let inner = Mutex::new(Inner { roots, ..Inner::default() });
+        let watch = Arc::new(Self { queue, wake, inner, clock, news });
         let theirs = watch.clone();
         thread::Builder::new().name("acp-folders".into()).spawn(move || theirs.listen(&holder))?;
         Ok(Some(watch))
@@ -87,8 +105,14 @@ impl FolderWatch {
             | WatchFlags::MOVE_SELF
             | WatchFlags::ONLYDIR
             | WatchFlags::DONT_FOLLOW;
-        let number = inotify::add_watch(&self.queue, folder, what)?;
-        lock(&self.inner).folders.insert(number, folder.to_owned());
+        // Not locked meanwhile: its disk may be dead.
+        lock(&self.inner).adding += 1;
+        let added = inotify::add_watch(&self.queue, folder, what);
+        let has_news = lock(&self.inner).added(&self.queue, folder, added.ok());
+        if has_news {
+            (self.news)();
+        }
+        added?;
         Ok(())
     }
 
@@ -170,6 +194,23 @@ impl FolderWatch {
 }
 
 impl Inner {
+    /// A folder was added by this number, or could not be. Says whether something was said of it meanwhile.
+    fn added(&mut self, queue: &OwnedFd, folder: &Path, number: Option<i32>) -> bool {
+        self.adding -= 1;
+        let mut early = std::mem::take(&mut self.early);
+        if let Some(number) = number {
+            self.folders.insert(number, folder.to_owned());
+            let its = early.extract_if(.., |early| early.number == number).collect::<Vec<_>>();
+            for Early { name, event, now, .. } in its {
+                self.take_in(queue, (number, name.as_deref()), event, now);
+            }
+        }
+        if self.adding > 0 {
+            self.early.extend(early);
+        }
+        !self.pending.is_empty()
+    }
+
     /// Gives the file if it was written.
     fn take_in(
         &mut self,
@@ -184,12 +225,23 @@ impl Inner {
         }
         if event.contains(ReadFlags::IGNORED) {
             self.folders.remove(&number);
+            self.early.retain(|early| early.number != number);
             return None;
         }
-        let folder = self.folders.get(&number)?;
+        let Some(folder) = self.folders.get(&number) else {
+            if self.adding > 0 && self.early.len() < EARLY {
+                self.early.push(Early { number, name: name.map(OsStr::to_owned), event, now });
+            } else {
+                // One that is not watched any more, unless it was too much.
+                self.pending.lost |= self.adding > 0;
+            }
+            return None;
+        };
         let Some(name) = name else {
-            // What is moved by its folder is known to be by that folder's events, which came before.
-            if event.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) {
+            // The folder above has said it before. If the folder was found by its new name meanwhile, this is about
+            // the old one.
+            if event.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) && self.roots.contains(folder)
+            {
                 let folder = folder.clone();
                 self.folder(queue, folder, ReadFlags::MOVED_FROM, now);
             }
@@ -240,5 +292,58 @@ impl Inner {
         } else if event.intersects(ReadFlags::MOVED_TO | ReadFlags::CREATE) {
             self.pending.folders.insert(path, now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn watch(root: &Path) -> Arc<FolderWatch> {
+        let listener =
+            Listener { roots: vec![root.to_owned()], news: Box::new(|| ()), holder: Box::new(|_| None) };
+        FolderWatch::start(Box::new(|| 1), listener).expect("a watch").expect("a watch")
+    }
+
+    fn touched(watch: &FolderWatch) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = watch.take().files.into_keys().collect();
+        files.sort();
+        files
+    }
+
+    #[test]
+    fn what_is_said_of_a_folder_before_its_number_is_known_is_not_lost() {
+        let root = tempfile::tempdir().expect("a folder");
+        let watch = watch(root.path());
+        lock(&watch.inner).adding += 1;
+        let number =
+            inotify::add_watch(&watch.queue, root.path(), WatchFlags::CREATE).expect("to be watched");
+        fs::write(root.path().join("a"), "a").expect("a file");
+        assert_eq!(touched(&watch), [""; 0].map(PathBuf::from));
+        assert!(lock(&watch.inner).added(&watch.queue, root.path(), Some(number)), "there is news");
+        assert_eq!(touched(&watch), [root.path().join("a")]);
+        watch.stop();
+    }
+
+    #[test]
+    fn a_folder_that_was_found_by_its_new_name_stays_watched() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (old, new) = (root.path().join("old"), root.path().join("new"));
+        fs::create_dir(&old).expect("a folder");
+        let watch = watch(root.path());
+        // Nobody reads meanwhile.
+        watch.stop();
+        watch.watch(root.path()).expect("to be watched");
+        watch.watch(&old).expect("to be watched");
+        fs::create_dir(&new).expect("a folder");
+        fs::rename(&old, new.join("old")).expect("to be renamed");
+        // A walk finds what is there before it is heard how that came about.
+        watch.watch(&new).expect("to be watched");
+        watch.watch(&new.join("old")).expect("to be watched");
+        drop(watch.take());
+        fs::write(new.join("old/a"), "a").expect("a file");
+        assert_eq!(touched(&watch), [new.join("old/a")]);
     }
 }

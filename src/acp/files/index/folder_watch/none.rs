@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::acp::files::index::pending::{Holder, Pending};
@@ -14,6 +14,7 @@ pub struct FolderWatch;
 type Asks = Box<dyn Fn(&Path) -> Option<Holder> + Send>;
 
 pub struct Listener {
+    pub roots: Vec<PathBuf>,
     pub news: Box<dyn Fn() + Send + Sync>,
     pub holder: Asks,
 }

@@ -17,11 +17,17 @@ struct Test {
     worker: Worker,
     common: Arc<Common>,
     folder: PathBuf,
+    /// What was told of folders that the system does not watch.
+    unwatched: Vec<(PathBuf, String, bool)>,
 }
 
 impl Test {
     /// A worker that has walked these files.
     fn new(files: &[(&str, &str)]) -> Self {
+        Self::prepared(files, |number, common, roots| Worker::new(number, common, roots, mpsc::channel().0).0)
+    }
+
+    fn prepared(files: &[(&str, &str)], make: impl FnOnce(u64, Arc<Common>, Vec<PathBuf>) -> Worker) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("acp-index-{}-{number}", std::process::id()));
@@ -29,9 +35,8 @@ impl Test {
         let folder = folder.canonicalize().expect("a folder");
         let common = Arc::new(Common::new(Mailbox::new(|_| {}), WireLog::start(None)));
         lock(&common.activities).session_began(SESSION, vec![folder.clone()]);
-        let (tell, _) = mpsc::channel();
-        let (worker, _) = Worker::new(1, common.clone(), vec![folder.clone()], tell);
-        let mut test = Self { worker, common, folder };
+        let worker = make(1, common.clone(), vec![folder.clone()]);
+        let mut test = Self { worker, common, folder, unwatched: Vec::new() };
         files.iter().for_each(|(name, text)| test.write(name, text));
         test.worker.build();
         test
@@ -58,6 +63,10 @@ impl Test {
         self.worker.check(Some(Millis::MAX));
         let mut told = Vec::new();
         while let Some(event) = self.common.mailbox.take() {
+            if let Event::FolderUnwatched { folder, why, is_looked_at } = event {
+                self.unwatched.push((folder, why, is_looked_at));
+                continue;
+            }
             let Event::FilesChanged { cause, files } = event else { continue };
             let who = if cause == Cause::Outside { "outside" } else { "agent" };
             told.extend(files.iter().map(|file| {
@@ -119,6 +128,34 @@ fn where_the_system_tells_nothing_all_files_are_looked_at() {
 }
 
 #[test]
+fn where_the_system_has_no_more_watches_it_is_said_and_all_files_are_looked_at() {
+    let mut test = Test::prepared(FILES, |number, common, roots| {
+        let refused = Err(std::io::Error::from_raw_os_error(libc::EMFILE));
+        Worker::with_watch(number, common, roots, (refused, Arc::default())).0
+    });
+    changes(&mut test);
+    assert_eq!(test.told(), TOLD);
+    let why = "the limit fs.inotify.max_user_instances is reached".to_owned();
+    assert_eq!(test.unwatched, [(test.folder.clone(), why, true)]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn when_no_more_folders_can_be_watched_it_is_said_and_all_files_are_looked_at() {
+    let mut test = Test::new(FILES);
+    // The two that there are.
+    test.worker.most_folders = 2;
+    changes(&mut test);
+    assert_eq!(test.told(), TOLD);
+    let why = "it has more than 2 folders".to_owned();
+    assert_eq!(test.unwatched, [(test.folder.clone(), why, true)]);
+    // The system says nothing of this one.
+    test.write("new/deep/c.txt", "C, longer");
+    assert_eq!(test.told(), ["agent new/deep/c.txt c C, longer"]);
+    assert_eq!(test.unwatched.len(), 1, "it is said once");
+}
+
+#[test]
 fn when_events_were_lost_all_files_are_looked_at() {
     let mut test = Test::new(FILES);
     changes(&mut test);
@@ -169,10 +206,47 @@ fn a_file_that_this_client_writes_is_no_news() {
     test.write("a.txt", "half");
     assert_eq!(test.told(), [""; 0], "while it is written");
     test.write("a.txt", "whole text");
-    test.worker.take(Message::Wrote(path));
+    test.worker.take(Message::Wrote(path.clone(), Some(Written::now(&path, test.common.now()))));
     assert_eq!(test.told(), [""; 0]);
     test.write("a.txt", "another text");
     assert_eq!(test.told(), ["agent a.txt whole text another text"]);
+}
+
+#[test]
+fn what_happens_to_a_file_right_after_this_client_wrote_it_is_told() {
+    let mut test = Test::new(FILES);
+    test.turn();
+    for (name, is_new) in [("a.txt", false), ("put/back.txt", true)] {
+        let path = test.folder.join(name);
+        test.worker.take(Message::Writing(path.clone()));
+        test.write(name, "ours");
+        let written = Written::now(&path, test.common.now());
+        // Before the worker has heard that it was written.
+        match is_new {
+            true => fs::remove_dir_all(test.folder.join("put")).expect("a folder"),
+            false => fs::remove_file(&path).expect("a file"),
+        }
+        test.worker.take(Message::Wrote(path, Some(written)));
+        assert_eq!(test.told(), [format!("agent {name} ours -")]);
+    }
+    let path = test.folder.join("b/b.txt");
+    test.worker.take(Message::Writing(path.clone()));
+    test.write("b/b.txt", "ours");
+    let written = Written::now(&path, test.common.now());
+    test.write("b/b.txt", "theirs");
+    test.worker.take(Message::Wrote(path, Some(written)));
+    assert_eq!(test.told(), ["agent b/b.txt ours theirs"]);
+}
+
+#[test]
+fn what_this_client_could_not_write_is_told_as_ever() {
+    let mut test = Test::new(FILES);
+    test.turn();
+    let path = test.folder.join("a.txt");
+    test.worker.take(Message::Writing(path.clone()));
+    test.write("a.txt", "theirs");
+    test.worker.take(Message::Wrote(path, None));
+    assert_eq!(test.told(), ["agent a.txt a theirs"]);
 }
 
 #[test]
