@@ -151,6 +151,10 @@ return {
     about = "Delete one of the stored sessions",
   },
   {
+    name = "usage",
+    about = "Show cost and tokens of the session, the day and the month",
+  },
+  {
     name = "terminals",
     about = "Go to the terminal of a command",
   },

@@ -399,6 +399,17 @@ pub const COMMANDS: &[CommandSpec] = &[
                session; see |acp-record|.",
     },
     CommandSpec {
+        name: "usage",
+        about: "Show cost and tokens of the session, the day and the month",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Show what the session, this day and this month have cost, and how many tokens they took, by \
+               agent; see |acp-usage|.",
+    },
+    CommandSpec {
         name: "terminals",
         about: "Go to the terminal of a command",
         takes: "",

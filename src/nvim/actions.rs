@@ -171,6 +171,7 @@ impl App {
             "diff" => self.diff_command(args.first()),
             "fingerprint" => self.compute_fingerprint(args),
             "log" => self.open_log(),
+            "usage" => self.show_usage(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
         }

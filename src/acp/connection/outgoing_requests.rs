@@ -148,6 +148,7 @@ impl Connection {
             | Command::Compute { .. }
             | Command::Checkpoint { .. }
             | Command::Record { .. }
+            | Command::Usage { .. }
             | Command::PutBack { .. }
             | Command::Find { .. }
             | Command::ReadAgents { .. }

@@ -103,6 +103,7 @@ impl App {
                 }
             }
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
+            Event::UsageRead { job, reply } => self.usage.was_read(&mut self.cx, job, reply)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::RecordFailed { text } => {
                 self.cx.advise(text, Level::Warn);

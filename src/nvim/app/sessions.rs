@@ -152,6 +152,11 @@ impl App {
         self.route()
     }
 
+    pub fn show_usage(&mut self) -> Result<()> {
+        self.usage.show(&mut self.cx)?;
+        self.route()
+    }
+
     pub fn tell_recalled(&mut self, args: Args) -> Result<()> {
         self.sessions.tell_recalled(&mut self.cx, args)?;
         self.route()

@@ -144,6 +144,7 @@ impl Sessions {
         };
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let titled = matches!(update, Update::Info { title: Some(_), .. });
+        let used = matches!(update, Update::Usage { cost: Some(_), .. } | Update::Limit(_));
         let mode = mode(session);
         session.apply(update, now);
         let mode = mode_news(session, mode.as_deref());
@@ -155,6 +156,9 @@ impl Sessions {
         });
         if titled {
             self.keep_title(cx, key);
+        }
+        if used {
+            cx.raise(EditorEvent::UsageTold(key));
         }
         if let Some(news) = mode {
             cx.advise(news, Level::Info);
@@ -249,6 +253,7 @@ impl Sessions {
         let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
         cx.emit("AcpTurnEnded", key, data);
         commands.into_iter().for_each(|command| cx.send(command));
+        cx.raise(EditorEvent::UsageTold(key));
         cx.raise(EditorEvent::TurnEnded(key));
         // What the turn has changed is on the screen by then.
         cx.after_events(move |_: &mut Self, cx| {
