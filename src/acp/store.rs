@@ -2,6 +2,7 @@
 //! checkpoints, the agents' registry, and images. What the files say is `core::store`'s part.
 
 pub(crate) mod checkpoints;
+pub(crate) mod choices;
 pub(crate) mod drafts;
 pub(crate) mod images;
 pub(crate) mod registry;

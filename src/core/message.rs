@@ -32,7 +32,7 @@ use crate::core::ids::{AgentId, AskId, JobId, SessionKey, TerminalId};
 use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
 use crate::core::store::record::{Kept, Wish};
-use crate::core::store::{registry, usage};
+use crate::core::store::{registry, remembered, usage};
 use crate::core::text::Text;
 
 pub use again::Again;
@@ -133,6 +133,8 @@ pub enum Command {
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
     Record { folder: PathBuf, wish: Wish },
+    /// Keep or give back what is remembered for projects, in this file.
+    Choices { file: PathBuf, request: remembered::Request },
     /// Keep or add up what sessions have used up, in this folder.
     Usage { folder: PathBuf, request: usage::Request },
     /// Keep or give back what files held before and after turns, in this folder.
@@ -332,6 +334,11 @@ pub enum Event {
         job: JobId,
         kept: Result<Vec<Kept>, String>,
     },
+    /// What is remembered for projects, or why it cannot be had.
+    ChoicesRead {
+        job: JobId,
+        choices: Result<Vec<remembered::Remembered>, String>,
+    },
     /// What is kept of what sessions used up, or why it cannot be had.
     UsageRead {
         job: JobId,
@@ -414,6 +421,7 @@ impl Command {
             | Self::PutBack { .. }
             | Self::Compute { .. }
             | Self::Record { .. }
+            | Self::Choices { .. }
             | Self::Usage { .. }
             | Self::Checkpoint { .. }
             | Self::ReadAgents { .. }
@@ -461,6 +469,7 @@ impl Event {
             | Self::Advised { .. }
             | Self::Computed { .. }
             | Self::Recalled { .. }
+            | Self::ChoicesRead { .. }
             | Self::UsageRead { .. }
             | Self::AgentsRead { .. }
             | Self::Checkpointed { .. }

@@ -7,6 +7,7 @@ pub mod gathering;
 pub mod held;
 pub mod record;
 pub mod registry;
+pub mod remembered;
 pub mod restore;
 pub mod restore_page;
 pub mod session_items;

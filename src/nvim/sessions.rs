@@ -7,6 +7,7 @@ pub mod background;
 pub mod lifecycle;
 pub mod options;
 pub mod record;
+pub mod remembering;
 pub mod status;
 pub mod stored;
 pub mod user_events;
@@ -23,6 +24,7 @@ use crate::core::session::told::Told;
 use crate::core::store::gathering::Gathering;
 use crate::core::store::record::Kept;
 use crate::nvim::context::Context;
+use crate::nvim::sessions::remembering::Remembering;
 
 /// What is done with what the record holds.
 type AfterRecall = Box<dyn FnOnce(&mut Sessions, &mut Context, Vec<Kept>) -> Result<()>>;
@@ -44,6 +46,7 @@ pub struct Sessions {
     /// The listing under way is for deleting one.
     deleting: bool,
     gathering: Gathering,
+    remembering: Remembering,
     /// What of each session has been told.
     told: HashMap<SessionKey, Told>,
     /// Something changed since the status was last kept.
@@ -63,6 +66,7 @@ impl Sessions {
             listing: HashMap::new(),
             deleting: false,
             gathering: Gathering::default(),
+            remembering: Remembering::default(),
             told: HashMap::new(),
             status_is_stale: false,
         }
@@ -96,6 +100,7 @@ impl Sessions {
         self.resumed.remove(&key);
         self.recorded.remove(&key);
         self.told.remove(&key);
+        self.not_chosen(Some(key));
         self.status_is_stale = true;
     }
 }

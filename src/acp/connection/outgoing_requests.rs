@@ -149,6 +149,7 @@ impl Connection {
             | Command::Checkpoint { .. }
             | Command::Record { .. }
             | Command::Usage { .. }
+            | Command::Choices { .. }
             | Command::PutBack { .. }
             | Command::Find { .. }
             | Command::ReadAgents { .. }

@@ -5,17 +5,29 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::text::one_line;
+
 /// How to start an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
     /// The configured name, as in `:AcpChat {name}`.
     pub name: String,
+    /// What the user has configured that it is called.
+    pub title: Option<String>,
     pub command: String,
     pub args: Vec<String>,
     /// Added to Neovim's own environment.
     pub env: Vec<(String, String)>,
     /// The working folder of the process; absolute.
     pub cwd: PathBuf,
+}
+
+impl Launch {
+    /// What it is called on screen before it has said its name.
+    pub fn shown_name(&self) -> String {
+        let title = self.title.as_deref().map(one_line).filter(|title| !title.is_empty());
+        title.unwrap_or_else(|| self.name.clone())
+    }
 }
 
 /// An MCP server passed on to the agent.

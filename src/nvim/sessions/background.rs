@@ -169,7 +169,7 @@ impl Sessions {
         cx.raise(EditorEvent::SessionChanged(key));
     }
 
-    pub fn chosen(cx: &mut Context, key: SessionKey, chosen: Chosen) {
+    pub fn chosen(&mut self, cx: &mut Context, key: SessionKey, chosen: Chosen) {
         if let Some(session) = cx.sessions.get_mut(&key) {
             let mode = mode(session);
             session.chosen(chosen);
@@ -177,6 +177,7 @@ impl Sessions {
                 cx.advise(news, Level::Info);
             }
         }
+        self.remember_chosen(cx, key);
         Self::choice_answered(cx, key);
         cx.raise(EditorEvent::SessionChanged(key));
     }
