@@ -19,6 +19,7 @@ pub mod question;
 #[cfg(test)]
 mod replay_tests;
 mod size;
+pub mod spent;
 pub mod turn;
 pub mod update;
 pub mod work;

@@ -23,11 +23,15 @@ use crate::core::session::lifecycle::{Admitted, Agents, Openings};
 use crate::core::session::told::Told;
 use crate::core::store::gathering::Gathering;
 use crate::core::store::record::Kept;
+use crate::core::store::remembered::{Remembered, What};
 use crate::nvim::context::Context;
-use crate::nvim::sessions::remembering::Remembering;
 
 /// What is done with what the record holds.
 type AfterRecall = Box<dyn FnOnce(&mut Sessions, &mut Context, Vec<Kept>) -> Result<()>>;
+
+/// What is done with what is remembered for projects, or with why it can't be had.
+type AfterChoices =
+    Box<dyn FnOnce(&mut Sessions, &mut Context, std::result::Result<Vec<Remembered>, String>) -> Result<()>>;
 
 pub struct Sessions {
     processes: Agents,
@@ -46,7 +50,10 @@ pub struct Sessions {
     /// The listing under way is for deleting one.
     deleting: bool,
     gathering: Gathering,
-    remembering: Remembering,
+    /// What waits for what is remembered for projects.
+    choice_reads: HashMap<JobId, AfterChoices>,
+    /// What is remembered as soon as it is chosen, with the id of the value.
+    to_remember: Vec<(SessionKey, What, String)>,
     /// What of each session has been told.
     told: HashMap<SessionKey, Told>,
     /// Something changed since the status was last kept.
@@ -66,7 +73,8 @@ impl Sessions {
             listing: HashMap::new(),
             deleting: false,
             gathering: Gathering::default(),
-            remembering: Remembering::default(),
+            choice_reads: HashMap::new(),
+            to_remember: Vec::new(),
             told: HashMap::new(),
             status_is_stale: false,
         }

@@ -11,7 +11,7 @@ use mlua::{Result, Table, Value};
 
 use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::message::Command;
-use crate::core::session::meter::Told;
+use crate::core::message::spent::Told;
 use crate::core::store::usage::{Line, Reply, Request, Spans, Sums};
 use crate::nvim::context::Context;
 use crate::nvim::editor::float::float;

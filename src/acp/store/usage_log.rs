@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::acp::files::disk;
 use crate::acp::worker::Worker;
 use crate::core::message::Event;
-use crate::core::session::meter::Told;
+use crate::core::message::spent::Told;
 use crate::core::store::usage::{Adding, Line, Reply, Request, joined};
 use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private, wait_lock};
@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
     use crate::core::message::Cost;
-    use crate::core::session::meter::Spent;
+    use crate::core::message::spent::Spent;
     use crate::core::store::usage::{Spans, Sums};
 
     struct Folder(PathBuf);

@@ -2,56 +2,12 @@
 //! turn by turn, and a session that is taken up may go on with its sums or begin anew. Whatever is not sure to be new is
 //! not counted: nothing is counted twice. What becomes of the numbers is left to `core::store::usage`.
 
-use serde::{Deserialize, Serialize};
-
 use crate::core::ids::AgentId;
+use crate::core::message::spent::{Spent, Told};
 use crate::core::message::{Cost, Counts, Tokens, TurnUsage};
 
 /// So many currencies are told apart; what comes in another one is not counted.
 const MOST_CURRENCIES: usize = 8;
-
-/// What was used up.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    /// One of each currency.
-    pub costs: Vec<Cost>,
-    /// None where the agent tells no tokens.
-    pub tokens: Option<Tokens>,
-    pub turns: u64,
-    /// There were more tokens than are known.
-    pub at_least: bool,
-}
-
-/// The sums that an agent told last, with which it may go on when the session is taken up.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Told {
-    pub costs: Vec<Cost>,
-    pub tokens: Option<Tokens>,
-}
-
-impl Spent {
-    pub fn add(&mut self, more: &Self) {
-        for cost in &more.costs {
-            add_cost(&mut self.costs, cost);
-        }
-        if let Some(tokens) = more.tokens {
-            self.tokens.get_or_insert_default().add(tokens);
-        }
-        self.turns = self.turns.saturating_add(more.turns);
-        self.at_least |= more.at_least;
-    }
-
-    pub fn is_nothing(&self) -> bool {
-        self.costs.is_empty() && self.tokens.is_none() && self.turns == 0
-    }
-}
-
-fn add_cost(costs: &mut Vec<Cost>, more: &Cost) {
-    match costs.iter_mut().find(|cost| cost.currency == more.currency) {
-        Some(cost) => cost.amount += more.amount,
-        None => costs.push(more.clone()),
-    }
-}
 
 #[derive(Default)]
 pub struct Meter {

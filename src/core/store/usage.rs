@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::JobId;
-use crate::core::session::meter::{Spent, Told};
+use crate::core::message::spent::{Spent, Told};
 
 /// Lines that are older are joined where there are too many of them.
 const RECENT: u64 = 86_400_000;
@@ -178,7 +178,8 @@ pub fn joined(lines: Vec<Line>, now: u64, roughly: bool) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::message::{Cost, Tokens};
+    use crate::core::message::turn::Tokens;
+    use crate::core::message::update::Cost;
 
     const HOUR: u64 = 3_600_000;
     const DAY: u64 = 24 * HOUR;

@@ -1,8 +1,6 @@
 //! What the user chooses for good: a mode, a model or another option that new sessions of an agent begin with in this
 //! project. It is remembered once the agent has taken it over. Where it is kept is the background's part.
 
-use std::collections::HashMap;
-
 use mlua::Result;
 
 use crate::core::ids::{JobId, SessionKey};
@@ -15,17 +13,6 @@ use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::sessions::Sessions;
 
-/// What is done with what is remembered.
-type AfterRead =
-    Box<dyn FnOnce(&mut Sessions, &mut Context, std::result::Result<Vec<Remembered>, String>) -> Result<()>>;
-
-#[derive(Default)]
-pub struct Remembering {
-    reads: HashMap<JobId, AfterRead>,
-    /// What is remembered as soon as it is chosen, with the id of the value.
-    wanted: Vec<(SessionKey, What, String)>,
-}
-
 impl Sessions {
     fn read_choices(
         &mut self,
@@ -34,7 +21,7 @@ impl Sessions {
         + 'static,
     ) {
         let job = cx.next_job();
-        self.remembering.reads.insert(job, Box::new(then));
+        self.choice_reads.insert(job, Box::new(then));
         self.ask_choices(cx, Request::Read { job });
     }
 
@@ -50,7 +37,7 @@ impl Sessions {
         job: JobId,
         choices: std::result::Result<Vec<Remembered>, String>,
     ) -> Result<()> {
-        match self.remembering.reads.remove(&job) {
+        match self.choice_reads.remove(&job) {
             Some(then) => then(self, cx, choices),
             None => Ok(()),
         }
@@ -76,8 +63,8 @@ impl Sessions {
 
     /// The user wants a value to be remembered, which is chosen already or about to be.
     pub(super) fn remember(&mut self, cx: &mut Context, key: SessionKey, what: What, value: String) {
-        self.remembering.wanted.retain(|(of, same, _)| (*of, same) != (key, &what));
-        self.remembering.wanted.push((key, what, value));
+        self.to_remember.retain(|(of, same, _)| (*of, same) != (key, &what));
+        self.to_remember.push((key, what, value));
         self.remember_chosen(cx, key);
     }
 
@@ -85,10 +72,10 @@ impl Sessions {
     pub(super) fn remember_chosen(&mut self, cx: &mut Context, key: SessionKey) {
         let Some(session) = cx.sessions.get(&key) else { return };
         let is_chosen = |what: &What, value: &String| session.chosen_value(what).as_ref() == Some(value);
-        let (chosen, wanted) = std::mem::take(&mut self.remembering.wanted)
+        let (chosen, wanted) = std::mem::take(&mut self.to_remember)
             .into_iter()
             .partition(|(of, what, value)| *of == key && is_chosen(what, value));
-        self.remembering.wanted = wanted;
+        self.to_remember = wanted;
         let (project, agent, title) = (session.place.cwd.clone(), session.agent_name.clone(), session.name());
         for (_, what, value) in Vec::<_>::from_iter::<Vec<_>>(chosen) {
             // Sessions that are started again begin with it, too.
@@ -111,7 +98,7 @@ impl Sessions {
 
     /// The agent has refused something: what it was chosen for is not remembered.
     pub fn not_chosen(&mut self, key: Option<SessionKey>) {
-        self.remembering.wanted.retain(|(of, ..)| Some(*of) != key);
+        self.to_remember.retain(|(of, ..)| Some(*of) != key);
     }
 
     /// Lists what is remembered, this project's first; what is picked is forgotten.

@@ -1,8 +1,8 @@
 //! The page of what was used up, as lines: the session's, the day's, the months', and the rate limits. Plain data in,
 //! lines and marks out. What an agent does not tell is absent, not zero.
 
+use crate::core::message::spent::Spent;
 use crate::core::message::{Cost, Limit, LimitStatus};
-use crate::core::session::meter::Spent;
 use crate::core::store::usage::Sum;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{cut_end, cut_middle, grouped, price};

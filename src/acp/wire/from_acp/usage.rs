@@ -38,9 +38,8 @@ fn tokens(value: &Value) -> Option<Tokens> {
     let input = any(&["inputTokens", "input_tokens"]);
     let output = any(&["outputTokens", "output_tokens"]);
     let total = any(&["totalTokens", "total_tokens"]);
-    if input.or(output).or(total).is_none() {
-        return None;
-    }
+    // Without any of them it is no count.
+    input.or(output).or(total)?;
     let (input, output) = (input.unwrap_or_default(), output.unwrap_or_default());
     Some(Tokens {
         total: total.unwrap_or(input.saturating_add(output)),
