@@ -109,6 +109,7 @@ impl Config {
             model: options.model.clone(),
             effort: options.effort.clone(),
             options: options.options.clone(),
+            remembered: Vec::new(),
         }
     }
 

@@ -63,6 +63,11 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Where the agents of these tests store their sessions.
+fn sessions() -> PathBuf {
+    std::env::temp_dir().join(format!("acp-demo-agent-{}-sessions", std::process::id()))
+}
+
 /// A running agent and the client's end of its pipes.
 struct Agent {
     child: Child,
@@ -81,6 +86,7 @@ impl Agent {
         let mut child = Command::new(env!("CARGO_BIN_EXE_acp-demo-agent"))
             .args(args)
             .env("ACP_DEMO_SPEED", "0")
+            .env("ACP_DEMO_SESSIONS", sessions())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -227,6 +233,7 @@ impl Agent {
             let params = &message["params"];
             match (method.as_str().unwrap(), message.get("id").is_some()) {
                 ("session/update", false) => fits::<v1::SessionNotification>(params, strict),
+                ("elicitation/create", true) => fits::<v1::CreateElicitationRequest>(params, strict),
                 ("session/request_permission", true) => fits::<v1::RequestPermissionRequest>(params, strict),
                 ("fs/read_text_file", true) => fits::<v1::ReadTextFileRequest>(params, strict),
                 ("fs/write_text_file", true) => fits::<v1::WriteTextFileRequest>(params, strict),
@@ -245,6 +252,11 @@ impl Agent {
                 "initialize" => fits::<v1::InitializeResponse>(result, strict),
                 "session/new" => fits::<v1::NewSessionResponse>(result, strict),
                 "session/prompt" => fits::<v1::PromptResponse>(result, strict),
+                "session/load" => fits::<v1::LoadSessionResponse>(result, strict),
+                "session/resume" => fits::<v1::ResumeSessionResponse>(result, strict),
+                "session/list" => fits::<v1::ListSessionsResponse>(result, strict),
+                "session/delete" => fits::<v1::DeleteSessionResponse>(result, strict),
+                "session/close" => fits::<v1::CloseSessionResponse>(result, strict),
                 "session/set_mode" => fits::<v1::SetSessionModeResponse>(result, strict),
                 "session/set_config_option" => fits::<v1::SetSessionConfigOptionResponse>(result, strict),
                 other => assert!(!strict, "unknown answer to {other}"),
@@ -398,7 +410,7 @@ fn the_agent_introduces_itself() {
     assert_eq!(answer["protocolVersion"], 1);
     assert_eq!(answer["agentInfo"]["name"], "acp-demo-agent");
     assert_eq!(answer["agentInfo"]["title"], "Demo agent");
-    assert_eq!(answer["agentCapabilities"]["loadSession"], false);
+    assert_eq!(answer["agentCapabilities"]["loadSession"], true);
     assert_eq!(answer["agentCapabilities"]["promptCapabilities"]["image"], true);
     assert_eq!(answer["agentCapabilities"]["promptCapabilities"]["embeddedContext"], true);
     let (status, _) = agent.end();
@@ -417,7 +429,7 @@ fn a_session_has_modes_options_and_commands() {
     assert_eq!(options, ["mode", "model", "thinking"]);
     let commands = agent.next();
     let commands = commands["params"]["update"]["availableCommands"].as_array().unwrap();
-    assert_eq!(commands.len(), 9);
+    assert_eq!(commands.len(), 14);
 
     let session = &opened["sessionId"];
     let chosen = agent.ask(
@@ -449,7 +461,10 @@ fn requests_that_make_no_sense_get_the_error_that_says_why() {
     agent.initialize(&json!({}));
     assert_eq!(agent.ask_in_vain("session/new", json!({ "cwd": "src", "mcpServers": [] }))["code"], -32602);
     assert_eq!(agent.ask_in_vain("session/new", json!({}))["code"], -32602);
-    assert_eq!(agent.ask_in_vain("session/load", json!({}))["code"], -32601);
+    assert_eq!(agent.ask_in_vain("session/fork", json!({}))["code"], -32601);
+    assert_eq!(agent.ask_in_vain("session/load", json!({}))["code"], -32602);
+    let unknown = json!({ "sessionId": "../etc/passwd", "cwd": "/", "mcpServers": [] });
+    assert_eq!(agent.ask_in_vain("session/load", unknown)["code"], -32002);
     let prompt = json!({ "sessionId": "none", "prompt": [] });
     assert_eq!(agent.ask_in_vain("session/prompt", prompt)["code"], -32002);
 }
@@ -589,6 +604,104 @@ fn outside_the_sample_project_a_new_file_is_proposed() {
     let edit = updates(&messages, "tool_call").into_iter().find(|call| call["kind"] == "edit").unwrap();
     assert!(edit["content"][0].get("oldText").is_none());
     assert!(editor.buffers.contains_key(&folder.0.join("acp-tour.lua")));
+}
+
+#[test]
+fn a_session_is_listed_and_loaded_by_another_process_with_all_that_was_said() {
+    let folder = Folder::new("stored");
+    let (mut agent, session) = Agent::open(&folder.0, &json!({}));
+    let first = agent.prompt(&session, "/plan");
+    let said_before = said(&agent.until(|message| message["id"] == first));
+    let crash = agent.prompt(&session, "/crash");
+    assert_eq!(agent.wait().0.code(), Some(3));
+
+    let mut agent = Agent::start(&[]);
+    agent.initialize(&json!({}));
+    let listed = agent.ask("session/list", json!({ "cwd": folder.0 }));
+    assert_eq!(listed["sessions"][0]["sessionId"], session, "{listed}");
+    assert_eq!(listed["sessions"][0]["title"], "/plan");
+    let load = json!({ "sessionId": session, "cwd": folder.0, "mcpServers": [] });
+    let id = agent.request("session/load", load);
+    let messages = agent.until(|message| message["id"] == id);
+    assert_eq!(text(&messages, "user_message_chunk"), "/plan/crash");
+    assert_eq!(said(&messages), said_before);
+    assert!(!updates(&messages, "plan").is_empty());
+    assert_eq!(messages.last().unwrap()["result"]["modes"]["currentModeId"], "ask");
+    assert_eq!(agent.next()["params"]["update"]["sessionUpdate"], "available_commands_update");
+
+    // Its numbers go on, and it tells nothing again where it is only resumed.
+    let next = agent.prompt(&session, "and now?");
+    let messages = agent.until(|message| message["id"] == next);
+    let used = updates(&messages, "usage_update").last().unwrap()["used"].as_u64().unwrap();
+    assert!(used > (said_before.len() / 5) as u64, "{used}");
+    // Servers may be left out here, unlike when it is loaded.
+    let id = agent.request("session/resume", json!({ "sessionId": session, "cwd": folder.0 }));
+    let messages = agent.until(|message| message["id"] == id);
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    agent.next();
+    agent.ask("session/close", json!({ "sessionId": session }));
+    agent.ask("session/delete", json!({ "sessionId": session }));
+    let listed = agent.ask("session/list", json!({ "cwd": folder.0 }));
+    assert_eq!(listed["sessions"], json!([]));
+    assert!(crash > first);
+}
+
+#[test]
+fn larger_scenes_ask_for_much_and_go_on_whatever_is_answered() {
+    let folder = Folder::new("larger");
+    let can = json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true,
+        "elicitation": { "form": {} } });
+    let (mut agent, session) = Agent::open(&folder.0, &can);
+    let mut editor = Editor::new("allow_once");
+
+    let long = agent.prompt(&session, "/long");
+    let messages = editor.serve(&mut agent, long);
+    let asked = &messages[position(&messages, |message| message["method"] == "session/request_permission")];
+    let text = asked["params"]["toolCall"]["content"][0]["newText"].as_str().unwrap();
+    assert_eq!(text.lines().count(), 120);
+
+    // All three are asked for before one is answered; the second is rejected, and answered first.
+    let several = agent.prompt(&session, "/files");
+    let mut asked = Vec::new();
+    while asked.len() < 3 {
+        let message = agent.next();
+        if message["method"] == "session/request_permission" {
+            asked.push(message);
+        }
+    }
+    for (index, option) in [(1, "reject"), (2, "allow"), (0, "allow")] {
+        let answer = json!({ "outcome": { "outcome": "selected", "optionId": option } });
+        agent.answer(&asked[index], answer);
+    }
+    let messages = editor.serve(&mut agent, several);
+    assert_eq!(requests(&messages), ["fs/write_text_file", "fs/write_text_file"]);
+    assert!(said(&messages).contains("2 of 3 are written"), "{}", said(&messages));
+
+    let subagent = agent.prompt(&session, "/agent");
+    let messages = editor.serve(&mut agent, subagent);
+    let calls = updates(&messages, "tool_call");
+    for call in &calls[1..] {
+        assert_eq!(call["_meta"]["claudeCode"]["parentToolUseId"], calls[0]["toolCallId"]);
+    }
+    assert_eq!(calls.len(), 3);
+
+    let build = agent.prompt(&session, "/build 2");
+    let messages = editor.serve(&mut agent, build);
+    let last = updates(&messages, "tool_call_update").into_iter().next_back().unwrap();
+    assert_eq!(last["status"], "failed");
+    assert!(editor.outputs.values().any(|(output, code)| output.contains("acp-tour.lua:7:3") && *code == 1));
+
+    for (answer, expected) in [
+        (json!({ "action": "accept", "content": { "name": "Ada", "colour": "blue" } }), "\"Ada\""),
+        (json!({ "action": "decline" }), "rather not"),
+        (json!({ "action": "cancel" }), "closed"),
+    ] {
+        let form = agent.prompt(&session, "/form");
+        let messages = agent.until(|message| message["method"] == "elicitation/create");
+        agent.answer(messages.last().unwrap(), answer);
+        let messages = agent.until(|message| message["id"] == form && message.get("method").is_none());
+        assert!(said(&messages).contains(expected), "{}", said(&messages));
+    }
 }
 
 #[test]

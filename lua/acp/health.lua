@@ -233,7 +233,10 @@ local function check_processes()
   end, status.agents)
   for _, agent in ipairs(running) do
     health.info(
-      ("%s runs as process %s; it ends with Neovim, or with `:Acp stop`"):format(agent.agent, agent.pid)
+      ("%s runs as process %s; it ends with Neovim, or with `:Acp stop`"):format(
+        agent.title or agent.agent,
+        agent.pid
+      )
     )
   end
   if #running == 0 then

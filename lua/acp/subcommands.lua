@@ -109,18 +109,25 @@ return {
   },
   {
     name = "mode",
-    about = "Choose the agent's mode",
+    about = "Choose the agent's mode; with ! for this project",
     asked = "mode",
+    bang = true,
   },
   {
     name = "model",
-    about = "Choose the agent's model",
+    about = "Choose the agent's model; with ! for this project",
     asked = "model",
+    bang = true,
   },
   {
     name = "config",
-    about = "Choose one of the agent's other options",
+    about = "Choose one of the agent's other options; with ! for this project",
     asked = "config",
+    bang = true,
+  },
+  {
+    name = "remembered",
+    about = "See or forget the modes, models and options remembered for projects",
   },
   {
     name = "sessions",
@@ -149,6 +156,10 @@ return {
   {
     name = "delete",
     about = "Delete one of the stored sessions",
+  },
+  {
+    name = "usage",
+    about = "Show cost and tokens of the session, the day and the month",
   },
   {
     name = "terminals",

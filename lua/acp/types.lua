@@ -264,6 +264,7 @@
 --- A process that this Neovim has started.
 ---@class acp.AgentStatus
 ---@field agent string the agent's name in the options
+---@field title string what it is called
 ---@field pid? integer
 ---@field state "running"|"ended"
 

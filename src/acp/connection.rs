@@ -74,7 +74,7 @@ enum Next {
 /// What a conversation is given besides its transport.
 pub struct Link {
     pub agent: AgentId,
-    /// As the user has configured it.
+    /// What the user is told that it is called.
     pub name: String,
     pub log: AgentLog,
     pub names: SessionNames,
@@ -94,7 +94,7 @@ impl Link {
         };
         Self {
             agent,
-            name: launch.name.clone(),
+            name: launch.shown_name(),
             log: shared.log.agent(&launch.name, &launch.env),
             fast_path: Arc::new(FastPath::new(shared.mailbox.clone(), names.clone(), listener)),
             names,

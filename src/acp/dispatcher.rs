@@ -18,10 +18,12 @@ use super::refusals::{failed_to_start, refuse, session_of};
 use super::settings::Settings;
 use super::shared::Shared;
 use super::store::checkpoints::Checkpoints;
+use super::store::choices::Choices;
 use super::store::drafts::DraftStore;
 use super::store::images::Images;
 use super::store::registry::AgentRegistry;
 use super::store::session_index::SessionIndex;
+use super::store::usage_log::UsageLog;
 use super::{compute, connection};
 use crate::core::ids::{AgentId, JobId, SessionKey};
 use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
@@ -50,6 +52,8 @@ pub struct Dispatcher {
     /// Which agent a session belongs to.
     sessions: HashMap<SessionKey, AgentId>,
     session_index: SessionIndex,
+    usage: UsageLog,
+    choices: Choices,
     checkpoints: Checkpoints,
     tasks: JoinSet<()>,
     names: HashMap<task::Id, AgentId>,
@@ -71,6 +75,8 @@ impl Dispatcher {
                 shared.folder_indexes.clone(),
             ),
             drafts: DraftStore::new(mailbox.clone()),
+            usage: UsageLog::new(mailbox.clone()),
+            choices: Choices::new(mailbox.clone()),
             registry: AgentRegistry::new(mailbox, shared.log.clone()),
             shared: Arc::new(shared),
             agents: HashMap::new(),
@@ -121,13 +127,15 @@ impl Dispatcher {
     }
 
     /// Has all that was sent to the stores written, each by itself: one disk may be slower than another.
-    fn finish_stores(&self) -> [JoinHandle<()>; 3] {
+    fn finish_stores(&self) -> [JoinHandle<()>; 5] {
         let (sessions, checkpoints) = (self.session_index.clone(), self.checkpoints.clone());
-        let drafts = self.drafts.clone();
+        let (drafts, usage, choices) = (self.drafts.clone(), self.usage.clone(), self.choices.clone());
         [
             spawn_blocking(move || sessions.finish()),
             spawn_blocking(move || checkpoints.finish()),
             spawn_blocking(move || drafts.finish()),
+            spawn_blocking(move || usage.finish()),
+            spawn_blocking(move || choices.finish()),
         ]
     }
 
@@ -184,6 +192,8 @@ impl Dispatcher {
             Command::PutBack { job, path, what } => self.put_back(job, path, what),
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
             Command::Record { folder, wish } => self.session_index.request(folder, wish),
+            Command::Choices { file, request } => self.choices.request(file, request),
+            Command::Usage { folder, request } => self.usage.request(folder, request),
             Command::Checkpoint { folder, limits, wish } => {
                 self.checkpoints.request(folder, limits, *wish);
             }

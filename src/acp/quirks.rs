@@ -26,6 +26,12 @@ pub enum Handling {
 pub enum Quirk {
     /// A file that is not there reads as an empty one.
     MissingFileIsEmpty,
+    /// The tokens at the end of a turn are those of this turn.
+    TokensOfTurn,
+    /// They are those of its last request to the model.
+    TokensOfLastRequest,
+    /// They are those of all turns since the agent has opened or loaded the session.
+    TokensOfProcess,
 }
 
 /// Whether an agent of this name is to be treated differently in this.
@@ -179,6 +185,37 @@ pub const QUIRKS: &[AgentQuirk] = &[
         "2.6.0",
         "shows terminals that no client made, and tells their output in `_meta`",
         "output_that_an_agent_reports_itself_is_a_terminal",
+    ),
+    // Numbers. The protocol has the tokens of the session; where `_meta.quota` is there, it has the turn's.
+    AgentQuirk {
+        agent: "*claude*",
+        seen: "0.101.0",
+        does: "tells the tokens of the turn",
+        handling: Handling::Special(Quirk::TokensOfTurn),
+    },
+    AgentQuirk {
+        agent: "*codex-acp",
+        seen: "2.6.0",
+        does: "tells the tokens of the turn",
+        handling: Handling::Special(Quirk::TokensOfTurn),
+    },
+    AgentQuirk {
+        agent: "*OpenCode*",
+        seen: "1.18.33",
+        does: "tells the tokens of the turn's last request to the model",
+        handling: Handling::Special(Quirk::TokensOfLastRequest),
+    },
+    AgentQuirk {
+        agent: "Copilot",
+        seen: "1.0.102",
+        does: "tells the tokens since it has opened or loaded the session",
+        handling: Handling::Special(Quirk::TokensOfProcess),
+    },
+    survived(
+        "*codex-acp",
+        "2.6.0",
+        "tells the context of a session when it is loaded",
+        "what_is_told_before_the_first_prompt_of_a_session_taken_up_was_spent_before",
     ),
     // Choices, sessions and logins.
     survived(

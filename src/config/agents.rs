@@ -296,6 +296,7 @@ impl Agent<'_> {
         let own = self.options.map_or_else(Vec::new, |options| options.env.clone());
         Launch {
             name: self.name.to_owned(),
+            title: self.options.and_then(|options| options.title.clone()),
             command: start.command,
             args: start.args,
             // Of two with one name the last counts.

@@ -295,35 +295,49 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "mode",
-        about: "Choose the agent's mode",
+        about: "Choose the agent's mode; with ! for this project",
         takes: "[mode]",
         completion: Completion::Asked("mode"),
         range: false,
-        bang: Bang::No,
+        bang: Bang::Yes,
         without_library: false,
         help: "Choose the agent's mode, for example whether it asks before each edit. Without [mode] you pick \
-               one. Which modes there are is up to the agent.",
+               one. Which modes there are is up to the agent. With a !, after the command or after [mode], new \
+               sessions of the agent begin with it in this project; see |acp-remembered|.",
     },
     CommandSpec {
         name: "model",
-        about: "Choose the agent's model",
+        about: "Choose the agent's model; with ! for this project",
         takes: "[model]",
         completion: Completion::Asked("model"),
         range: false,
-        bang: Bang::No,
+        bang: Bang::Yes,
         without_library: false,
-        help: "Choose the model. Without [model] you pick one.",
+        help: "Choose the model. Without [model] you pick one. With a !, as in `:Acp model opus!`, it is remembered \
+               for this project; see |acp-remembered|.",
     },
     CommandSpec {
         name: "config",
-        about: "Choose one of the agent's other options",
+        about: "Choose one of the agent's other options; with ! for this project",
         takes: "[option] [value]",
         completion: Completion::Asked("config"),
         range: false,
-        bang: Bang::No,
+        bang: Bang::Yes,
         without_library: false,
         help: "Choose one of the other things that the agent lets you choose, such as how hard it thinks. \
-               Without arguments you pick.",
+               Without arguments you pick. With a !, after the command or after [value], it is remembered for \
+               this project; see |acp-remembered|.",
+    },
+    CommandSpec {
+        name: "remembered",
+        about: "See or forget the modes, models and options remembered for projects",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "List what is remembered for projects, those of this one first; the one you pick is forgotten. See \
+               |acp-remembered|.",
     },
     CommandSpec {
         name: "sessions",
@@ -397,6 +411,17 @@ pub const COMMANDS: &[CommandSpec] = &[
         help: "Delete one of the sessions that the agent has stored, for good. You pick it and are asked once \
                more. Where the agent does not offer that, it is only what the plugin itself remembers of a \
                session; see |acp-record|.",
+    },
+    CommandSpec {
+        name: "usage",
+        about: "Show cost and tokens of the session, the day and the month",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Show what the session, this day and this month have cost, and how many tokens they took, by \
+               agent; see |acp-usage|.",
     },
     CommandSpec {
         name: "terminals",

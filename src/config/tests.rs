@@ -475,6 +475,7 @@ mod starting {
             launch,
             Launch {
                 name: "gemini".into(),
+                title: None,
                 command: "/bin/gemini".into(),
                 args: vec!["--acp".into()],
                 env: vec![],

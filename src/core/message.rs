@@ -19,6 +19,7 @@ pub mod question;
 #[cfg(test)]
 mod replay_tests;
 mod size;
+pub mod spent;
 pub mod turn;
 pub mod update;
 pub mod work;
@@ -32,7 +33,7 @@ use crate::core::ids::{AgentId, AskId, JobId, SessionKey, TerminalId};
 use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
 use crate::core::store::record::{Kept, Wish};
-use crate::core::store::registry;
+use crate::core::store::{registry, remembered, usage};
 use crate::core::text::Text;
 
 pub use again::Again;
@@ -48,8 +49,10 @@ pub use files::{
 pub use launch::{Dialect, Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
-pub use turn::{LeftCommand, Steering, StopReason, TurnEnd, TurnUsage};
-pub use update::{Cost, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, Update};
+pub use turn::{Counts, LeftCommand, Steering, StopReason, Tokens, TurnEnd, TurnUsage};
+pub use update::{
+    Cost, Limit, LimitStatus, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, Update,
+};
 pub use work::{Outcome, Work};
 
 /// What the editor's thread wants of the background.
@@ -131,6 +134,10 @@ pub enum Command {
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
     Record { folder: PathBuf, wish: Wish },
+    /// Keep or give back what is remembered for projects, in this file.
+    Choices { file: PathBuf, request: remembered::Request },
+    /// Keep or add up what sessions have used up, in this folder.
+    Usage { folder: PathBuf, request: usage::Request },
     /// Keep or give back what files held before and after turns, in this folder.
     Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
     /// Read what is on the disk about agents, and change it first. Answered by `AgentsRead`.
@@ -328,6 +335,16 @@ pub enum Event {
         job: JobId,
         kept: Result<Vec<Kept>, String>,
     },
+    /// What is remembered for projects, or why it cannot be had.
+    ChoicesRead {
+        job: JobId,
+        choices: Result<Vec<remembered::Remembered>, String>,
+    },
+    /// What is kept of what sessions used up, or why it cannot be had.
+    UsageRead {
+        job: JobId,
+        reply: Result<usage::Reply, String>,
+    },
     /// What is on the disk about agents, and why the change couldn't be made (`failure` is fit for
     /// "couldn't …"), if it couldn't.
     AgentsRead {
@@ -412,6 +429,8 @@ impl Command {
             | Self::PutBack { .. }
             | Self::Compute { .. }
             | Self::Record { .. }
+            | Self::Choices { .. }
+            | Self::Usage { .. }
             | Self::Checkpoint { .. }
             | Self::ReadAgents { .. }
             | Self::Find { .. }
@@ -458,6 +477,8 @@ impl Event {
             | Self::Advised { .. }
             | Self::Computed { .. }
             | Self::Recalled { .. }
+            | Self::ChoicesRead { .. }
+            | Self::UsageRead { .. }
             | Self::AgentsRead { .. }
             | Self::Checkpointed { .. }
             | Self::RecordFailed { .. }

@@ -13,6 +13,8 @@ pub mod form;
 mod left;
 mod left_commands;
 pub mod lifecycle;
+pub mod limits;
+pub mod meter;
 mod opening;
 pub mod options;
 mod outside;
@@ -45,10 +47,11 @@ pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{
-    Again, AgentInfo, ConfigOption, Content, Cost, Exit, Models, Modes, Place, PlanItem, Reopen, Role,
+    Again, AgentInfo, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, PlanItem, Reopen, Role,
     SlashCommand,
 };
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
+use crate::core::session::meter::Meter;
 use crate::core::session::tool_call::{Cause, ToolCall};
 use crate::core::text::{Text, one_line};
 
@@ -125,8 +128,10 @@ pub struct Session {
     plan: Option<EntryId>,
     /// What was replaced, for who can free it without holding the editor.
     outdated: Vec<Body>,
-    /// What the conversation had cost when the turn began.
-    cost_before: Option<Cost>,
+    /// What was used up, as far as the agent tells.
+    pub meter: Meter,
+    /// The rate limits that the agent has told of, by what they count.
+    pub limits: Vec<Limit>,
     /// Commands of a turn that was stopped, which go on.
     left: Left,
     /// What the agent does only after a login.
@@ -208,7 +213,8 @@ impl Session {
             text_stays: false,
             plan: None,
             outdated: Vec::new(),
-            cost_before: None,
+            meter: Meter::default(),
+            limits: Vec::new(),
             left: Left::default(),
             after_login: Vec::new(),
         };

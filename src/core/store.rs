@@ -1,5 +1,5 @@
-//! Data that outlives a session: the record of sessions, checkpoints, remembered answers, and the known
-//! agents. Reading and writing the disk is left to `acp`.
+//! Data that outlives a session: the record of sessions, what they used up, checkpoints, remembered answers, and the
+//! known agents. Reading and writing the disk is left to `acp`.
 
 pub mod allowlist;
 pub mod checkpoint;
@@ -7,7 +7,9 @@ pub mod gathering;
 pub mod held;
 pub mod record;
 pub mod registry;
+pub mod remembered;
 pub mod restore;
 pub mod restore_page;
 pub mod session_items;
 pub mod stored_sessions;
+pub mod usage;

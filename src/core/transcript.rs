@@ -30,7 +30,7 @@ pub use wording::{advice, cut_end, cut_middle, grouped, price, readable, seconds
 
 use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};
 use crate::core::ids::TerminalId;
-use crate::core::message::{Cost, Failure, PlanItem, PlanStatus, Severity, StopReason, TurnUsage};
+use crate::core::message::{Cost, Failure, PlanItem, PlanStatus, Severity, StopReason, Tokens};
 use crate::core::session::entry::{Body, Entry};
 use crate::core::text::{cut, one_line};
 
@@ -179,11 +179,11 @@ pub fn draw(
                 drawing.left_out(more, "  ", &style.hints);
             }
         }
-        Body::Stop { reason, silent, took, usage, cost } => {
+        Body::Stop { reason, silent, took, tokens, cost } => {
             if let Some(clock) = style.clock(entry.at.0) {
                 drawing.right.push((drawing.lines.len(), clock));
             }
-            draw_stop(&mut drawing, reason, *silent, *took, usage.as_ref(), cost.as_ref());
+            draw_stop(&mut drawing, reason, *silent, *took, tokens.as_ref(), cost.as_ref());
         }
         Body::TurnFailed(failure) => draw_failure(&mut drawing, failure, style),
     }
@@ -282,14 +282,14 @@ fn draw_stop(
     reason: &StopReason,
     silent: bool,
     took: u64,
-    usage: Option<&TurnUsage>,
+    tokens: Option<&Tokens>,
     cost: Option<&Cost>,
 ) {
     let mut facts = vec![seconds(took)];
-    if let Some(usage) = usage
-        && usage.total > 0
+    if let Some(tokens) = tokens
+        && tokens.total > 0
     {
-        facts.push(format!("{} tokens", grouped(usage.total)));
+        facts.push(format!("{} tokens", grouped(tokens.total)));
     }
     facts.extend(cost.map(price));
     let facts = facts.join(" · ");

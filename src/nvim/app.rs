@@ -49,6 +49,7 @@ use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
+use crate::nvim::usage::Usage;
 
 pub struct App {
     pub cx: Context,
@@ -66,6 +67,7 @@ pub struct App {
     pub files: Files,
     pub reviews: Reviews,
     pub checkpoints: Checkpoints,
+    pub usage: Usage,
 }
 
 impl App {
@@ -98,6 +100,7 @@ impl App {
             files: Files::default(),
             checkpoints: Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             reviews: Reviews::default(),
+            usage: Usage::new(Path::new(&records).join("acp/usage")),
         })
     }
 
@@ -138,7 +141,11 @@ impl App {
             EditorEvent::BufferLoaded(buf) => self.buffer_loaded(buf)?,
             EditorEvent::TurnEnded(key) => self.turn_ended(key)?,
             EditorEvent::AgentExited(key) => self.agent_exited(key)?,
-            EditorEvent::SessionOpened(key) => self.cx.emit("AcpOpened", key, json!({})),
+            EditorEvent::SessionOpened(key) => {
+                self.usage.session_opened(&mut self.cx, key);
+                self.cx.emit("AcpOpened", key, json!({}));
+            }
+            EditorEvent::UsageTold(key) => self.usage.told(&mut self.cx, key)?,
             EditorEvent::CallChanged { session, entry, moved, content } => {
                 self.call_changed(session, entry, moved, content)?;
             }
@@ -303,7 +310,7 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 11] = [
+        let features: [&mut dyn Any; 12] = [
             &mut self.chats,
             &mut self.prompts,
             &mut self.checkpoints,
@@ -315,6 +322,7 @@ impl Features for App {
             &mut self.agents,
             &mut self.extensions,
             &mut self.sessions,
+            &mut self.usage,
         ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))

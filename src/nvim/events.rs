@@ -140,6 +140,8 @@ pub enum EditorEvent {
     AgentExited(SessionKey),
     /// The agent has opened the session.
     SessionOpened(SessionKey),
+    /// The agent told what the session has used up, or of a rate limit.
+    UsageTold(SessionKey),
     /// The agent told of a tool call: of its locations, of its content, or of neither.
     CallChanged {
         session: SessionKey,

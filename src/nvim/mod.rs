@@ -29,6 +29,7 @@ pub mod questions;
 pub mod review;
 pub mod sessions;
 pub mod terminals;
+pub mod usage;
 pub mod waker;
 
 use std::any::Any;

@@ -7,6 +7,7 @@ pub mod background;
 pub mod lifecycle;
 pub mod options;
 pub mod record;
+pub mod remembering;
 pub mod status;
 pub mod stored;
 pub mod user_events;
@@ -22,10 +23,15 @@ use crate::core::session::lifecycle::{Admitted, Agents, Openings};
 use crate::core::session::told::Told;
 use crate::core::store::gathering::Gathering;
 use crate::core::store::record::Kept;
+use crate::core::store::remembered::{Remembered, What};
 use crate::nvim::context::Context;
 
 /// What is done with what the record holds.
 type AfterRecall = Box<dyn FnOnce(&mut Sessions, &mut Context, Vec<Kept>) -> Result<()>>;
+
+/// What is done with what is remembered for projects, or with why it can't be had.
+type AfterChoices =
+    Box<dyn FnOnce(&mut Sessions, &mut Context, std::result::Result<Vec<Remembered>, String>) -> Result<()>>;
 
 pub struct Sessions {
     processes: Agents,
@@ -44,6 +50,10 @@ pub struct Sessions {
     /// The listing under way is for deleting one.
     deleting: bool,
     gathering: Gathering,
+    /// What waits for what is remembered for projects.
+    choice_reads: HashMap<JobId, AfterChoices>,
+    /// What is remembered as soon as it is chosen, with the id of the value.
+    to_remember: Vec<(SessionKey, What, String)>,
     /// What of each session has been told.
     told: HashMap<SessionKey, Told>,
     /// Something changed since the status was last kept.
@@ -63,6 +73,8 @@ impl Sessions {
             listing: HashMap::new(),
             deleting: false,
             gathering: Gathering::default(),
+            choice_reads: HashMap::new(),
+            to_remember: Vec::new(),
             told: HashMap::new(),
             status_is_stale: false,
         }
@@ -96,6 +108,7 @@ impl Sessions {
         self.resumed.remove(&key);
         self.recorded.remove(&key);
         self.told.remove(&key);
+        self.not_chosen(Some(key));
         self.status_is_stale = true;
     }
 }

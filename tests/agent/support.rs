@@ -95,6 +95,7 @@ impl Test {
         let args = [agent, script, self.record(name)].map(|path| path.to_str().unwrap().to_owned());
         Launch {
             name: name.into(),
+            title: None,
             command: "python3".into(),
             args: args.into(),
             env: Vec::new(),

@@ -175,7 +175,8 @@ fn a_turn_tells_its_tokens_where_the_agent_does() {
         answer_to("session/prompt", &json!({"stopReason": "end_turn", "usage": {"totalTokens": 12, "inputTokens": 10, "outputTokens": 2}})),
     ]);
     test.prompt("x");
-    let usage = Some(TurnUsage { total: 12, input: 10, output: 2 });
+    let tokens = Tokens { total: 12, input: 10, output: 2, ..Tokens::default() };
+    let usage = Some(TurnUsage { tokens, counts: Counts::Session });
     assert_eq!(test.turn_end(), TurnEnd::Stopped { reason: StopReason::EndTurn, usage });
 }
 

@@ -15,6 +15,7 @@ const FEATURES: &[&str] = &[
     "review",
     "sessions",
     "terminals",
+    "usage",
 ];
 
 /// They put the features together.

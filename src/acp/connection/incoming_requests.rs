@@ -304,7 +304,7 @@ impl Connection {
         }
     }
 
-    fn needs(&self, special: Quirk) -> bool {
+    pub(super) fn needs(&self, special: Quirk) -> bool {
         matches!(&self.state, State::Ready(info) if quirks::has(info.name.as_deref(), special))
     }
 }

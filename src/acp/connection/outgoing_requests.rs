@@ -148,6 +148,8 @@ impl Connection {
             | Command::Compute { .. }
             | Command::Checkpoint { .. }
             | Command::Record { .. }
+            | Command::Usage { .. }
+            | Command::Choices { .. }
             | Command::PutBack { .. }
             | Command::Find { .. }
             | Command::ReadAgents { .. }

@@ -8,10 +8,11 @@ use super::open_requests::{OnSuccess, OutgoingRequest};
 use super::pending_questions::EndReason;
 use super::sessions::Session;
 use super::state::{Connection, State};
+use crate::acp::quirks::Quirk;
 use crate::acp::wire::rpc::RpcError;
 use crate::acp::wire::{from_acp, to_acp};
 use crate::core::ids::SessionKey;
-use crate::core::message::{Chosen, Event, Failure, FailureKind, Steering, StopReason, TurnEnd};
+use crate::core::message::{Chosen, Counts, Event, Failure, FailureKind, Steering, StopReason, TurnEnd};
 
 impl Connection {
     pub(super) fn answered(
@@ -148,7 +149,7 @@ impl Connection {
         self.shared.folder_indexes.turn_ended(session, self.arrived);
         let next = known.waiting.pop_front();
         let cancelled = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
-        let end = match result.map(|answer| from_acp::turn_end(&answer)) {
+        let end = match result.map(|answer| self.turn_end(&answer)) {
             Ok(TurnEnd::Stopped { reason: StopReason::Other(word), .. })
                 if turn.cancelled && word.is_empty() =>
             {
@@ -173,6 +174,22 @@ impl Connection {
         if let Some(content) = next {
             self.prompt(session, content);
         }
+    }
+
+    /// The answer to a prompt. What its tokens are a count of, only the agent's name tells.
+    fn turn_end(&self, answer: &Value) -> TurnEnd {
+        let mut end = from_acp::turn_end(answer);
+        if let TurnEnd::Stopped { usage: Some(usage), .. } = &mut end
+            && usage.counts == Counts::Session
+        {
+            usage.counts = match () {
+                () if self.needs(Quirk::TokensOfTurn) => Counts::Turn,
+                () if self.needs(Quirk::TokensOfLastRequest) => Counts::LastRequest,
+                () if self.needs(Quirk::TokensOfProcess) => Counts::Process,
+                () => Counts::Session,
+            };
+        }
+        end
     }
 
     fn granted(&mut self, session: Option<SessionKey>, on_success: OnSuccess, answer: &Value) {

@@ -19,6 +19,7 @@ fn events(agent: impl FnOnce(MemoryAgent) + Send + 'static) -> Vec<Event> {
         let shared = Arc::new(Shared::new(mailbox.clone(), Settings::default()));
         let launch = Launch {
             name: "memory".into(),
+            title: None,
             command: "none".into(),
             args: Vec::new(),
             env: Vec::new(),

@@ -8,6 +8,7 @@ mod json;
 mod options;
 mod requests;
 mod updates;
+mod usage;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,12 +21,12 @@ pub use self::chunk::Chunk;
 pub use self::requests::{AgentRequest, FORCE, Scope, TIMEOUT, request};
 pub use self::updates::{Data, Fact, command, update};
 
-use self::json::{count, each, id, text};
+use self::json::{each, id, text};
 use self::options::{named, options};
 use super::rpc::{self, RpcError};
 use crate::core::message::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Opened,
-    Steering, StopReason, StoredSession, TurnEnd, TurnUsage,
+    Steering, StopReason, StoredSession, TurnEnd,
 };
 
 /// The answer to `initialize`. Another version of the protocol is a failure.
@@ -193,13 +194,7 @@ pub fn turn_end(result: &Value) -> TurnEnd {
         "cancelled" => StopReason::Cancelled,
         other => StopReason::Other(other.to_owned()),
     };
-    let usage = &result["usage"];
-    let usage = usage.is_object().then(|| {
-        let [input, output] =
-            ["inputTokens", "outputTokens"].map(|key| count(&usage[key]).unwrap_or_default());
-        TurnUsage { total: count(&usage["totalTokens"]).unwrap_or(input + output), input, output }
-    });
-    TurnEnd::Stopped { reason, usage }
+    TurnEnd::Stopped { reason, usage: usage::of_turn(result) }
 }
 
 /// The answer to `_session/steering`. Only what is said to be taken is taken: some agents answer

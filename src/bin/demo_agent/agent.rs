@@ -2,26 +2,32 @@
 //! which is played on a thread of its own. All state is on the thread that reads the events; what a
 //! prompt plays is in the scenes.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
-    AgentCapabilities, AvailableCommandsUpdate, CancelNotification, ClientCapabilities, ConfigOptionUpdate,
-    CurrentModeUpdate, Error, Implementation, InitializeRequest, InitializeResponse, NewSessionRequest,
-    NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse, SessionId, SessionNotification,
-    SessionUpdate, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
-    SetSessionModeResponse, StopReason,
+    AgentCapabilities, AvailableCommandsUpdate, CancelNotification, ClientCapabilities, CloseSessionRequest,
+    ConfigOptionUpdate, CurrentModeUpdate, DeleteSessionRequest, Error, Implementation, InitializeRequest,
+    InitializeResponse, ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, Meta,
+    NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse,
+    ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
+    SessionId, SessionInfo, SessionInfoUpdate, SessionListCapabilities, SessionNotification,
+    SessionResumeCapabilities, SessionUpdate, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
+    SetSessionModeRequest, SetSessionModeResponse, StopReason,
 };
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::scenes::{self, Scene};
 use crate::settings::{Memory, Mode, Settings};
-use crate::turn::{Numbers, Open, Pace, Signal, Stop, Turn};
+use crate::stored::{State, Store, Stored};
+use crate::turn::{Later, Numbers, Open, Pace, Signal, Stop, Turn};
 use crate::wire::{Incoming, Output};
 use crate::{complain, lines};
 
@@ -36,6 +42,10 @@ struct TurnEnded {
     /// The id of the request that started the turn.
     prompt: Value,
     memory: Memory,
+    /// What was said in it.
+    said: Vec<Value>,
+    /// Tokens that it took.
+    tokens: u64,
     outcome: Result<StopReason, Error>,
 }
 
@@ -47,6 +57,19 @@ struct Session {
     running: Option<Sender<Signal>>,
 }
 
+impl Session {
+    fn state(&self) -> State {
+        State { cwd: self.cwd.clone(), settings: self.settings.clone(), memory: self.memory.clone() }
+    }
+}
+
+/// Adds to what is stored of a session, where that is done.
+fn store(store: Option<&Store>, id: &SessionId, said: &[Value], state: &State) {
+    if let Some(Err(error)) = store.map(|store| store.add(&id.0, said, state)) {
+        complain(&format!("couldn't store the session: {error}"));
+    }
+}
+
 struct Agent {
     output: Output,
     /// What the client can do; nothing else is answered before it is known.
@@ -56,6 +79,10 @@ struct Agent {
     pace: Pace,
     always: Option<Scene>,
     events: Sender<Event>,
+    /// Where sessions are stored, if they are.
+    store: Option<Store>,
+    /// How many sessions were opened.
+    opened: u32,
 }
 
 /// Serves until stdin ends; with a scene, that is what every prompt gets.
@@ -69,8 +96,11 @@ pub fn serve(always: Option<Scene>) -> ExitCode {
         sessions: HashMap::new(),
         numbers: Numbers::default(),
         pace: Pace::from_env(),
+        // What is measured is not to wait for a disk.
+        store: Store::from_env().filter(|_| always.is_none()),
         always,
         events,
+        opened: 0,
     };
     agent.run(&inbox);
     ExitCode::SUCCESS
@@ -134,6 +164,39 @@ impl Agent {
                 }
                 Err(error) => self.output.refuse(id, &error),
             },
+            "session/load" => match read::<LoadSessionRequest>(params) {
+                Ok(request) => self.take_up(id, request.session_id, request.cwd, true),
+                Err(error) => self.output.refuse(id, &error),
+            },
+            "session/resume" => match read::<ResumeSessionRequest>(params) {
+                Ok(request) => self.take_up(id, request.session_id, request.cwd, false),
+                Err(error) => self.output.refuse(id, &error),
+            },
+            "session/list" if self.store.is_some() => {
+                let outcome = read(params).map(|request| self.list(&request));
+                self.output.answer(id, outcome);
+            }
+            "session/delete" if self.store.is_some() => {
+                let outcome = read(params).map(|request: DeleteSessionRequest| {
+                    if let Some(store) = &self.store {
+                        store.delete(&request.session_id.0);
+                    }
+                    json!({})
+                });
+                self.output.answer(id, outcome);
+            }
+            "session/close" => {
+                let outcome = read(params).map(|request: CloseSessionRequest| {
+                    if let Some(Session { running: Some(turn), .. }) =
+                        self.sessions.remove(&request.session_id)
+                    {
+                        // One that just ended needs no cancel.
+                        let _ = turn.send(Signal::Cancelled);
+                    }
+                    json!({})
+                });
+                self.output.answer(id, outcome);
+            }
             "session/set_mode" => {
                 let outcome = read(params).and_then(|request| self.set_mode(&request));
                 self.output.answer(id, outcome);
@@ -152,12 +215,23 @@ impl Agent {
     fn initialize(&mut self, request: InitializeRequest) -> InitializeResponse {
         self.client = Some(request.client_capabilities);
         let prompts = PromptCapabilities::new().image(true).embedded_context(true);
+        let mut sessions = SessionCapabilities::new().close(SessionCloseCapabilities::new());
+        if self.store.is_some() {
+            sessions = sessions
+                .list(SessionListCapabilities::new())
+                .resume(SessionResumeCapabilities::new())
+                .delete(SessionDeleteCapabilities::new());
+        }
+        let can = AgentCapabilities::new()
+            .load_session(self.store.is_some())
+            .session_capabilities(sessions)
+            .prompt_capabilities(prompts);
         InitializeResponse::new(ProtocolVersion::V1)
             .agent_info(
                 Implementation::new("acp-demo-agent", env!("CARGO_PKG_VERSION"))
                     .title("Demo agent".to_owned()),
             )
-            .agent_capabilities(AgentCapabilities::new().load_session(false).prompt_capabilities(prompts))
+            .agent_capabilities(can)
     }
 
     fn open(&mut self, request: NewSessionRequest) -> Result<(SessionId, NewSessionResponse), Error> {
@@ -169,14 +243,54 @@ impl Agent {
             let text = format!("the working folder is not absolute: {}", request.cwd.display());
             return Err(Error::invalid_params().data(text));
         }
-        let id = SessionId::new(format!("demo-{}", self.sessions.len() + 1));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        self.opened += 1;
+        let id = SessionId::new(format!("demo-{now:x}-{}-{}", std::process::id(), self.opened));
         let settings = Settings::default();
         let response = NewSessionResponse::new(id.clone())
             .modes(settings.modes())
             .config_options(settings.options(client));
         let session = Session { cwd: request.cwd, settings, memory: Memory::default(), running: None };
+        store(self.store.as_ref(), &id, &[], &session.state());
         self.sessions.insert(id.clone(), session);
         Ok((id, response))
+    }
+
+    /// Takes up a stored session, and tells what was said in it if that is wanted.
+    fn take_up(&mut self, id: &Value, name: SessionId, cwd: PathBuf, tells: bool) {
+        let stored = self.store.as_ref().and_then(|store| store.load(&name.0));
+        let Some(Stored { updates, state, .. }) = stored else {
+            return self.output.refuse(id, &Error::session_not_found(name));
+        };
+        if self.sessions.get(&name).is_some_and(|session| session.running.is_some()) {
+            let error = Error::invalid_request().data("a turn is running in this session".to_owned());
+            return self.output.refuse(id, &error);
+        }
+        for update in updates.into_iter().filter(|_| tells) {
+            self.output.notify("session/update", json!({ "sessionId": name, "update": update }));
+        }
+        let State { settings, memory, .. } = state;
+        let client = self.client.clone().unwrap_or_default();
+        let answer = json!({ "modes": settings.modes(), "configOptions": settings.options(&client) });
+        self.output.answer(id, Ok(answer));
+        if let Some(title) = memory.title.clone() {
+            let info = SessionInfoUpdate::new().title(title);
+            self.update(&name, SessionUpdate::SessionInfoUpdate(info));
+        }
+        let commands = AvailableCommandsUpdate::new(scenes::commands());
+        self.update(&name, SessionUpdate::AvailableCommandsUpdate(commands));
+        self.sessions.insert(name, Session { cwd, settings, memory, running: None });
+    }
+
+    fn list(&self, request: &ListSessionsRequest) -> ListSessionsResponse {
+        let stored = self.store.as_ref().map(|store| store.list(request.cwd.as_deref())).unwrap_or_default();
+        let info = |stored: Stored| {
+            let said = |update: &Value| update["content"]["text"].as_str().map(str::to_owned);
+            let title = stored.state.memory.title.or_else(|| stored.updates.iter().find_map(said));
+            let title = title.map(|title| title.chars().take(60).collect::<String>());
+            SessionInfo::new(stored.id, stored.state.cwd).title(title)
+        };
+        ListSessionsResponse::new(stored.into_iter().map(info).collect())
     }
 
     fn set_mode(&mut self, request: &SetSessionModeRequest) -> Result<SetSessionModeResponse, Error> {
@@ -214,7 +328,16 @@ impl Agent {
         }
         session.memory.prompts += 1;
         let is_first = session.memory.prompts == 1;
+        // As the client would send it back when it is loaded.
+        let asked: Vec<Value> = prompt
+            .iter()
+            .map(|block| json!({ "sessionUpdate": "user_message_chunk", "content": block }))
+            .filter(|update| update["content"]["type"] == "text")
+            .collect();
         let scene = self.always.clone().unwrap_or_else(|| Scene::of(prompt, is_first));
+        // At once: who crashes in this turn is started again.
+        let state = session.state();
+        store(self.store.as_ref(), &session_id, &asked, &state);
         let (signal, signals) = mpsc::channel();
         session.running = Some(signal);
         let turn = Turn {
@@ -227,6 +350,8 @@ impl Agent {
             output: self.output.clone(),
             numbers: self.numbers.clone(),
             signals,
+            said: self.store.is_some().then(RefCell::default),
+            later: Later::default(),
             open: Open::default(),
         };
         let events = self.events.clone();
@@ -243,8 +368,13 @@ impl Agent {
         if let Some(session) = self.sessions.get_mut(&ended.session) {
             session.running = None;
             session.memory = ended.memory;
+            store(self.store.as_ref(), &ended.session, &ended.said, &session.state());
         }
-        self.output.answer(&ended.prompt, ended.outcome.map(PromptResponse::new));
+        let count = json!({ "inputTokens": 0, "outputTokens": ended.tokens, "totalTokens": ended.tokens });
+        let mut meta = Meta::new();
+        meta.insert("quota".to_owned(), json!({ "token_count": count }));
+        let answer = ended.outcome.map(|reason| PromptResponse::new(reason).meta(meta));
+        self.output.answer(&ended.prompt, answer);
     }
 
     fn update(&self, session: &SessionId, update: SessionUpdate) {
@@ -253,6 +383,9 @@ impl Agent {
 }
 
 fn play(mut turn: Turn, scene: Scene, prompt: Value) -> TurnEnded {
+    let before = turn.memory.used;
+    // A client that is flooded is told nothing else.
+    let tells_usage = !matches!(scene, Scene::Flood(_) | Scene::Timed(_));
     let outcome = match scenes::play(&mut turn, scene) {
         Ok(()) => Ok(StopReason::EndTurn),
         Err(Stop::Cancelled) => {
@@ -261,7 +394,12 @@ fn play(mut turn: Turn, scene: Scene, prompt: Value) -> TurnEnded {
         }
         Err(Stop::Failed(error)) => Err(error),
     };
-    TurnEnded { session: turn.session, prompt, memory: turn.memory, outcome }
+    if tells_usage {
+        turn.tell_usage();
+    }
+    let tokens = turn.memory.used - before;
+    let said = turn.said.map(RefCell::into_inner).unwrap_or_default();
+    TurnEnded { session: turn.session, prompt, memory: turn.memory, said, tokens, outcome }
 }
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Error> {

@@ -16,7 +16,8 @@ pub const USAGE: &str = "\
 acp-demo-agent: an agent without a model that speaks the Agent Client Protocol (version 1) on stdio
 
 usage:
-  acp-demo-agent                                 the demo agent: /tour, /plan, /edit, /run, ...
+  acp-demo-agent                                 the demo agent: /tour, /plan, /edit, /run, ...; it stores its
+                                                 sessions, which it lists, resumes and loads
   acp-demo-agent --script FILE [--record FILE]   play the steps of a JSON file
   acp-demo-agent --replay FILE [options]         play the agent's side of a recorded session
   acp-demo-agent --prompts FILE [options]        print what the user typed in a recorded session
@@ -50,7 +51,8 @@ options of --replay:
   --record FILE         write what comes in on stdin to a file
 
 environment:
-  ACP_DEMO_SPEED   1 is the tour's own pace, 2 is twice as fast, 0 waits nowhere
+  ACP_DEMO_SESSIONS  the folder for sessions, else acp-demo-agent below $XDG_STATE_HOME
+  ACP_DEMO_SPEED     1 is the tour's own pace, 2 is twice as fast, 0 waits nowhere
 ";
 
 /// What the process is asked to do.

@@ -22,19 +22,49 @@ printf '\033[33mskip\033[0m  says goodbye\n'
 printf '\033[1;32m2 passed\033[0m, \033[33m1 skipped\033[0m\n'
 ";
 
+/// For `sh`: `$1` steps, with the pause `$2` between them. It ends as a compiler does that has found something.
+const SLOW: &str = r#"
+printf 'building \033[1macp-tour\033[0m\n'
+step=0
+while [ $step -lt $1 ]; do
+  step=$((step + 1))
+  printf 'compiling part %d of %d\n' $step $1
+  test $2 = 0 || sleep $2
+done
+printf 'acp-tour.lua:7:3: \033[31merror\033[0m: this line was to be found\n'
+exit 1
+"#;
+
+/// Runs a command that takes its time, and fails. False where the client runs none.
+pub fn fail_slowly(turn: &mut Turn, seconds: u64) -> Played<bool> {
+    let (steps, pause) = if turn.pace.is_instant() { (seconds, "0") } else { (seconds * 2, "0.5") };
+    let request = if cfg!(windows) {
+        let line = format!("ping -n {} 127.0.0.1 & echo acp-tour.lua:7:3: error & exit 1", seconds + 1);
+        let args = vec!["/C".to_owned(), line];
+        CreateTerminalRequest::new(turn.session.clone(), "cmd").args(args)
+    } else {
+        let args = ["-c", SLOW, "sh", &steps.to_string(), pause].map(str::to_owned).to_vec();
+        CreateTerminalRequest::new(turn.session.clone(), "sh").args(args)
+    };
+    let request = request.cwd(turn.cwd.clone()).output_byte_limit(32_000);
+    play(turn, "Build, slowly", request)
+}
+
 /// Runs the command. False where the client runs none.
 pub fn run(turn: &mut Turn) -> Played<bool> {
+    let request = request(turn);
+    play(turn, "Run a command with colours", request)
+}
+
+fn play(turn: &mut Turn, title: &str, request: CreateTerminalRequest) -> Played<bool> {
     if !turn.client.terminal {
         turn.say("Your client has no terminals for me (`terminal` is off), so I leave the command out.\n\n")?;
         return Ok(false);
     }
-    let call = turn.start_call(|id| {
-        ToolCall::new(id, "Run a command with colours")
-            .kind(ToolKind::Execute)
-            .status(ToolCallStatus::Pending)
-    });
+    let call = turn
+        .start_call(|id| ToolCall::new(id, title).kind(ToolKind::Execute).status(ToolCallStatus::Pending));
     turn.pause(400)?;
-    match attempt(turn, &call)? {
+    match attempt(turn, &call, request)? {
         Ok(status) => turn.say(&status)?,
         Err(error) => {
             turn.finish_call(&call, ToolCallStatus::Failed, ToolCallUpdateFields::new());
@@ -44,8 +74,11 @@ pub fn run(turn: &mut Turn) -> Played<bool> {
     Ok(true)
 }
 
-fn attempt(turn: &mut Turn, call: &ToolCallId) -> Played<Result<String, String>> {
-    let request = request(turn);
+fn attempt(
+    turn: &mut Turn,
+    call: &ToolCallId,
+    request: CreateTerminalRequest,
+) -> Played<Result<String, String>> {
     let terminal = match turn.call::<CreateTerminalResponse>("terminal/create", request)? {
         Ok(created) => created.terminal_id,
         Err(error) => return Ok(Err(error)),

@@ -16,8 +16,10 @@ use crate::turn::{Played, Turn, under};
 pub const GREETING: &str = "src/greeting.lua";
 /// The file of the sample project that is looked at.
 const TEST: &str = "tests/greeting_test.lua";
-/// What is proposed where there is no sample project.
+/// What is written, read and edited where there is no sample project.
 const NEW_FILE: &str = "acp-tour.lua";
+/// What it begins as.
+const NEW_TEXT: &str = "-- Written by the demo agent for its tour; delete it when you have seen enough.\nlocal M = {}\nM.word = \"Hello\"\n\n--- The line that greets one person.\nfunction M.greet(name)\n  return M.word .. \", \" .. name .. \"!\"\nend\n\nreturn M\n";
 
 /// The line that a user may have changed without saving.
 const WATCHED_LINE: usize = 3;
@@ -54,11 +56,16 @@ pub enum Edited {
     Skipped,
 }
 
-/// Reads the greeting and says what it saw. `None` where there is no such file.
+/// Reads the greeting and says what it saw: that of the sample project, or the one that was written here before. `None`
+/// where there is neither.
 pub fn read(turn: &mut Turn) -> Played<Option<Seen>> {
-    let path = under(&turn.cwd, GREETING);
+    let Some(name) = [GREETING, NEW_FILE].into_iter().find(|name| under(&turn.cwd, name).is_file()) else {
+        turn.say("There is no file here that I know, so I begin with a new one.\n\n")?;
+        return Ok(None);
+    };
+    let path = under(&turn.cwd, name);
     let line = u32::try_from(WATCHED_LINE).expect("a small constant");
-    let call = start_reading(turn, &path, GREETING, line);
+    let call = start_reading(turn, &path, name, line);
     turn.pause(500)?;
     let seen = match fetch(turn, &path)? {
         Ok(text) => {
@@ -73,9 +80,7 @@ pub fn read(turn: &mut Turn) -> Played<Option<Seen>> {
     };
     turn.pause(300)?;
     match &seen {
-        None => turn.say(&format!(
-            "There is no `{GREETING}` here, so this is not my sample project. No harm done.\n\n"
-        ))?,
+        None => turn.say(&format!("I could not read `{name}`. No harm done.\n\n"))?,
         Some(_) if !turn.client.fs.read_text_file => turn.say(
             "Your client reads no files for me (`fs.readTextFile` is off), so I took the one on the disk; \
              what you have not saved I cannot see.\n\n",
@@ -90,7 +95,8 @@ pub fn read(turn: &mut Turn) -> Played<Option<Seen>> {
 
 /// Looks at a place in another file, so that whoever follows the agent moves there.
 pub fn look(turn: &mut Turn) -> Played<bool> {
-    let Some(name) = [TEST, "README.md"].into_iter().find(|name| under(&turn.cwd, name).is_file()) else {
+    let Some(name) = [TEST, "README.md", NEW_FILE].into_iter().find(|name| under(&turn.cwd, name).is_file())
+    else {
         return Ok(false);
     };
     let path = under(&turn.cwd, name);
@@ -118,6 +124,15 @@ pub fn edit(turn: &mut Turn, seen: Option<Seen>) -> Played<Edited> {
         return Ok(Edited::Skipped);
     }
     let proposal = propose(&turn.cwd, seen);
+    propose_and_write(turn, proposal)
+}
+
+/// Shows a proposal, asks unless that was settled before, and writes through the client.
+pub fn propose_and_write(turn: &mut Turn, proposal: Proposal) -> Played<Edited> {
+    if !turn.client.fs.write_text_file {
+        turn.say("Your client writes no files for me (`fs.writeTextFile` is off).\n\n")?;
+        return Ok(Edited::Skipped);
+    }
     let name = proposal.path.strip_prefix(&turn.cwd).unwrap_or(&proposal.path).display().to_string();
     let diff: ToolCallContent =
         Diff::new(&proposal.path, proposal.new.clone()).old_text(proposal.old.clone()).into();
@@ -170,15 +185,23 @@ fn allowed(
         .status(ToolCallStatus::Pending)
         .content(vec![diff])
         .locations(vec![location]);
-    let options = vec![
+    let chosen = turn.ask(ToolCallUpdate::new(call.clone(), fields), options())?;
+    turn.memory.edits_allowed |=
+        chosen.as_ref().is_some_and(|option| option.kind == PermissionOptionKind::AllowAlways);
+    Ok(chosen.as_ref().is_some_and(is_allowed))
+}
+
+/// The answers to a question about a file.
+pub fn options() -> Vec<PermissionOption> {
+    vec![
         PermissionOption::new("allow", "Allow", PermissionOptionKind::AllowOnce),
         PermissionOption::new("allow-always", "Allow for this session", PermissionOptionKind::AllowAlways),
         PermissionOption::new("reject", "Reject", PermissionOptionKind::RejectOnce),
-    ];
-    let chosen = turn.ask(ToolCallUpdate::new(call.clone(), fields), options)?;
-    let kind = chosen.map(|option| option.kind);
-    turn.memory.edits_allowed |= kind == Some(PermissionOptionKind::AllowAlways);
-    Ok(matches!(kind, Some(PermissionOptionKind::AllowOnce | PermissionOptionKind::AllowAlways)))
+    ]
+}
+
+pub fn is_allowed(option: &PermissionOption) -> bool {
+    matches!(option.kind, PermissionOptionKind::AllowOnce | PermissionOptionKind::AllowAlways)
 }
 
 fn start_reading(turn: &mut Turn, path: &Path, name: &str, line: u32) -> ToolCallId {
@@ -196,7 +219,7 @@ fn finish_reading(turn: &mut Turn, call: &ToolCallId, path: &Path, text: &str) {
 }
 
 /// The file's text from the client, or from the disk where the client has no way to give it.
-fn fetch(turn: &mut Turn, path: &Path) -> Played<Result<String, String>> {
+pub fn fetch(turn: &mut Turn, path: &Path) -> Played<Result<String, String>> {
     if !turn.client.fs.read_text_file {
         return Ok(std::fs::read_to_string(path).map_err(|error| error.to_string()));
     }
@@ -235,9 +258,7 @@ fn remark(seen: &str, saved: Option<&str>) -> String {
 /// The change to propose: one that keeps every other line as the client gave it, there and back again.
 fn propose(cwd: &Path, seen: Option<Seen>) -> Proposal {
     let Some(Seen { path, text }) = seen else {
-        let new =
-            "-- Written by the demo agent; delete it when you have seen enough.\nreturn {}\n".to_owned();
-        return Proposal { path: under(cwd, NEW_FILE), old: None, new, line: 1 };
+        return Proposal { path: under(cwd, NEW_FILE), old: None, new: NEW_TEXT.to_owned(), line: 1 };
     };
     let new = if text.contains(BEFORE) {
         let new = text.replacen(BEFORE, AFTER, 1);
@@ -295,7 +316,10 @@ mod tests {
     #[test]
     fn without_the_sample_a_new_file_is_proposed() {
         let proposal = propose(Path::new("/p"), None);
-        assert_eq!((proposal.path, proposal.old), (PathBuf::from("/p/acp-tour.lua"), None));
+        assert_eq!((&proposal.path, &proposal.old), (&PathBuf::from("/p/acp-tour.lua"), &None));
+        // The same scenes go on in it.
+        let seen = Seen { path: proposal.path, text: proposal.new };
+        assert!(propose(Path::new("/p"), Some(seen)).new.contains(AFTER));
     }
 
     #[test]

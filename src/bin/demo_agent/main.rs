@@ -13,6 +13,7 @@ mod files;
 mod flood;
 #[cfg(target_os = "linux")]
 mod keeper;
+mod larger;
 mod lines;
 mod mapping;
 mod recording;
@@ -21,6 +22,7 @@ mod scenes;
 mod script;
 mod settings;
 mod steps;
+mod stored;
 mod timed;
 mod tour;
 mod turn;

@@ -15,11 +15,13 @@ use agent_client_protocol_schema::v1::{
 use crate::flood::Flood;
 use crate::timed::Timed;
 use crate::turn::{Played, Stop, Turn};
-use crate::{command, files, flood, timed, tour};
+use crate::{command, files, flood, larger, timed, tour};
 
 const SLOW: Duration = Duration::from_secs(30);
 const SLOW_STEP: Duration = Duration::from_millis(100);
 const BIG: u64 = 2_000;
+/// Seconds that the slow command takes.
+const BUILD: u64 = 15;
 
 /// What a prompt asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,11 @@ pub enum Scene {
     Crash,
     Big(u64),
     Ask,
+    Long,
+    Several,
+    Subagent,
+    Build(u64),
+    Form,
     Echo(Vec<ContentBlock>),
     Flood(Flood),
     Timed(Timed),
@@ -52,6 +59,11 @@ impl Scene {
             "/crash" => Self::Crash,
             "/big" => Self::Big(rest.trim().parse().unwrap_or(BIG)),
             "/ask" => Self::Ask,
+            "/long" => Self::Long,
+            "/files" => Self::Several,
+            "/agent" => Self::Subagent,
+            "/build" => Self::Build(rest.trim().parse().unwrap_or(BUILD)),
+            "/form" => Self::Form,
             _ if asks_for_the_tour(text) => Self::Tour,
             _ if is_first && prompt.len() <= 1 && !text.contains(char::is_alphanumeric) => Self::Tour,
             _ => Self::Echo(prompt),
@@ -75,6 +87,11 @@ pub fn commands() -> Vec<AvailableCommand> {
         plain("crash", "Exit with code 3, after a few words on stderr"),
         with("big", "Send a lot at once", "lines (2000)"),
         plain("ask", "Be asked with six odd options"),
+        plain("long", "Get a proposal of 120 lines"),
+        plain("files", "Be asked about three files at once"),
+        plain("agent", "Watch a subagent at work"),
+        with("build", "Run a slow command that fails", "seconds (15)"),
+        plain("form", "Fill in a form"),
     ]
 }
 
@@ -92,6 +109,11 @@ pub fn play(turn: &mut Turn, scene: Scene) -> Played {
         Scene::Crash => crash(),
         Scene::Big(lines) => big(turn, lines),
         Scene::Ask => ask(turn),
+        Scene::Long => larger::long(turn),
+        Scene::Several => larger::several(turn),
+        Scene::Subagent => larger::subagent(turn),
+        Scene::Build(seconds) => larger::build(turn, seconds),
+        Scene::Form => larger::form(turn),
         Scene::Echo(prompt) => turn.say(&echo(&prompt)),
         Scene::Flood(flood) => flood::play(turn, flood),
         Scene::Timed(timed) => timed::play(turn, &timed),

@@ -5,20 +5,21 @@ use agent_client_protocol_schema::v1::{
     ClientCapabilities, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
     SessionConfigSelectOption, SessionMode, SessionModeState,
 };
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     Ask,
     Auto,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Model {
     Small,
     Large,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
     pub mode: Mode,
     pub model: Model,
@@ -26,11 +27,14 @@ pub struct Settings {
 }
 
 /// What lasts longer than a turn.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
     /// Tokens of the context in use, as if there were a model.
     pub used: u64,
     pub prompts: u32,
+    /// What the conversation is called.
+    #[serde(default)]
+    pub title: Option<String>,
     /// "Always" was chosen for edits.
     pub edits_allowed: bool,
 }

@@ -1,8 +1,6 @@
 //! The scripted tour: a thought, a plan, Markdown, a read, an edit, a command, another place, a closing
 //! word. Here is the order and what is said; how a scene goes is in the files named after it.
 
-use agent_client_protocol_schema::v1::{Cost, SessionInfoUpdate, SessionUpdate, UsageUpdate};
-
 use crate::command;
 use crate::files::{self, Edited};
 use crate::scenes::show_plan;
@@ -85,11 +83,7 @@ pub fn play(turn: &mut Turn) -> Played {
     }
     show_plan(turn, &PLAN, 4);
 
-    let size = turn.settings.model.size();
-    let used = turn.memory.used.min(size);
-    let cost = Cost::new(used as f64 * 0.000_003, "USD");
-    turn.update(SessionUpdate::UsageUpdate(UsageUpdate::new(used, size).cost(cost)));
-    turn.update(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title("The tour".to_owned())));
+    turn.entitle("The tour");
     turn.say(&closing(&edited, &skipped))
 }
 

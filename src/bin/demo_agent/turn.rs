@@ -2,6 +2,8 @@
 //! and wait for the answer, and to take its time. A cancelled turn shows up as [`Stop::Cancelled`] from
 //! whatever was waited for; which things are said and asked is for the scenes.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,16 +11,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use agent_client_protocol_schema::v1::{
-    ClientCapabilities, ContentBlock, ContentChunk, Error, PermissionOption, ReleaseTerminalRequest,
+    ClientCapabilities, ContentBlock, ContentChunk, Cost, Error, PermissionOption, ReleaseTerminalRequest,
     RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SessionId,
-    SessionNotification, SessionUpdate, TerminalId, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields,
+    SessionInfoUpdate, SessionNotification, SessionUpdate, TerminalId, ToolCall, ToolCallId, ToolCallStatus,
+    ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::settings::{Memory, Settings};
+use crate::stored;
 use crate::wire::{Outcome, Output};
 
 /// Why a scene ends before its last line.
@@ -84,8 +87,18 @@ pub struct Turn {
     pub output: Output,
     pub numbers: Numbers,
     pub signals: Receiver<Signal>,
+    /// What was said, where that is stored.
+    pub said: Option<RefCell<Vec<Value>>>,
+    /// Requests whose answers are waited for later on, and those of them that came.
+    pub later: Later,
     /// What must not stay open when the turn is cancelled.
     pub open: Open,
+}
+
+#[derive(Default)]
+pub struct Later {
+    asked: Vec<i64>,
+    came: HashMap<i64, Outcome>,
 }
 
 #[derive(Default)]
@@ -96,6 +109,12 @@ pub struct Open {
 
 impl Turn {
     pub fn update(&self, update: SessionUpdate) {
+        let is_kept = !matches!(update, SessionUpdate::UsageUpdate(_) | SessionUpdate::SessionInfoUpdate(_));
+        if let Some(said) = self.said.as_ref().filter(|_| is_kept)
+            && let Ok(update) = serde_json::to_value(&update)
+        {
+            stored::push(&mut said.borrow_mut(), update);
+        }
         self.output.notify("session/update", SessionNotification::new(self.session.clone(), update));
     }
 
@@ -117,6 +136,20 @@ impl Turn {
             self.pause(14)?;
         }
         Ok(())
+    }
+
+    /// Gives the conversation a title.
+    pub fn entitle(&mut self, title: &str) {
+        self.memory.title = Some(title.to_owned());
+        self.update(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title.to_owned())));
+    }
+
+    /// Tells how full the context is, and what the conversation would have cost, had there been a model.
+    pub fn tell_usage(&self) {
+        let size = self.settings.model.size();
+        let cost = Cost::new(self.memory.used as f64 * 0.000_003, "USD");
+        let usage = UsageUpdate::new(self.memory.used.min(size), size).cost(cost);
+        self.update(SessionUpdate::UsageUpdate(usage));
     }
 
     /// Lets time go by at the turn's pace.
@@ -184,6 +217,40 @@ impl Turn {
         }
     }
 
+    /// Asks several things at once, and gives the answers once all of them are there.
+    pub fn ask_all(
+        &mut self,
+        asks: Vec<(ToolCallUpdate, Vec<PermissionOption>)>,
+    ) -> Played<Vec<Option<PermissionOption>>> {
+        let mut open = Vec::new();
+        for (call, options) in asks {
+            let params = RequestPermissionRequest::new(self.session.clone(), call, options.clone());
+            let id = self.numbers.next();
+            self.output.request(id, "session/request_permission", params);
+            self.later.asked.push(id);
+            open.push((id, options));
+        }
+        let mut chosen = Vec::new();
+        for (id, options) in open {
+            let outcome = match self.later.came.remove(&id) {
+                Some(outcome) => outcome,
+                None => self.wait(None, Some(id))?.expect("a wait without a deadline ends with the answer"),
+            };
+            self.later.asked.retain(|asked| *asked != id);
+            let answer = outcome
+                .ok()
+                .and_then(|answer| serde_json::from_value::<RequestPermissionResponse>(answer).ok());
+            chosen.push(match answer.map(|answer| answer.outcome) {
+                Some(RequestPermissionOutcome::Cancelled) => return Err(Stop::Cancelled),
+                Some(RequestPermissionOutcome::Selected(selected)) => {
+                    options.into_iter().find(|option| option.option_id == selected.option_id)
+                }
+                _ => None,
+            });
+        }
+        Ok(chosen)
+    }
+
     /// A terminal runs from here on, and is released when the turn ends early.
     pub fn hold_terminal(&mut self, terminal: &TerminalId) {
         self.open.terminals.push(terminal.clone());
@@ -218,7 +285,11 @@ impl Turn {
             match signal {
                 Ok(Signal::Cancelled) | Err(RecvTimeoutError::Disconnected) => return Err(Stop::Cancelled),
                 Ok(Signal::Answered { id, outcome }) if wanted == Some(id) => return Ok(Some(outcome)),
-                Ok(Signal::Answered { .. }) => {}
+                Ok(Signal::Answered { id, outcome }) => {
+                    if self.later.asked.contains(&id) {
+                        self.later.came.insert(id, outcome);
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
             }
         }

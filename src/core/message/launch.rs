@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::text::one_line;
 /// What an agent speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dialect {
@@ -19,6 +20,8 @@ pub enum Dialect {
 pub struct Launch {
     /// The configured name, as in `:AcpChat {name}`.
     pub name: String,
+    /// What the user has configured that it is called.
+    pub title: Option<String>,
     pub command: String,
     pub args: Vec<String>,
     /// Added to Neovim's own environment.
@@ -27,6 +30,14 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// Where the user hasn't said it, the official one is tried.
     pub dialect: Option<Dialect>,
+}
+
+impl Launch {
+    /// What it is called on screen before it has said its name.
+    pub fn shown_name(&self) -> String {
+        let title = self.title.as_deref().map(one_line).filter(|title| !title.is_empty());
+        title.unwrap_or_else(|| self.name.clone())
+    }
 }
 
 /// An MCP server passed on to the agent.

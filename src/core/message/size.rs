@@ -63,6 +63,7 @@ fn update_size(update: &Update) -> usize {
         Update::CompactionSummary { text, .. } => text.len(),
         Update::Mode(text) | Update::Unknown { kind: text } => text.len(),
         Update::Usage { .. } => 0,
+        Update::Limit(limit) => limit.window.len(),
     }
 }
 

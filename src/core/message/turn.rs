@@ -54,10 +54,57 @@ impl StopReason {
     }
 }
 
-/// Token counts of one turn, where the agent says them.
+/// Token counts as an agent tells them at the end of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnUsage {
+    pub tokens: Tokens,
+    pub counts: Counts,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
     pub total: u64,
     pub input: u64,
     pub output: u64,
+    /// Of the input, what was read from a cache, and what was put there.
+    pub cached_read: u64,
+    pub cached_write: u64,
+}
+
+/// What the numbers at the end of a turn are a count of. Agents differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Counts {
+    /// The turn.
+    Turn,
+    /// The last of its requests to the model; the turn may have had more.
+    LastRequest,
+    /// All turns since the agent's process has had the session.
+    Process,
+    /// All turns of the session, as the protocol has it.
+    #[default]
+    Session,
+}
+
+impl Tokens {
+    /// What has come since an earlier count. A lower one has begun anew.
+    pub fn since(self, earlier: Self) -> Self {
+        if self.total < earlier.total {
+            return self;
+        }
+        Self {
+            total: self.total - earlier.total,
+            input: self.input.saturating_sub(earlier.input),
+            output: self.output.saturating_sub(earlier.output),
+            cached_read: self.cached_read.saturating_sub(earlier.cached_read),
+            cached_write: self.cached_write.saturating_sub(earlier.cached_write),
+        }
+    }
+
+    pub fn add(&mut self, more: Self) {
+        self.total = self.total.saturating_add(more.total);
+        self.input = self.input.saturating_add(more.input);
+        self.output = self.output.saturating_add(more.output);
+        self.cached_read = self.cached_read.saturating_add(more.cached_read);
+        self.cached_write = self.cached_write.saturating_add(more.cached_write);
+    }
 }

@@ -51,6 +51,8 @@ pub enum Update {
         size: u64,
         cost: Option<Cost>,
     },
+    /// How much the user's account may still be used.
+    Limit(Limit),
     Notice {
         severity: Severity,
         title: String,
@@ -98,6 +100,7 @@ impl Update {
             | Self::Options(_)
             | Self::Info { .. }
             | Self::Usage { .. }
+            | Self::Limit(_)
             | Self::Unknown { .. } => false,
         }
     }
@@ -115,6 +118,27 @@ pub struct Cost {
     pub amount: f64,
     /// ISO 4217 as the agent wrote it.
     pub currency: String,
+}
+
+/// A rate limit of the user's account, where an agent tells of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// What it counts, in the agent's word: `five_hour`.
+    pub window: String,
+    pub status: LimitStatus,
+    /// The part that is used, 1 when it is reached.
+    pub used: Option<f64>,
+    /// When it begins anew, in milliseconds since 1970.
+    pub resets: Option<u64>,
+    /// What goes beyond it is paid for.
+    pub overage: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LimitStatus {
+    Fine,
+    Near,
+    Reached,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,8 @@
 //! What the user wants new sessions of an agent to begin with, and what of it is still to be set. How it is set is left
 //! to `set_defaults`.
 
+use crate::core::store::remembered::What as Choice;
+
 /// What the user wants of every new session of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Defaults {
@@ -9,12 +11,16 @@ pub struct Defaults {
     pub effort: Option<String>,
     /// Options by id, name or category, and their values; of a toggle `true` or `false`.
     pub options: Vec<(String, String)>,
+    /// What the user has had remembered for the project, which counts more.
+    pub remembered: Vec<(Choice, String)>,
 }
 
 /// One of them that is still to be set.
 pub(super) struct Wish {
     pub what: What,
     pub value: String,
+    /// It was remembered for the project, rather than set up.
+    pub remembered: bool,
 }
 
 pub(super) enum What {
@@ -30,6 +36,8 @@ pub(super) struct Unset {
     pub left: Vec<Wish>,
     /// Requests of ours that are not answered yet. What the agent offers may be another after each.
     pub unanswered: usize,
+    /// The session has begun with them.
+    pub begun: bool,
 }
 
 impl Unset {
@@ -37,10 +45,32 @@ impl Unset {
         // The model first: what else there is may depend on it.
         let named =
             [(What::Model, &defaults.model), (What::Mode, &defaults.mode), (What::Effort, &defaults.effort)];
-        let named = named.into_iter().filter_map(|(what, value)| Some(Wish { what, value: value.clone()? }));
+        let is_remembered = |what: &What| {
+            let same = |choice: &Choice| {
+                matches!((choice, what), (Choice::Model, What::Model) | (Choice::Mode, What::Mode))
+            };
+            defaults.remembered.iter().any(|(choice, _)| same(choice))
+        };
+        let wish = |what, value| Wish { what, value, remembered: false };
+        let named = named.into_iter().filter(|(what, _)| !is_remembered(what));
+        let named = named.filter_map(|(what, value)| Some(wish(what, value.clone()?)));
         let options = defaults.options.iter();
-        let options =
-            options.map(|(id, value)| Wish { what: What::Option(id.clone()), value: value.clone() });
-        Self { left: named.chain(options).collect(), unanswered: 0 }
+        let options = options.map(|(id, value)| wish(What::Option(id.clone()), value.clone()));
+        // What belongs to the model that is remembered is set after it, and what is remembered last counts.
+        let (models, others): (Vec<Wish>, Vec<Wish>) =
+            remembered(&defaults.remembered).partition(|wish| matches!(wish.what, What::Model));
+        let left = models.into_iter().chain(named).chain(options).chain(others).collect();
+        Self { left, unanswered: 0, begun: false }
     }
+}
+
+pub(super) fn remembered(all: &[(Choice, String)]) -> impl Iterator<Item = Wish> {
+    all.iter().map(|(choice, value)| {
+        let what = match choice {
+            Choice::Model => What::Model,
+            Choice::Mode => What::Mode,
+            Choice::Option(id) => What::Option(id.clone()),
+        };
+        Wish { what, value: value.clone(), remembered: true }
+    })
 }

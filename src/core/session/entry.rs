@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::core::ids::Moment;
 use crate::core::message::{
-    Access, AgentInfo, AuthMethod, Cost, Failure, Picture, PlanItem, Severity, StopReason, TurnUsage,
+    Access, AgentInfo, AuthMethod, Cost, Failure, Picture, PlanItem, Severity, StopReason, Tokens,
 };
 use crate::core::session::form::Form;
 use crate::core::session::tool_call::ToolCall;
@@ -66,7 +66,7 @@ pub enum Body {
         reason: StopReason,
         silent: bool,
         took: u64,
-        usage: Option<TurnUsage>,
+        tokens: Option<Tokens>,
         /// What this turn has cost.
         cost: Option<Cost>,
     },

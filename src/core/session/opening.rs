@@ -33,6 +33,7 @@ impl Session {
         let Opened { acp_id, modes, models, options } = opened;
         self.acp_id = Some(acp_id);
         let is_new = self.taking_up.take().is_none();
+        self.meter.opened(!is_new);
         self.end_thought(now);
         self.speaker_shown = false;
         // What was told again of an earlier time is all that there is of it.

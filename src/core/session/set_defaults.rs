@@ -4,8 +4,9 @@
 use crate::core::ids::{Moment, SessionKey};
 use crate::core::message::{Command, ConfigOption, Named, OptionKind, OptionValue, Severity};
 use crate::core::session::Session;
-use crate::core::session::defaults::{Unset, What, Wish};
+use crate::core::session::defaults::{Unset, What, Wish, remembered};
 use crate::core::session::options::{models, modes};
+use crate::core::store::remembered::What as Choice;
 
 /// The most values that a message lists.
 const LISTED: usize = 8;
@@ -98,8 +99,12 @@ impl Wish {
             What::Effort => ("effort".to_owned(), "effort".to_owned()),
             What::Option(id) => (format!("options[{id:?}]"), format!("option {id:?}")),
         };
-        let place = format!("agents.{agent}.{option} in your setup");
+        let place = match self.remembered {
+            true => "remembered for this project; :Acp remembered forgets it".to_owned(),
+            false => format!("agents.{agent}.{option} in your setup"),
+        };
         match lack {
+            Lack::Kind if self.remembered => format!("{title} offers no {what} ({place})"),
             Lack::Kind => format!("{title} offers no {what}: {place} is left out"),
             Lack::Value(mut values) => {
                 let more = values.len().saturating_sub(LISTED);
@@ -115,8 +120,39 @@ impl Wish {
 impl Session {
     /// A new session is open: the requests that set what the user wants of it.
     pub(super) fn set_defaults(&mut self, now: Moment) -> Vec<Command> {
-        self.unset = Unset::of(&self.defaults);
+        self.unset = Unset { begun: true, ..Unset::of(&self.defaults) };
         self.set_what_is_left(now)
+    }
+
+    /// What the user has had remembered for the project. It is known before the session is open, unless the disk is
+    /// slow; what comes late is set late.
+    pub fn remembered(&mut self, choices: Vec<(Choice, String)>, now: Moment) -> Vec<Command> {
+        let late = self.unset.begun && self.acp_id.is_some() && !self.is_taken_up();
+        self.defaults.remembered = choices;
+        if !late {
+            return Vec::new();
+        }
+        if self.unset.left.is_empty() {
+            self.unset.unanswered = 0;
+        }
+        self.unset.left.extend(remembered(&self.defaults.remembered));
+        self.set_what_is_left(now)
+    }
+
+    /// The value that is chosen now, by its id; of a toggle `true` or `false`.
+    pub fn chosen_value(&self, what: &Choice) -> Option<String> {
+        let option = match what {
+            Choice::Mode => self.selection("mode"),
+            Choice::Model => self.selection("model"),
+            Choice::Option(id) => self.options.iter().find(|option| option.id == *id),
+        };
+        match (option.map(|option| &option.kind), what) {
+            (Some(OptionKind::Select { current, .. }), _) => Some(current.clone()),
+            (Some(OptionKind::Toggle { current }), _) => Some(current.to_string()),
+            (None, Choice::Mode) => self.modes.as_ref().map(|modes| modes.current.clone()),
+            (None, Choice::Model) => self.models.as_ref().map(|models| models.current.clone()),
+            (None, Choice::Option(_)) => None,
+        }
     }
 
     /// A choice of the session's was taken over, or refused: what could not be set before may be there now.
@@ -209,6 +245,7 @@ mod tests {
             model: some("opus"),
             effort: some("low"),
             options: vec![("Web".into(), "true".into())],
+            ..Defaults::default()
         };
         let (session, commands) = open(defaults, Opened { modes: Some(modes), options, ..Opened::default() });
         let key = SessionKey(1);
@@ -260,6 +297,57 @@ mod tests {
         );
         session.choice_answered(Moment(0));
         assert_eq!(notices(&session).len(), 3);
+    }
+
+    #[test]
+    fn what_is_remembered_for_the_project_counts_more_than_the_setup_and_may_come_late() {
+        let defaults = || Defaults {
+            model: some("haiku"),
+            mode: some("ask"),
+            remembered: vec![(Choice::Option("fast".into()), "true".into()), (Choice::Model, "opus".into())],
+            ..Defaults::default()
+        };
+        let fast =
+            || ConfigOption { kind: OptionKind::Toggle { current: false }, ..select("fast", "x", &["-"]) };
+        let offered = || {
+            vec![
+                select("m", "model", &["sonnet", "haiku", "opus"]),
+                select("p", "mode", &["plan", "ask"]),
+                fast(),
+            ]
+        };
+        let open = |defaults: Defaults| {
+            let mut session = Session::new(SessionKey(1), AgentId(1), "x", "x", Place::default(), Moment(0));
+            session.defaults = defaults;
+            let commands = session.opened(Opened { options: offered(), ..Opened::default() }, Moment(0));
+            (session, commands)
+        };
+        let set =
+            |option: &str, value| Command::SetOption { session: SessionKey(1), option: option.into(), value };
+        let value = |id: &str| OptionValue::Value(id.into());
+        let expected =
+            [set("m", value("opus")), set("p", value("ask")), set("fast", OptionValue::Toggle(true))];
+        assert_eq!(open(defaults()).1, expected);
+        let (mut session, _) = open(Defaults { remembered: Vec::new(), ..defaults() });
+        let late = session.remembered(defaults().remembered, Moment(1));
+        assert_eq!(late, [set("fast", OptionValue::Toggle(true)), set("m", value("opus"))]);
+        assert_eq!(session.chosen_value(&Choice::Model).as_deref(), Some("sonnet"));
+        assert_eq!(session.chosen_value(&Choice::Option("fast".into())).as_deref(), Some("false"));
+    }
+
+    #[test]
+    fn what_is_remembered_and_not_there_any_more_is_said_with_how_to_forget_it() {
+        let mut session = Session::new(SessionKey(1), AgentId(1), "x", "x", Place::default(), Moment(0));
+        session.defaults.remembered = vec![(Choice::Model, "gpt".into()), (Choice::Mode, "plan".into())];
+        let options = vec![select("m", "model", &["haiku", "opus"])];
+        session.opened(Opened { options, ..Opened::default() }, Moment(0));
+        assert_eq!(
+            notices(&session),
+            [
+                "x has no model \"gpt\" (remembered for this project; :Acp remembered forgets it); it has haiku, opus",
+                "x offers no mode (remembered for this project; :Acp remembered forgets it)",
+            ]
+        );
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Session {
         // An agent that went on by itself does not say when that ended.
         self.close_calls(&Cause::TurnEnded, now);
         self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
-        self.cost_before.clone_from(&self.cost);
+        self.meter.prompted();
         let hint = self.unknown_command(&text);
         if !again {
             self.add(Body::User { text, attachments }, now);
@@ -233,6 +233,15 @@ impl Session {
         }
         self.end_thought(now);
         let took = now.since(since);
+        let usage = match &end {
+            TurnEnd::Stopped { usage, .. } => *usage,
+            TurnEnd::Failed(_) => None,
+        };
+        // One that a login is wanted for is sent again.
+        if !matches!(&end, TurnEnd::Failed(failure) if failure.kind == FailureKind::AuthRequired) {
+            self.meter.turn_ended(usage, self.agent);
+        }
+        let tokens = self.meter.turn().tokens;
         let body = match end {
             // Many agents leak the exception that aborting them raised; the user asked for the end.
             TurnEnd::Failed(_) if cancelling => {
@@ -241,7 +250,7 @@ impl Session {
                     reason: StopReason::Cancelled,
                     silent: false,
                     took,
-                    usage: None,
+                    tokens: None,
                     cost: self.turn_cost(),
                 }
             }
@@ -259,7 +268,7 @@ impl Session {
                 }
                 Body::TurnFailed(failure)
             }
-            TurnEnd::Stopped { reason, usage } => {
+            TurnEnd::Stopped { reason, usage: _ } => {
                 let cancelled = reason == StopReason::Cancelled;
                 // Some agents end a turn without a word of what became of a call.
                 self.close_calls(if cancelled { &Cause::TurnCancelled } else { &Cause::TurnEnded }, now);
@@ -269,7 +278,7 @@ impl Session {
                         self.touched.insert(EntryId(index));
                     }
                 }
-                Body::Stop { reason, silent: !self.turn.answered, took, usage, cost: self.turn_cost() }
+                Body::Stop { reason, silent: !self.turn.answered, took, tokens, cost: self.turn_cost() }
             }
         };
         self.tell_unknown(now);
@@ -282,9 +291,6 @@ impl Session {
 
     /// What the turn has cost, where the agent tells what the conversation has.
     fn turn_cost(&self) -> Option<Cost> {
-        let now = self.cost.as_ref()?;
-        let before = self.cost_before.as_ref().filter(|before| before.currency == now.currency);
-        let amount = now.amount - before.map_or(0.0, |before| before.amount);
-        (amount > 0.0).then(|| Cost { amount, currency: now.currency.clone() })
+        self.meter.turn().costs.first().cloned()
     }
 }

@@ -77,9 +77,13 @@ impl Session {
             }
             Update::Usage { used, size, cost } => {
                 self.usage = Some((used, size));
+                if let Some(cost) = &cost {
+                    self.meter.cost(cost);
+                }
                 self.cost = cost.or(self.cost.take());
                 self.status_touched = true;
             }
+            Update::Limit(limit) => self.limit_told(limit),
             Update::Notice { severity, title, description } => {
                 let text = match description {
                     Some(description) => format!("{title}\n{description}"),

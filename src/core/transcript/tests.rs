@@ -6,8 +6,9 @@ use super::call::{LIVE_TEXT, without_fence};
 use super::*;
 use crate::core::ids::{AgentId, AskId, EntryId, Moment, SessionKey, TerminalId};
 use crate::core::message::{
-    AgentInfo, Command, Content, Exit, FileDiff, Location, Opened, PermissionKind, PermissionOption, Place,
-    Priority, Role, ToolCallPatch, ToolContent, ToolKind, TurnEnd, Update, WireStatus,
+    AgentInfo, Command, Content, Counts, Exit, FileDiff, Location, Opened, PermissionKind, PermissionOption,
+    Place, Priority, Role, Tokens, ToolCallPatch, ToolContent, ToolKind, TurnEnd, TurnUsage, Update,
+    WireStatus,
 };
 use crate::core::message::{Failure, FailureKind};
 use crate::core::session::Session;
@@ -123,7 +124,10 @@ fn without_icons_the_same_is_said_in_words() {
     session.turn_ended(
         TurnEnd::Stopped {
             reason: StopReason::EndTurn,
-            usage: Some(TurnUsage { total: 12_345, input: 1, output: 2 }),
+            usage: Some(TurnUsage {
+                tokens: Tokens { total: 12_345, input: 1, output: 2, ..Tokens::default() },
+                counts: Counts::Turn,
+            }),
         },
         Moment(9000),
     );

@@ -55,8 +55,9 @@ impl App {
             Event::Steered { session, content, outcome } => {
                 Sessions::steered(&mut self.cx, session, content, outcome);
             }
-            Event::Chosen { session, chosen } => Sessions::chosen(&mut self.cx, session, chosen),
+            Event::Chosen { session, chosen } => self.sessions.chosen(&mut self.cx, session, chosen),
             Event::RequestFailed { agent, session, what, failure, again } => {
+                self.sessions.not_chosen(session);
                 Sessions::request_failed(&mut self.cx, (agent, session), &what, &failure, again);
             }
             Event::LoggedIn { agent } => self.sessions.logged_in(&mut self.cx, agent),
@@ -103,6 +104,8 @@ impl App {
                 }
             }
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
+            Event::ChoicesRead { job, choices } => self.sessions.choices_read(&mut self.cx, job, choices)?,
+            Event::UsageRead { job, reply } => self.usage.was_read(&mut self.cx, job, reply)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::FolderUnwatched { folder, why, is_looked_at } => {
                 self.files.watching.unwatched.insert(folder, (why, is_looked_at));

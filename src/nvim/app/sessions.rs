@@ -152,6 +152,11 @@ impl App {
         self.route()
     }
 
+    pub fn show_usage(&mut self) -> Result<()> {
+        self.usage.show(&mut self.cx)?;
+        self.route()
+    }
+
     pub fn tell_recalled(&mut self, args: Args) -> Result<()> {
         self.sessions.tell_recalled(&mut self.cx, args)?;
         self.route()
@@ -177,8 +182,8 @@ impl App {
         self.route()
     }
 
-    pub fn choose_mode(&mut self, word: Option<&str>) -> Result<()> {
-        Sessions::choose_mode(&mut self.cx, word)?;
+    pub fn choose_mode(&mut self, args: &Args) -> Result<()> {
+        self.sessions.choose_mode(&mut self.cx, args)?;
         self.route()
     }
 
@@ -187,13 +192,18 @@ impl App {
         self.route()
     }
 
-    pub fn choose_model(&mut self, word: Option<&str>) -> Result<()> {
-        Sessions::choose_model(&mut self.cx, word)?;
+    pub fn choose_model(&mut self, args: &Args) -> Result<()> {
+        self.sessions.choose_model(&mut self.cx, args)?;
         self.route()
     }
 
-    pub fn choose_option(&mut self, words: &[String]) -> Result<()> {
-        Sessions::choose_option(&mut self.cx, words)?;
+    pub fn choose_option(&mut self, args: &Args) -> Result<()> {
+        self.sessions.choose_option(&mut self.cx, args)?;
+        self.route()
+    }
+
+    pub fn list_remembered(&mut self) -> Result<()> {
+        self.sessions.list_remembered(&mut self.cx);
         self.route()
     }
 

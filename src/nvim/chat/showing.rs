@@ -18,7 +18,8 @@ const UNHURRIED: Duration = Duration::from_millis(50);
 impl Chats {
     /// Makes the buffers of a session's chat; gives them.
     pub fn make(&mut self, cx: &mut Context, key: SessionKey) -> Result<ChatBuffers> {
-        let title = cx.sessions.get(&key).map(|session| session.agent_name.clone()).unwrap_or_default();
+        let title = cx.sessions.get(&key).map(|session| cx.configured_title(&session.agent_name));
+        let title = title.unwrap_or_default();
         let chat = Chat::new(&cx.editor, key, &title)?;
         if self.highlight.attach(chat.transcript) {
             cx.later(UNHURRIED, |this: &mut Self, _| {

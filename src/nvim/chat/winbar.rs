@@ -25,7 +25,7 @@ pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&s
         Phase::Ending { since, .. } => (format!("ending {}", clock(now.since(*since))), "AcpToolCancelled"),
     };
     let name = visible_line(&session.name());
-    let mut facts = facts(session);
+    let mut facts = facts(session, now);
     let cells = |text: &str| text.chars().count();
     // What is always there: a blank at both ends, the name, two blanks, the state.
     let fixed = 4 + cells(&name) + cells(&state);
@@ -55,12 +55,13 @@ const LONGEST_PLACE: usize = 48;
 const SHORTEST_TITLE: usize = 8;
 
 /// What the agent reports, most important first.
-fn facts(session: &Session) -> Vec<String> {
+fn facts(session: &Session, now: Moment) -> Vec<String> {
     let mut facts = Vec::new();
     match session.left().len() {
         0 => {}
         left => facts.push(format!("{left} still running")),
     }
+    facts.extend(session.pressing_limit(now).map(|limit| limit.fact(now)));
     facts.extend(mode(session));
     if session.is_working()
         && let Some(plan) = session.present_plan().filter(|plan| !plan.is_empty())
@@ -136,7 +137,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::core::ids::{AgentId, SessionKey};
-    use crate::core::message::{Content, Cost, Opened, Place, Update};
+    use crate::core::message::{Content, Cost, Limit, LimitStatus, Opened, Place, Update};
 
     fn idle() -> Session {
         let mut session =
@@ -160,6 +161,25 @@ mod tests {
         session.apply(Update::Info { title: Some(Some("100% sure".into())), updated_at: None }, Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         assert_eq!(plain(&session, 42_000, 80), " demo  100%% sure%=ctx 34%% · $0.12 · working 42 s ");
+    }
+
+    #[test]
+    fn the_bar_says_when_a_limit_is_near_until_it_begins_anew() {
+        let mut session = idle();
+        let limit = |status, used| Limit {
+            window: "five_hour".into(),
+            status,
+            used: Some(used),
+            resets: Some(60_000),
+            overage: false,
+        };
+        session.apply(Update::Limit(limit(LimitStatus::Fine, 0.3)), Moment(0));
+        assert_eq!(plain(&session, 0, 80), " demo  %=ready ");
+        session.apply(Update::Limit(limit(LimitStatus::Near, 0.82)), Moment(0));
+        assert_eq!(plain(&session, 0, 80), " demo  %=limit 82%% · ready ");
+        session.apply(Update::Limit(limit(LimitStatus::Reached, 1.0)), Moment(0));
+        assert_eq!(plain(&session, 0, 80), " demo  %=limit reached · ready ");
+        assert_eq!(plain(&session, 60_000, 80), " demo  %=ready ");
     }
 
     #[test]

@@ -147,6 +147,7 @@ impl Sessions {
         };
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let titled = matches!(update, Update::Info { title: Some(_), .. });
+        let used = matches!(update, Update::Usage { cost: Some(_), .. } | Update::Limit(_));
         let mode = mode(session);
         session.apply(update, now);
         let mode = mode_news(session, mode.as_deref());
@@ -159,6 +160,9 @@ impl Sessions {
         if titled {
             self.keep_title(cx, key);
         }
+        if used {
+            cx.raise(EditorEvent::UsageTold(key));
+        }
         if let Some(news) = mode {
             cx.advise(news, Level::Info);
         }
@@ -168,7 +172,7 @@ impl Sessions {
         cx.raise(EditorEvent::SessionChanged(key));
     }
 
-    pub fn chosen(cx: &mut Context, key: SessionKey, chosen: Chosen) {
+    pub fn chosen(&mut self, cx: &mut Context, key: SessionKey, chosen: Chosen) {
         if let Some(session) = cx.sessions.get_mut(&key) {
             let mode = mode(session);
             session.chosen(chosen);
@@ -176,6 +180,7 @@ impl Sessions {
                 cx.advise(news, Level::Info);
             }
         }
+        self.remember_chosen(cx, key);
         Self::choice_answered(cx, key);
         cx.raise(EditorEvent::SessionChanged(key));
     }
@@ -252,6 +257,7 @@ impl Sessions {
         let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
         cx.emit("AcpTurnEnded", key, data);
         commands.into_iter().for_each(|command| cx.send(command));
+        cx.raise(EditorEvent::UsageTold(key));
         cx.raise(EditorEvent::TurnEnded(key));
         // What the turn has changed is on the screen by then.
         cx.after_events(move |_: &mut Self, cx| {

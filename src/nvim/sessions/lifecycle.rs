@@ -54,10 +54,14 @@ impl Sessions {
         }
         session.taking_up = stored;
         session.defaults = cx.config.defaults(&launch.name);
+        let is_new = session.taking_up.is_none();
         if let Some(info) = self.processes.info(agent) {
             session.connected(info.clone());
         }
         cx.sessions.insert(key, session);
+        if is_new {
+            self.recall_choices(cx, key);
+        }
         // The agent starts while the chat is being made.
         if running.is_none() {
             cx.send(Command::Connect { agent, launch });

@@ -3,18 +3,17 @@
 
 use std::path::PathBuf;
 
-use agent_client_protocol_schema::v1;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::chunk::role;
 use super::content::{block, blocks, tool_content};
 use super::json::{count, each, id, text};
 use super::options::options;
+use super::usage;
 use crate::core::ids::{TerminalId, ToolCallId};
 use crate::core::message::{
-    Content, Cost, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand,
-    ToolCallPatch, ToolContent, ToolKind, Update, WireStatus,
+    Content, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, ToolCallPatch,
+    ToolContent, ToolKind, Update, WireStatus,
 };
 use crate::core::session::tool_call::{self, Cause, Status};
 
@@ -61,6 +60,7 @@ pub fn update(update: &Value) -> Vec<Fact> {
         "tool_call" | "tool_call_update" => return tool_call(update).unwrap_or_else(|| vec![unknown(kind)]),
         other => match role(other) {
             Some(role) => chunks(role, update),
+            None if other == "usage_update" => usage::updates(update),
             None => one(other, update).map(|update| vec![update]),
         },
     };
@@ -89,11 +89,6 @@ fn one(kind: &str, update: &Value) -> Option<Update> {
         "session_info_update" => Update::Info {
             title: three_state(update, "title", text),
             updated_at: three_state(update, "updatedAt", text),
-        },
-        "usage_update" => Update::Usage {
-            used: count(&update["used"])?,
-            size: count(&update["size"]).unwrap_or_default(),
-            cost: cost(&update["cost"]),
         },
         "notice" => notice(update)?,
         "compaction_update" => Update::Compaction {
@@ -169,11 +164,6 @@ fn commands(list: &Value) -> Option<Vec<SlashCommand>> {
             })
         })
     })
-}
-
-fn cost(cost: &Value) -> Option<Cost> {
-    let cost = v1::Cost::deserialize(cost).ok()?;
-    Some(Cost { amount: cost.amount, currency: cost.currency })
 }
 
 fn notice(update: &Value) -> Option<Update> {
@@ -312,6 +302,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::core::message::Cost;
 
     fn only(value: Value) -> Update {
         let mut facts = update(&value);
