@@ -499,7 +499,9 @@ return {
       set("foldenable", true)
       set("foldlevel", 0)
     end
-    set("winbar", bar)
+    if api.nvim_win_get_height(win) > 2 then
+      set("winbar", bar)
+    end
     return before
   end,
 

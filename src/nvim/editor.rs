@@ -88,10 +88,14 @@ impl Editor {
     pub fn new(lua: &Lua) -> Result<Self> {
         let vim: Table = lua.globals().get("vim")?;
         let helpers: Table = lua.load(include_str!("editor.lua")).set_name("=acp/editor").eval()?;
-        let times: Table = lua.load(include_str!("files/times.lua")).set_name("=acp/files/times").eval()?;
-        for pair in times.pairs::<String, Function>() {
-            let (name, function) = pair?;
-            helpers.set(name, function)?;
+        for (name, source) in [
+            ("=acp/files/times", include_str!("files/times.lua")),
+            ("=acp/editor/squeeze", include_str!("editor/squeeze.lua")),
+        ] {
+            for pair in lua.load(source).set_name(name).eval::<Table>()?.pairs::<String, Function>() {
+                let (name, function) = pair?;
+                helpers.set(name, function)?;
+            }
         }
         let notify: Table = lua.globals().get::<Function>("require")?.call("acp.notify")?;
         Ok(Self {
@@ -425,6 +429,16 @@ impl Editor {
     /// Width and height in cells.
     pub fn win_size(&self, win: Win) -> Result<(u16, u16)> {
         Ok((self.api("nvim_win_get_width", win)?, self.api("nvim_win_get_height", win)?))
+    }
+
+    /// Sets the bars of windows, where there is room for one.
+    pub fn set_bars(&self, wins: &[Win], bar: &str) -> Result<()> {
+        wins.iter().try_for_each(|win| self.helper("set_bar", (*win, bar)))
+    }
+
+    /// Whether one of these windows has become too low for its bar, or high enough for one.
+    pub fn lacks_bar(&self, wins: &[Win]) -> Result<bool> {
+        self.helper("lacks_bar", wins.to_vec())
     }
 
     /// `relative` is empty for a window that does not float.

@@ -408,12 +408,6 @@ fn shows(editor: &Editor, win: Win, filetype: &str) -> bool {
     found.is_ok_and(|found| found == filetype)
 }
 
-/// A window of one line shows its text: Neovim would say E36, which may wait for a key.
-pub fn set_bar(editor: &Editor, win: Win, bar: &str) -> Result<()> {
-    let (_, height) = editor.win_size(win)?;
-    if height > 1 { editor.set_win_option(win, "winbar", bar) } else { Ok(()) }
-}
-
 /// Closes a window. The last one shows the file that was looked at last instead, or nothing.
 pub fn close_or_empty(editor: &Editor, win: Win) -> Result<()> {
     let last = editor.normal_wins_beside(win)?.is_empty()
