@@ -321,6 +321,54 @@ fn in_any_order_the_chat_has_its_sizes_in_the_end() {
     }
 }
 
+#[test]
+fn terminals_keep_their_sizes_when_the_chat_is_hidden_and_shown() {
+    let code = "local found = {}
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == 'terminal' then
+            found[#found + 1] = vim.api.nvim_win_get_width(win) .. 'x' .. vim.api.nvim_win_get_height(win)
+          end
+        end
+        return table.concat(found, ' ')";
+    let terminals = |nvim: &mut Nvim| nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned();
+    // Below the file, below everything, beside the file, two of them; and whether the width can stay, too.
+    for (open, whole) in [
+        ("belowright 8split | terminal", false),
+        ("botright 8split | terminal", true),
+        ("belowright 30vsplit | terminal", true),
+        ("belowright 30vsplit | terminal | 12split | terminal", true),
+    ] {
+        for hide in ["Acp toggle", "wincmd b | quit", "wincmd b | wincmd k | close"] {
+            if hide.starts_with("wincmd b") && open.starts_with("botright") {
+                continue;
+            }
+            let mut chat = chat("right", 140, 40);
+            let nvim = &mut chat.nvim;
+            let sized = |nvim: &mut Nvim| {
+                let sizes = terminals(nvim);
+                if whole { sizes } else { sizes.split_once('x').expect("a size").1.to_owned() }
+            };
+            for part in open.split(" | ") {
+                nvim.command(part);
+            }
+            nvim.command("wincmd t");
+            nvim.wait_until(|nvim| sizes(nvim).2 == 5, "the prompt");
+            let before = sized(nvim);
+            nvim.command(hide);
+            nvim.wait_until(|nvim| sizes(nvim).0 == 0, "the chat to be hidden");
+            assert_eq!(sized(nvim), before, "{open}, {hide}");
+            nvim.command("AcpChat");
+            nvim.wait_until(|nvim| sizes(nvim).2 == 5, "the chat to be back");
+            // A chat at the edge is beside what had all of the width.
+            if !open.starts_with("botright") {
+                assert_eq!(sized(nvim), before, "{open}, {hide}, shown again");
+            }
+            let kept = nvim.exec_lua("return vim.wo[vim.fn.win_getid(2)].winfixwidth", []);
+            assert_eq!(kept.as_bool(), Some(false), "{open}, {hide}");
+        }
+    }
+}
+
 /// What squeezes the windows of a chat between others.
 const SQUEEZES: [&str; 20] = [
     "botright new",

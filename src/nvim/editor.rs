@@ -91,6 +91,7 @@ impl Editor {
         for (name, source) in [
             ("=acp/files/times", include_str!("files/times.lua")),
             ("=acp/editor/squeeze", include_str!("editor/squeeze.lua")),
+            ("=acp/editor/terminal_sizes", include_str!("editor/terminal_sizes.lua")),
         ] {
             for pair in lua.load(source).set_name(name).eval::<Table>()?.pairs::<String, Function>() {
                 let (name, function) = pair?;
@@ -429,6 +430,23 @@ impl Editor {
     /// Width and height in cells.
     pub fn win_size(&self, win: Win) -> Result<(u16, u16)> {
         Ok((self.api("nvim_win_get_width", win)?, self.api("nvim_win_get_height", win)?))
+    }
+
+    /// Opens or closes windows while the terminals of the tab page keep their sizes.
+    pub fn beside_terminals<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        let held = self.hold_terminals()?;
+        let changed = change();
+        self.release_terminals(held)?;
+        changed
+    }
+
+    /// Has the terminals of the tab page keep their sizes until they are released.
+    pub fn hold_terminals(&self) -> Result<Table> {
+        self.helper("hold_terminals", ())
+    }
+
+    pub fn release_terminals(&self, held: Table) -> Result<()> {
+        self.helper("release_terminals", held)
     }
 
     /// Sets the bars of windows, where there is room for one.
