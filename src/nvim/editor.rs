@@ -432,6 +432,11 @@ impl Editor {
         Ok((self.api("nvim_win_get_width", win)?, self.api("nvim_win_get_height", win)?))
     }
 
+    /// The folder that a buffer lists, if it lists one.
+    pub fn folder_of(&self, buf: Buf) -> Option<PathBuf> {
+        self.helper::<Option<String>>("folder_of", buf).ok().flatten().map(PathBuf::from)
+    }
+
     /// Opens or closes windows while the terminals of the tab page keep their sizes.
     pub fn beside_terminals<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         let held = self.hold_terminals()?;
