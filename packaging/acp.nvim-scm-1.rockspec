@@ -32,6 +32,7 @@ build = {
       ["acp.commands"] = "lua/acp/commands.lua",
       ["acp.complete"] = "lua/acp/complete.lua",
       ["acp.health"] = "lua/acp/health.lua",
+      ["acp.health.neighbours"] = "lua/acp/health/neighbours.lua",
       ["acp.health.system"] = "lua/acp/health/system.lua",
       ["acp.helptags"] = "lua/acp/helptags.lua",
       ["acp.highlight"] = "lua/acp/highlight.lua",

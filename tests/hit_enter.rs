@@ -383,3 +383,22 @@ fn a_plugin_that_wraps_its_notifications_gets_them() {
         "both plugins to be told",
     );
 }
+
+#[test]
+fn what_draws_messages_in_windows_of_its_own_is_told_once() {
+    let mut chat = editor();
+    for plugin in [
+        "package.loaded['vim._core.ui2'] = { cfg = { enable = true } }",
+        "package.loaded['noice.config'] = { is_running = function() return true end }",
+    ] {
+        let count = "local echo, said = vim.api.nvim_echo, {}
+            vim.api.nvim_echo = function(chunks, ...) said[#said + 1] = chunks[1][1] end
+            _G.tell('a message', vim.log.levels.WARN)
+            vim.wait(2000, function() return #said > 0 end)
+            vim.api.nvim_echo = echo
+            return table.concat(said, ', ')";
+        let said = chat.nvim.exec_lua(&format!("{plugin} {count}"), []);
+        assert_eq!(said.as_str(), Some("acp: a message"), "{plugin}");
+        chat.nvim.exec_lua("package.loaded['vim._core.ui2'], package.loaded['noice.config'] = nil, nil", []);
+    }
+}

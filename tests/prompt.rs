@@ -184,6 +184,33 @@ fn what_the_editor_knows_goes_along_by_its_name() {
     chat.wait_for("+ a.txt:1-2 (2 lines)\n+ diagnostics (1 line)\n+ quickfix (1 line)\n+ a.txt (3 lines)");
 }
 
+/// Shows a folder as a plugin or Neovim itself does.
+const EXPLORERS: [&str; 3] = [
+    "vim.cmd('edit ' .. folder)",
+    "vim.cmd('enew') vim.api.nvim_buf_set_name(0, 'oil://' .. folder .. '/')
+     vim.bo.buftype = 'acwrite' vim.bo.filetype = 'oil'",
+    "vim.cmd('enew') vim.api.nvim_buf_set_name(0, 'minifiles://7/' .. folder) vim.bo.buftype = 'acwrite'",
+];
+
+#[test]
+fn from_a_folders_listing_the_session_is_in_its_project_and_the_buffer_is_the_folder() {
+    for explorer in EXPLORERS {
+        let files = [("a.txt", "one\n"), ("other/.git/HEAD", ""), ("other/src/b.txt", "two\n")];
+        let mut chat = Scripted::new(&files, answering(1));
+        let open = format!("local folder = ...; vim.cmd('runtime plugin/netrwPlugin.vim'); {explorer}");
+        let folder = chat.project.file("other/src");
+        chat.nvim.exec_lua(&open, [folder.to_str().expect("a path in UTF-8").into()]);
+        chat.chat();
+        let root = chat.project.file("other");
+        assert_eq!(chat.got("session/new")["params"]["cwd"], root.to_str().expect("a path"), "{explorer}");
+        chat.send("What is in @buffer");
+        let sent = blocks(&mut chat);
+        let uri = format!("file://{}", folder.display());
+        assert_eq!(sent[1]["uri"].as_str(), Some(&*uri), "{explorer}: {sent:?}");
+        assert_eq!(sent[1]["type"], "resource_link");
+    }
+}
+
 #[test]
 fn gits_diff_and_images_are_read_in_the_background() {
     let mut chat = Scripted::new(&[("a.txt", "one\n")], answering(1));

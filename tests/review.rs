@@ -5,6 +5,7 @@
 mod support;
 
 use serde_json::{Value, json};
+use support::Nvim;
 use support::script::{Scripted, ends, prompt, says, steps, update, writes};
 
 /// A file `a.txt` of five lines in which an agent has changed the second and added one at the end.
@@ -37,6 +38,68 @@ fn a_hunk_is_undone_by_a_command_in_one_step_and_comes_back_with_u() {
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nthree\nfour\nfive\nsix");
     chat.nvim.input("<C-r>");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the hunk to go again");
+}
+
+/// The rows of hunks' signs, and what stands above lines.
+fn marks(nvim: &mut Nvim) -> String {
+    let code = "local ns, found = vim.api.nvim_get_namespaces()['acp.review'], {}
+        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })) do
+          local sign = mark[4].sign_text and vim.trim(mark[4].sign_text)
+          if sign or mark[4].virt_lines then
+            found[#found + 1] = mark[2] + 1 .. (sign or '') .. ('^'):rep(#(mark[4].virt_lines or {}))
+          end
+        end
+        return table.concat(found, ' ')";
+    nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn a_hunk_that_any_edit_took_away_is_marked_again_when_that_is_undone() {
+    let mut chat = written();
+    let nvim = &mut chat.nvim;
+    let before = "2+ 2^ 6+";
+    nvim.wait_until(|nvim| marks(nvim) == before, "the hunks");
+    // As gitsigns resets a hunk; as a formatter, a user and a whole other text do.
+    for (edit, left) in [
+        ("lua vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'two' })", "6+"),
+        ("lua vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'one', 'two', 'three', 'four', 'five' })", ""),
+        ("2delete", "2~^ 5+"),
+        ("%delete", ""),
+        ("2substitute/TWO/two/ | 6delete", ""),
+        ("silent %!sed s/TWO/two/", "6+"),
+    ] {
+        for jumps in [false, true] {
+            let number = |nvim: &mut Nvim| format!("undo {}", nvim.exec_lua("return vim.fn.changenr()", []));
+            let from = number(nvim);
+            nvim.command(edit);
+            if edit != "%delete" {
+                nvim.wait_until(|nvim| marks(nvim) == left, &format!("{left:?} after {edit}"));
+            }
+            // As `:earlier` and `:later` do, which may come from another branch of the undo tree.
+            let (back, again) = if jumps { (from, number(nvim)) } else { ("undo".into(), "redo".into()) };
+            for (command, wanted) in [(&back, before), (&again, left), (&back, before)] {
+                nvim.command(command);
+                if edit != "%delete" || wanted == before {
+                    nvim.wait_until(
+                        |nvim| marks(nvim) == wanted,
+                        &format!("{wanted:?} after {edit}, {command}"),
+                    );
+                }
+            }
+            // Too quickly for anything to be drawn in between.
+            nvim.command(&format!("{again} | {back}"));
+            nvim.wait_until(
+                |nvim| marks(nvim) == before,
+                &format!("{before:?} after {edit}, {again}, {back}"),
+            );
+        }
+    }
+    // What is decided meanwhile stays so.
+    nvim.command("lua vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'two' })");
+    nvim.command("Acp keep file");
+    nvim.wait_until(|nvim| marks(nvim).is_empty(), "the last hunk to be kept");
+    nvim.command("undo");
+    nvim.wait_until(|nvim| marks(nvim) == "2+ 2^", "the one that was not decided");
 }
 
 #[test]

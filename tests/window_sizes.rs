@@ -75,8 +75,9 @@ fn windows_that_come_and_go_leave_the_chat_as_it_was() {
                 nvim.wait_until(
                     |nvim| {
                         (width, above, below) = sizes(nvim);
-                        // With its bar it has two lines at the least.
-                        below == prompt_of(above + below + 1, 5).max(2) || below == 0
+                        // With its bar it has two lines.
+                        below == 0
+                            || [1, 2].map(|least| prompt_of(above + below + 1, 5).max(least)).contains(&below)
                     },
                     &format!("the prompt's height beside {open}, {layout} {columns}x{rows}"),
                 );
@@ -228,14 +229,9 @@ fn outside(nvim: &mut Nvim, command: &str) {
             if not is_chat(win) then vim.api.nvim_set_current_win(win) end
           end
         end
-        -- Where windows with a 'winbar' are squeezed to their last lines Neovim ends (`grid_put_linebuf`).
         local deed, count = ..., #vim.api.nvim_tabpage_list_wins(0)
-        local is_full = count > 5
-        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-          is_full = is_full or vim.api.nvim_win_get_height(win) < 6
-        end
-        local splits = deed:find('new') or deed:find('tab') or deed:find('toggle') or deed:find('split') or deed:find('help$') or deed:find('copen')
-        if not is_chat(0) and not (is_full and splits) then pcall(vim.cmd, deed) end";
+        local splits = deed:find('new') or deed:find('tab') or deed:find('split') or deed:find('help$') or deed:find('copen')
+        if not is_chat(0) and not (count > 7 and splits) then pcall(vim.cmd, deed) end";
     nvim.exec_lua(code, [command.into()]);
 }
 
@@ -316,11 +312,135 @@ fn in_any_order_the_chat_has_its_sizes_in_the_end() {
                 },
                 &format!("the prompt's height, {what}"),
             );
-            assert_eq!(nvim.messages(), "", "{what}");
+            assert_eq!(nvim.messages().trim(), "", "{what}");
         }
         tidy(nvim, layout);
         nvim.resize(columns, rows);
         let what = format!("case {case}: {}", done.join(" | "));
         wait_for_sizes(nvim, before, &what);
+    }
+}
+
+#[test]
+fn terminals_keep_their_sizes_when_the_chat_is_hidden_and_shown() {
+    let code = "local found = {}
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == 'terminal' then
+            found[#found + 1] = vim.api.nvim_win_get_width(win) .. 'x' .. vim.api.nvim_win_get_height(win)
+          end
+        end
+        return table.concat(found, ' ')";
+    let terminals = |nvim: &mut Nvim| nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned();
+    // Below the file, below everything, beside the file, two of them; and whether the width can stay, too.
+    for (open, whole) in [
+        ("belowright 8split | terminal", false),
+        ("botright 8split | terminal", true),
+        ("belowright 30vsplit | terminal", true),
+        ("belowright 30vsplit | terminal | 12split | terminal", true),
+    ] {
+        for hide in ["Acp toggle", "wincmd b | quit", "wincmd b | wincmd k | close"] {
+            if hide.starts_with("wincmd b") && open.starts_with("botright") {
+                continue;
+            }
+            let mut chat = chat("right", 140, 40);
+            let nvim = &mut chat.nvim;
+            let sized = |nvim: &mut Nvim| {
+                let sizes = terminals(nvim);
+                if whole { sizes } else { sizes.split_once('x').expect("a size").1.to_owned() }
+            };
+            for part in open.split(" | ") {
+                nvim.command(part);
+            }
+            nvim.command("wincmd t");
+            nvim.wait_until(|nvim| sizes(nvim).2 == 5, "the prompt");
+            let before = sized(nvim);
+            nvim.command(hide);
+            nvim.wait_until(|nvim| sizes(nvim).0 == 0, "the chat to be hidden");
+            assert_eq!(sized(nvim), before, "{open}, {hide}");
+            nvim.command("AcpChat");
+            nvim.wait_until(|nvim| sizes(nvim).2 == 5, "the chat to be back");
+            // A chat at the edge is beside what had all of the width.
+            if !open.starts_with("botright") {
+                assert_eq!(sized(nvim), before, "{open}, {hide}, shown again");
+            }
+            let kept = nvim.exec_lua("return vim.wo[vim.fn.win_getid(2)].winfixwidth", []);
+            assert_eq!(kept.as_bool(), Some(false), "{open}, {hide}");
+        }
+    }
+}
+
+/// What squeezes the windows of a chat between others.
+const SQUEEZES: [&str; 20] = [
+    "botright new",
+    "botright 16new",
+    "botright 18new",
+    "botright 20vnew",
+    "topleft new",
+    "topleft 9new",
+    "topleft vnew",
+    "belowright split",
+    "vsplit",
+    "belowright 3split",
+    "botright copen 14",
+    "cclose",
+    "help",
+    "helpclose",
+    "resize",
+    "resize 1",
+    "wincmd =",
+    "wincmd w",
+    "wincmd p",
+    "close",
+];
+
+/// Neovim counts no line for a window's bar when it makes room for others: windows came to stand below the screen,
+/// and it ended when it drew them.
+#[test]
+fn however_the_windows_are_squeezed_all_of_them_are_on_the_screen() {
+    let number = |name: &str, default: u64| {
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+    };
+    let (cases, seed) = (number("ACP_WINDOWS", 8), number("ACP_WINDOWS_SEED", 1));
+    for case in seed..seed + cases {
+        let mut random = Random(case);
+        let layout = ["right", "left", "bottom", "current"][random.below(4)];
+        let mut chat = chat(layout, 80, 24);
+        let nvim = &mut chat.nvim;
+        let mut done = vec![layout.to_owned()];
+        for _ in 0..40 {
+            let deed = SQUEEZES[random.below(SQUEEZES.len())];
+            let code = "local deed, count = ..., #vim.api.nvim_tabpage_list_wins(0)
+                local splits = deed:find('new') or deed:find('split') or deed:find('help$') or deed:find('copen')
+                if count > 7 and splits or count < 4 and deed == 'close' then return false end
+                return (pcall(vim.cmd, deed))";
+            if nvim.exec_lua(code, [deed.into()]).as_bool() != Some(true) {
+                continue;
+            }
+            done.push(deed.to_owned());
+            println!("case {case}: {deed}");
+            let below = "local last = vim.o.lines - vim.o.cmdheight - 1
+                for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+                  local row, height = vim.api.nvim_win_get_position(win)[1], vim.api.nvim_win_get_height(win)
+                  if vim.wo[win].winbar ~= '' and height < 3 then return 'a bar in a window of ' .. height end
+                  if row + height > last then return 'a window below the screen' end
+                end
+                return ''";
+            let what = format!("case {case}: {}", done.join(" | "));
+            nvim.wait_until(|nvim| nvim.exec_lua(below, []).as_str() == Some(""), &what);
+            assert_eq!(nvim.messages().trim(), "", "{what}");
+        }
+        // With room again the bars are back. A window that has all of the screen gives lines to the command line.
+        nvim.command("silent! only! | set cmdheight=1");
+        let bars = "local of = require('acp').status().sessions[1]
+            local win, prompt = vim.fn.bufwinid(of.buffer), vim.fn.bufwinid(of.prompt)
+            -- What was left of it may be closed a moment later.
+            if win < 0 or prompt < 0 then vim.cmd('AcpChat') return false end
+            -- A prompt of one line may be what is wanted of it.
+            local is_low = vim.api.nvim_win_get_height(prompt) < 3
+            return vim.wo[win].winbar ~= '' and (vim.wo[prompt].winbar ~= '' or is_low)";
+        nvim.wait_until(
+            |nvim| nvim.exec_lua(bars, []).as_bool() == Some(true),
+            &format!("the bars, case {case}"),
+        );
     }
 }

@@ -156,8 +156,24 @@ local function float_for_a_while(chunks)
   end, lasting)
 end
 
--- Whether Neovim draws messages on its own command line; a UI with ext_messages has room for all of them.
+-- What draws messages in windows of its own, from inside Neovim: they are not among its UIs.
+local function has_message_windows()
+  for _, name in ipairs({ "vim._core.ui2", "vim._extui.shared" }) do
+    local ui2 = package.loaded[name]
+    if type(ui2) == "table" and vim.tbl_get(ui2, "cfg", "enable") ~= false and vim.tbl_get(ui2, "cfg") then
+      return true
+    end
+  end
+  local noice = package.loaded["noice.config"]
+  return type(noice) == "table" and type(noice.is_running) == "function" and noice.is_running() == true
+end
+
+-- Whether Neovim draws messages on its own command line; whatever else draws them has room for all of them, and shows
+-- what is said twice twice.
 local function has_command_line()
+  if has_message_windows() then
+    return false
+  end
   local uis = api.nvim_list_uis()
   for _, ui in ipairs(uis) do
     if ui.ext_messages then

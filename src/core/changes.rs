@@ -15,6 +15,7 @@ pub mod file_task;
 pub mod folder_index;
 pub mod half_written;
 pub mod hunk_header;
+pub mod hunk_history;
 pub mod hunk_page;
 pub mod input_queue;
 pub mod merge;

@@ -425,19 +425,25 @@ impl Context {
         short.unwrap_or(path).display().to_string()
     }
 
-    /// The project's root: the folder with `.git` above the current file, else the working folder.
+    /// The project's root: the folder with `.git` above the current file or the folder that is listed, else the
+    /// working folder. A listed folder outside of it is its own root.
     pub fn root(&self) -> PathBuf {
+        let folder = self.editor.current_buf().ok().and_then(|buf| self.editor.folder_of(buf));
         let find = || -> Result<Option<String>> {
             let fs: Table = self.editor.module("fs")?;
             let root: mlua::Function = fs.get("root")?;
             let named = self.editor.buf_name(self.editor.current_buf()?);
-            let from: Value = if named.is_empty() || named.contains("://") {
-                self.editor.string(self.editor.cwd().to_string_lossy().as_bytes())?
-            } else {
-                Value::Integer(0)
+            let from: Value = match &folder {
+                Some(folder) => self.editor.string(folder.to_string_lossy().as_bytes())?,
+                None if named.is_empty() || named.contains("://") => {
+                    self.editor.string(self.editor.cwd().to_string_lossy().as_bytes())?
+                }
+                None => Value::Integer(0),
             };
             root.call((from, vec![".git", ".hg", ".jj"]))
         };
-        find().ok().flatten().map_or_else(|| self.editor.cwd(), PathBuf::from)
+        let cwd = || self.editor.cwd();
+        let elsewhere = || folder.clone().filter(|folder| !folder.starts_with(cwd()));
+        find().ok().flatten().map(PathBuf::from).or_else(elsewhere).unwrap_or_else(cwd)
     }
 }

@@ -198,6 +198,25 @@ return {
     end)
   end,
 
+  -- The folder that a buffer lists: netrw's, oil's or mini.files'. Asks no disk.
+  folder_of = function(buf)
+    if not api.nvim_buf_is_valid(buf) then
+      return nil
+    end
+    local name, kind = api.nvim_buf_get_name(buf), vim.bo[buf].filetype
+    local folder = kind == "netrw" and vim.b[buf].netrw_curdir
+      or name:match("^oil://(/.*)$")
+      or name:match("^minifiles://%d+/(/.*)$")
+    if type(folder) ~= "string" or folder == "" then
+      return nil
+    end
+    if vim.fn.has("win32") == 1 then
+      -- `oil:///C/Users`
+      folder = folder:gsub("^/(%a)/", "%1:/")
+    end
+    return (folder:gsub("(.)/+$", "%1"))
+  end,
+
   -- The file that the user saw last, of those that no window of this tab page shows.
   hidden_file = function()
     local best
@@ -499,7 +518,9 @@ return {
       set("foldenable", true)
       set("foldlevel", 0)
     end
-    set("winbar", bar)
+    if api.nvim_win_get_height(win) > 2 then
+      set("winbar", bar)
+    end
     return before
   end,
 

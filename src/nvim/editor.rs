@@ -88,10 +88,15 @@ impl Editor {
     pub fn new(lua: &Lua) -> Result<Self> {
         let vim: Table = lua.globals().get("vim")?;
         let helpers: Table = lua.load(include_str!("editor.lua")).set_name("=acp/editor").eval()?;
-        let times: Table = lua.load(include_str!("files/times.lua")).set_name("=acp/files/times").eval()?;
-        for pair in times.pairs::<String, Function>() {
-            let (name, function) = pair?;
-            helpers.set(name, function)?;
+        for (name, source) in [
+            ("=acp/files/times", include_str!("files/times.lua")),
+            ("=acp/editor/squeeze", include_str!("editor/squeeze.lua")),
+            ("=acp/editor/terminal_sizes", include_str!("editor/terminal_sizes.lua")),
+        ] {
+            for pair in lua.load(source).set_name(name).eval::<Table>()?.pairs::<String, Function>() {
+                let (name, function) = pair?;
+                helpers.set(name, function)?;
+            }
         }
         let notify: Table = lua.globals().get::<Function>("require")?.call("acp.notify")?;
         Ok(Self {
@@ -425,6 +430,38 @@ impl Editor {
     /// Width and height in cells.
     pub fn win_size(&self, win: Win) -> Result<(u16, u16)> {
         Ok((self.api("nvim_win_get_width", win)?, self.api("nvim_win_get_height", win)?))
+    }
+
+    /// The folder that a buffer lists, if it lists one.
+    pub fn folder_of(&self, buf: Buf) -> Option<PathBuf> {
+        self.helper::<Option<String>>("folder_of", buf).ok().flatten().map(PathBuf::from)
+    }
+
+    /// Opens or closes windows while the terminals of the tab page keep their sizes.
+    pub fn beside_terminals<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        let held = self.hold_terminals()?;
+        let changed = change();
+        self.release_terminals(held)?;
+        changed
+    }
+
+    /// Has the terminals of the tab page keep their sizes until they are released.
+    pub fn hold_terminals(&self) -> Result<Table> {
+        self.helper("hold_terminals", ())
+    }
+
+    pub fn release_terminals(&self, held: Table) -> Result<()> {
+        self.helper("release_terminals", held)
+    }
+
+    /// Sets the bars of windows, where there is room for one.
+    pub fn set_bars(&self, wins: &[Win], bar: &str) -> Result<()> {
+        wins.iter().try_for_each(|win| self.helper("set_bar", (*win, bar)))
+    }
+
+    /// Whether one of these windows has become too low for its bar, or high enough for one.
+    pub fn lacks_bar(&self, wins: &[Win]) -> Result<bool> {
+        self.helper("lacks_bar", wins.to_vec())
     }
 
     /// `relative` is empty for a window that does not float.

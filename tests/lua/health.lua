@@ -170,4 +170,23 @@ report = check()
 holds("it", report, { "OK it runs build.lua" })
 eq("what was removed is not told of", report:find("new-999999", 1, true), nil)
 
+-- Other plugins.
+eq("nothing is said of plugins that are not there", report:find("acp: other plugins", 1, true), nil)
+local lualine = { options = {}, winbar = {}, inactive_winbar = {} }
+package.loaded["lualine"] = {
+  get_config = function()
+    return lualine
+  end,
+}
+eq("nor of one without a winbar", check():find("acp: other plugins", 1, true), nil)
+lualine.winbar = { lualine_c = { "filename" } }
+lualine.options = { disabled_filetypes = { winbar = { "acp" } } }
+holds("it", check(), {
+  "WARNING lualine's winbar replaces the bars",
+  'winbar = { "acp", "acp-prompt", "acp-terminal", "acp-plan" }',
+})
+lualine.options.disabled_filetypes.winbar = { "acp", "acp-prompt", "acp-terminal", "acp-plan", "help" }
+holds("it", check(), { "OK lualine leaves the bars" })
+package.loaded["lualine"] = nil
+
 support.done()

@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::changes::review::Splice;
 use crate::core::changes::text_edits::Change;
 use crate::core::ids::OriginId;
 
@@ -58,9 +57,9 @@ impl Authors {
     }
 
     /// What was changed was put back: these lines are nobody's.
-    pub fn undone(&mut self, splice: &Splice) {
-        self.splice(splice.rows.clone(), splice.lines.len(), |_| Line::default());
-        let rows = splice.rows.start..(splice.rows.start + splice.lines.len() + 1).min(self.gaps.len());
+    pub fn undone(&mut self, rows: Range<usize>, lines: usize) {
+        self.splice(rows.clone(), lines, |_| Line::default());
+        let rows = rows.start..(rows.start + lines + 1).min(self.gaps.len());
         self.gaps[rows].fill(None);
     }
 
@@ -75,6 +74,17 @@ impl Authors {
     pub fn fit(&mut self, lines: usize) {
         self.lines.resize(lines, Line::default());
         self.gaps.resize(lines + 1, None);
+    }
+
+    /// Who wrote these rows, to be put back later.
+    pub fn part(&self, rows: Range<usize>) -> Self {
+        Self { lines: self.lines[rows.clone()].to_vec(), gaps: self.gaps[rows.start..=rows.end].to_vec() }
+    }
+
+    /// Puts a part back where it stood.
+    pub fn put(&mut self, first: usize, part: &Self) {
+        self.lines[first..first + part.lines.len()].copy_from_slice(&part.lines);
+        self.gaps[first..first + part.gaps.len()].copy_from_slice(&part.gaps);
     }
 
     pub fn at(&self, row: usize) -> Option<(OriginId, bool)> {

@@ -1,5 +1,5 @@
-//! What agents did to one file, and for which session: its review, who wrote which of its lines, and what
-//! was undone and may be redone. It is kept correct while the user types. Which files exist, and which
+//! What agents did to one file, and for which session: its review, who wrote which of its lines, and the hunks of
+//! earlier texts that may come back. It is kept correct while the user types. Which files exist, and which
 //! buffers hold them, is left to the editor's side.
 //!
 //! Texts are as in [`super::text_edits`]: lines joined by `\n`, without the newline that ends the file.
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
+use crate::core::changes::hunk_history::HunkHistory;
 use crate::core::changes::review::{Review, Splice};
 use crate::core::ids::OriginId;
 use crate::core::message::FileDiff;
@@ -26,8 +27,12 @@ pub struct FileReview {
     pub is_there: bool,
     /// What was behind the last change of an agent's: a file without lines has no hunk that would say.
     last: Option<OriginId>,
-    /// Hunks that were undone, newest last: Neovim's own undo may bring them back.
-    undone: Vec<Undone>,
+    /// Hunks of texts before this one: Neovim's own undo may bring them back.
+    history: HunkHistory,
+    /// Hunks have come back since this was last set to false.
+    pub has_hunks_back: bool,
+    /// The row that the user has changed last, if it was that row alone.
+    typed_in: Option<usize>,
 }
 
 /// Whole texts that a file got, one after the other.
@@ -62,16 +67,6 @@ impl Written {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Undone {
-    removed: Vec<String>,
-    added: Vec<String>,
-    origin: Option<OriginId>,
-}
-
-/// Older ones are forgotten; then what comes back counts as the user's.
-const REMEMBERED: usize = 200;
-
 impl FileReview {
     /// A file before the first change of an agent's; `None` when it was not there.
     pub fn new(before: Option<&str>) -> Self {
@@ -79,7 +74,17 @@ impl FileReview {
         let review = Review::new(text, text);
         let authors = Authors::nobody(review.line_count());
         let is_there = before.is_some();
-        Self { review, authors, was_there: is_there, is_there, last: None, undone: Vec::new() }
+        let history = HunkHistory::default();
+        Self {
+            review,
+            authors,
+            was_there: is_there,
+            is_there,
+            last: None,
+            history,
+            has_hunks_back: false,
+            typed_in: None,
+        }
     }
 
     /// An agent wrote the file, or removed it; what it found there was `before`, where that is known.
@@ -144,6 +149,7 @@ impl FileReview {
             // The file that the agent has removed is there again: nothing of that is left to decide.
             self.review = Review::new(text, text);
             self.authors = Authors::nobody(self.review.line_count());
+            self.history.clear();
             (self.is_there, self.last) = (true, None);
             return;
         }
@@ -154,25 +160,48 @@ impl FileReview {
         }
     }
 
-    /// The user changed lines. Bringing back what was undone makes it the agent's again.
+    /// The user changed lines. An earlier text that this brings back has its hunks again: `u` and its like do that.
     pub fn user_spliced(&mut self, splice: Splice) {
-        let change = trimmed(self.review.lines(splice.rows.clone()), &splice.lines);
-        let again = self.undone.iter().rposition(|undone| trimmed(&undone.removed, &undone.added) == change);
-        if let Some(at) = again {
-            let undone = self.undone.remove(at);
-            return self.agent_spliced(splice, undone.origin);
-        }
+        self.remember(&splice);
         let changes = self.review.changes(&splice);
         self.authors.user_changed(&changes);
         self.review.user_spliced(splice);
         self.authors.fit(self.review.line_count());
+        if let Some(hunks) = self.history.find(self.review.text_print())
+            && self.review.restore(hunks)
+        {
+            hunks.iter().for_each(|hunk| self.authors.put(hunk.rows.start, &hunk.authors));
+            self.has_hunks_back = true;
+        }
     }
 
     fn agent_spliced(&mut self, splice: Splice, origin: Option<OriginId>) {
+        self.remember_text();
+        self.typed_in = None;
         let changes = self.review.changes(&splice);
         self.authors.changed(&changes, origin);
         self.review.agent_spliced(splice);
         self.authors.fit(self.review.line_count());
+    }
+
+    /// Remembers the hunks of the present text, which is about to change, if the change may concern one.
+    fn remember(&mut self, splice: &Splice) {
+        let rows = &splice.rows;
+        let typed_in = (rows.len() == 1 && splice.lines.len() == 1).then_some(rows.start);
+        // Who types in one row of several needs no text per key: the hunk stays.
+        let goes_on = typed_in.is_some() && self.typed_in == typed_in && self.review.is_within_hunk(rows);
+        self.typed_in = typed_in;
+        if !goes_on
+            && (self.review.has_hunks_near(rows)
+                || self.history.find(self.review.print_after(splice)).is_some())
+        {
+            self.remember_text();
+        }
+    }
+
+    fn remember_text(&mut self) {
+        let hunks = (0..).map_while(|hunk| self.review.earlier_hunk(hunk, &self.authors)).collect();
+        self.history.remember(self.review.text_print(), hunks);
     }
 
     pub fn has_returns(&self) -> bool {
@@ -183,6 +212,7 @@ impl FileReview {
     pub fn without_returns(&mut self) {
         let bare = |text: String| text.replace("\r\n", "\n").trim_end_matches('\r').to_owned();
         self.review = Review::new(&bare(self.review.base()), &bare(self.review.current()));
+        self.history.clear();
     }
 
     pub fn current(&self) -> String {
@@ -252,6 +282,9 @@ impl FileReview {
 
     /// Takes a hunk over for good.
     pub fn keep(&mut self, hunk: usize) {
+        if let (Some(print), Some(rows)) = (self.review.hunk_print(hunk), self.review.rows(hunk)) {
+            self.history.keep(print, rows.start);
+        }
         self.review.keep(hunk);
         if self.review.is_settled() {
             self.was_there = self.is_there;
@@ -264,6 +297,9 @@ impl FileReview {
     }
 
     pub fn keep_all(&mut self) {
+        (0..)
+            .map_while(|hunk| self.review.hunk_print(hunk).zip(self.review.rows(hunk)))
+            .for_each(|(print, rows)| self.history.keep(print, rows.start));
         self.review.keep_all();
         self.was_there = self.is_there;
     }
@@ -275,15 +311,10 @@ impl FileReview {
 
     /// Puts back what was there before a hunk, and gives what does so in the present text.
     pub fn undo(&mut self, hunk: usize) -> Option<Splice> {
-        let origin = self.origins(hunk).first().copied();
-        let added = self.review.rows(hunk).map(|rows| self.review.lines(rows).to_vec())?;
+        self.remember_text();
         let splice = self.review.undo(hunk)?;
-        self.authors.undone(&splice);
+        self.authors.undone(splice.rows.clone(), splice.lines.len());
         self.authors.fit(self.review.line_count());
-        self.undone.push(Undone { removed: splice.lines.clone(), added, origin });
-        if self.undone.len() > REMEMBERED {
-            self.undone.remove(0);
-        }
         if self.review.is_settled() {
             // Lines of the user's keep a file that the agent has made.
             self.is_there = self.was_there || !self.is_blank();
@@ -291,14 +322,6 @@ impl FileReview {
         }
         Some(splice)
     }
-}
-
-/// What differs of two runs of lines.
-fn trimmed<'a>(old: &'a [String], new: &'a [String]) -> (&'a [String], &'a [String]) {
-    let first = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let (old, new) = (&old[first..], &new[first..]);
-    let last = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
-    (&old[..old.len() - last], &new[..new.len() - last])
 }
 
 /// A text as it was before the diffs that are in it already; for agents that tell of their writes by
@@ -373,6 +396,53 @@ mod tests {
         assert_eq!((file.hunks().len(), file.is_mixed(0)), (1, false));
         assert_eq!(file.author(2), Some((OriginId(1), false)));
         file.user_wrote("a\nb\nc\nd");
+        assert!(file.is_settled());
+    }
+
+    #[test]
+    fn a_hunk_that_the_user_takes_away_is_back_when_that_is_undone() {
+        let (before, after) = ("a\nb\nc\nd\ne", "a\nB\nB2\nc\nd\nE");
+        let mut file = reviewed(before, after);
+        let hunks = file.hunks();
+        // As gitsigns resets one, in one step or in two; then by the key.
+        for steps in [vec!["a\nb\nc\nd\nE"], vec!["a\nB2\nc\nd\nE", "a\nb\nc\nd\nE"]] {
+            for text in &steps {
+                file.user_wrote(text);
+            }
+            assert_eq!(file.hunks(), [hunks[1].clone()].map(|hunk| Hunk { row: 4, ..hunk }));
+            for text in steps.iter().rev().skip(1).chain([&after]) {
+                file.user_wrote(text);
+            }
+            assert_eq!(file.hunks(), hunks);
+            assert_eq!((file.is_mixed(0), file.author(2)), (false, Some((OriginId(1), false))));
+        }
+        // All of it at once, and again.
+        for _ in 0..3 {
+            file.user_wrote(before);
+            assert!(file.is_settled());
+            file.user_wrote(after);
+            assert_eq!(file.hunks(), hunks);
+        }
+    }
+
+    #[test]
+    fn a_hunk_that_was_kept_meanwhile_does_not_come_back() {
+        let mut file = reviewed("a\nb\nc\nd\ne", "A\nb\nc\nd\nE");
+        file.user_wrote("a\nb\nc\nd\nE");
+        file.keep(0);
+        file.user_wrote("A\nb\nc\nd\nE");
+        assert_eq!((file.hunks().len(), file.hunks()[0].row), (1, 0));
+        file.keep_all();
+        file.user_wrote("a\nb\nc\nd\nE");
+        file.user_wrote("A\nb\nc\nd\nE");
+        assert!(file.is_settled());
+    }
+
+    #[test]
+    fn what_the_user_types_elsewhere_is_no_hunk_that_comes_back() {
+        let mut file = reviewed("a\nb\nc", "a\nb\nnew\nc");
+        file.user_wrote("a\nb\nc");
+        file.user_wrote("new\na\nb\nc");
         assert!(file.is_settled());
     }
 
@@ -509,6 +579,32 @@ mod tests {
                     let rows = file.review.rows(hunk).unwrap_or_default();
                     prop_assert_eq!(file.hunks_at(rows.start..rows.end.max(rows.start + 1)).is_empty(), rows.start >= file.line_count());
                 }
+            }
+        }
+
+        #[test]
+        fn going_back_through_the_texts_brings_the_hunks_of_each_back(base in text(), texts in prop::collection::vec((0..4u8, text()), 0..8)) {
+            let mut file = FileReview::new(Some(&base));
+            let mut seen = vec![(base, Vec::new(), Vec::new())];
+            for (who, text) in texts {
+                let mut next = file.clone();
+                match who {
+                    0 | 1 => next.user_wrote(&text),
+                    2 => { next.undo(0); }
+                    _ => next.agent_wrote(None, Some(&text), OriginId(1)),
+                }
+                // A text that comes about twice has the hunks of the second time.
+                if seen.iter().any(|(text, ..)| *text == next.current()) {
+                    continue;
+                }
+                file = next;
+                let authors: Vec<_> = (0..file.hunks().len()).map(|hunk| file.origins(hunk)).collect();
+                seen.push((file.current(), file.hunks(), authors));
+            }
+            for (text, hunks, authors) in seen.into_iter().rev() {
+                file.user_wrote(&text);
+                let found: Vec<_> = (0..file.hunks().len()).map(|hunk| file.origins(hunk)).collect();
+                prop_assert_eq!((text, file.hunks(), found), (file.current(), hunks, authors));
             }
         }
 

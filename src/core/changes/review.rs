@@ -10,7 +10,9 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::Hunk;
+use crate::core::changes::hunk_history::{EarlierHunk, TextPrint, print_of};
 use crate::core::changes::text_edits::{self, Change, TextEdit};
 
 /// One file under review.
@@ -21,6 +23,8 @@ pub struct Review {
     current: Vec<String>,
     /// The runs of lines in which the two differ, from the top down, none touching another.
     spans: Vec<Span>,
+    /// Of `current`.
+    print: TextPrint,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +53,9 @@ impl From<Splice> for TextEdit {
 impl Review {
     /// A review of what the agent made of `base`.
     pub fn new(base: &str, current: &str) -> Self {
-        let mut review = Self { base: split(base), current: split(current), spans: Vec::new() };
+        let current_lines = split(current);
+        let print = TextPrint::of(&current_lines);
+        let mut review = Self { base: split(base), current: current_lines, spans: Vec::new(), print };
         if base != current {
             review.compare();
         }
@@ -153,6 +159,9 @@ impl Review {
     /// The user changed lines; see [`Self::user_wrote`].
     pub fn user_spliced(&mut self, splice: Splice) {
         let window = self.window(&splice.rows);
+        if self.puts_back(&splice) {
+            return self.splice(splice, window, 0, false);
+        }
         let changes = self.changes(&splice);
         let touched = changes.iter().any(|change| self.is_agents(&change.old));
         let for_base = self.for_base(&changes);
@@ -180,11 +189,72 @@ impl Review {
     pub fn undo(&mut self, hunk: usize) -> Option<Splice> {
         let span = self.take(hunk, |span| &mut span.current, |span| span.base.len())?;
         let splice = Splice { rows: span.current, lines: self.base[span.base].to_vec() };
-        self.current.splice(splice.rows.clone(), splice.lines.iter().cloned());
-        if self.current.is_empty() {
-            self.current.push(String::new());
-        }
+        self.put(splice.rows.clone(), splice.lines.clone());
         Some(splice)
+    }
+
+    /// The present text, to be known again.
+    pub fn text_print(&self) -> TextPrint {
+        self.print
+    }
+
+    /// A hunk and what is to be known of it when the present text is an earlier one. Who wrote its lines is added by
+    /// the caller.
+    pub fn earlier_hunk(&self, hunk: usize, authors: &Authors) -> Option<EarlierHunk> {
+        let span = self.spans.get(hunk)?;
+        let (base, rows) = (self.base[span.base.clone()].to_vec(), span.current.clone());
+        let (print, authors) = (self.hunk_print(hunk)?, authors.part(rows.clone()));
+        Some(EarlierHunk { rows, base, mixed: span.mixed, authors, print })
+    }
+
+    /// Tells hunks with the same lines on both sides.
+    pub fn hunk_print(&self, hunk: usize) -> Option<u64> {
+        let span = self.spans.get(hunk)?;
+        Some(print_of(&(&self.base[span.base.clone()], &self.current[span.current.clone()])))
+    }
+
+    /// The text that a splice of the present one makes.
+    pub fn print_after(&self, splice: &Splice) -> TextPrint {
+        self.print.spliced(&self.current, &splice.rows, &splice.lines)
+    }
+
+    /// Whether rows are a part of a hunk that has others as well.
+    pub fn is_within_hunk(&self, rows: &Range<usize>) -> bool {
+        self.span_before(rows.start)
+            .is_some_and(|span| rows.end <= span.current.end && rows.len() < span.current.len())
+    }
+
+    /// Whether there are hunks at rows of the present text, or next to them.
+    pub fn has_hunks_near(&self, rows: &Range<usize>) -> bool {
+        !self.window(rows).spans.is_empty()
+    }
+
+    /// The present text had these hunks before: all else in it is the user's. Says whether it was that text.
+    pub fn restore(&mut self, hunks: &[EarlierHunk]) -> bool {
+        let is_same = |(span, hunk): (&Span, &EarlierHunk)| {
+            span.current == hunk.rows && self.base[span.base.clone()] == hunk.base
+        };
+        if self.spans.len() == hunks.len() && self.spans.iter().zip(hunks).all(is_same) {
+            self.spans.iter_mut().zip(hunks).for_each(|(span, hunk)| span.mixed = hunk.mixed);
+            return true;
+        }
+        let (mut base, mut spans, mut done) = (Vec::with_capacity(self.base.len()), Vec::new(), 0);
+        for hunk in hunks {
+            // Two texts may have the same print, if that is unlikely.
+            let Some(before) = self.current.get(done..hunk.rows.start) else { return false };
+            let Some(added) = self.current.get(hunk.rows.clone()) else { return false };
+            if print_of(&(&hunk.base[..], added)) != hunk.print {
+                return false;
+            }
+            base.extend_from_slice(before);
+            let first = base.len();
+            base.extend_from_slice(&hunk.base);
+            spans.push(Span { base: first..base.len(), current: hunk.rows.clone(), mixed: hunk.mixed });
+            done = hunk.rows.end;
+        }
+        base.extend_from_slice(&self.current[done..]);
+        (self.base, self.spans) = (base, spans);
+        true
     }
 
     pub fn keep_all(&mut self) {
@@ -233,13 +303,8 @@ impl Review {
     }
 
     fn splice(&mut self, splice: Splice, window: Window, grown: isize, touched: bool) {
-        let mut lines = splice.lines;
-        if lines.is_empty() && splice.rows.len() == self.current.len() {
-            lines.push(String::new());
-        }
-        let longer = lines.len() as isize - splice.rows.len() as isize;
-        let new = splice.rows.start..splice.rows.start + lines.len();
-        self.current.splice(splice.rows, lines);
+        let new = self.put(splice.rows.clone(), splice.lines);
+        let longer = new.len() as isize - splice.rows.len() as isize;
         let base = window.base.start..window.base.end.saturating_add_signed(grown);
         let current = window.current.start..window.current.end.saturating_add_signed(longer);
         let was_mixed: Vec<Range<usize>> = self.spans[window.spans.clone()]
@@ -265,8 +330,33 @@ impl Review {
         }
     }
 
+    /// Puts lines into the present text in place of others; gives their rows.
+    fn put(&mut self, rows: Range<usize>, mut lines: Vec<String>) -> Range<usize> {
+        if lines.is_empty() && rows.len() == self.current.len() {
+            lines.push(String::new());
+        }
+        let new = rows.start..rows.start + lines.len();
+        self.print.remove(&self.current, rows.clone());
+        self.current.splice(rows, lines);
+        self.print.add(&self.current, new.clone());
+        new
+    }
+
     fn compare(&mut self) {
         self.spans = compared(&self.base, 0..self.base.len(), &self.current, 0..self.current.len());
+    }
+
+    /// Whether a splice brings the base's lines back in place of all hunks that it touches, as `u` does.
+    fn puts_back(&self, splice: &Splice) -> bool {
+        let Splice { rows, lines } = splice;
+        let first = self.spans.partition_point(|span| span.current.end < rows.start);
+        let last = self.spans.partition_point(|span| span.current.start <= rows.end).max(first);
+        let touched = &self.spans[first..last];
+        let (Some(from), Some(to)) = (touched.first(), touched.last()) else { return false };
+        let (start, end) = (rows.start.min(from.current.start), rows.end.max(to.current.end));
+        let base = from.base.start - (from.current.start - start)..to.base.end + (end - to.current.end);
+        let around = (&self.current[start..rows.start], &self.current[rows.end..end]);
+        self.base[base].iter().eq(around.0.iter().chain(lines).chain(around.1))
     }
 
     /// Whether rows are the agent's, some of them at least, or lie within what is.
@@ -410,6 +500,18 @@ mod tests {
         undo(&mut review, 0);
         assert!(review.is_settled());
         assert_eq!((review.base(), review.current()), ("a\nb\nc\nd".into(), "a\nb\nc\nd".into()));
+    }
+
+    #[test]
+    fn a_hunk_that_the_user_puts_back_is_settled_however_many_lines_it_had() {
+        let mut review = Review::new("a\nb\nc\nd\ne", "a\nB\nd\nE\nE2");
+        // In one step, as other plugins reset a hunk.
+        review.user_spliced(Splice { rows: 1..2, lines: vec!["b".into(), "c".into()] });
+        assert_eq!(show(&review), ["4 -e +E|E2"]);
+        // The whole text, told by what differs.
+        review.user_wrote("a\nb\nc\nd\ne");
+        assert!(review.is_settled());
+        assert_eq!(review.base(), "a\nb\nc\nd\ne");
     }
 
     #[test]

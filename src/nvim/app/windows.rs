@@ -12,6 +12,7 @@ impl App {
         // What floats moves no other window.
         if !self.cx.editor.is_floating(win) {
             self.chats.windows_moved();
+            self.cx.editor.helper::<()>("keep_on_screen", ())?;
         }
         Ok(())
     }
@@ -22,6 +23,7 @@ impl App {
     }
 
     pub fn resized(&mut self) -> Result<()> {
+        self.cx.editor.helper::<()>("keep_on_screen", ())?;
         self.looks_changed();
         self.terminals.resized(&mut self.cx)?;
         self.serve_commands()?;

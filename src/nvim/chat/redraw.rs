@@ -10,7 +10,6 @@ use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::canvas::Chat;
-use crate::nvim::chat::windows::set_bar;
 use crate::nvim::chat::{AllTails, Chats, winbar};
 use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
@@ -111,14 +110,12 @@ impl Chats {
             wins.iter().filter_map(|win| cx.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
         let bar = winbar::transcript(session, now, width.map_or(80, usize::from), location);
         let hints = winbar::prompt(session, &cx.config.keys);
+        let prompts = cx.editor.wins_of(chat.prompt);
         let both = format!("{bar}\n{hints}");
-        if self.bars.get(&key) != Some(&both) && !wins.is_empty() {
-            for win in wins {
-                set_bar(&cx.editor, win, &bar)?;
-            }
-            for win in cx.editor.wins_of(chat.prompt) {
-                set_bar(&cx.editor, win, &hints)?;
-            }
+        let lacks = cx.editor.lacks_bar(&wins)? || cx.editor.lacks_bar(&prompts)?;
+        if (lacks || self.bars.get(&key) != Some(&both)) && !wins.is_empty() {
+            cx.editor.set_bars(&wins, &bar)?;
+            cx.editor.set_bars(&prompts, &hints)?;
             self.bars.insert(key, both);
         }
         Ok(())

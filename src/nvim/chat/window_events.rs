@@ -51,7 +51,12 @@ impl Chats {
         match self.windows.closing(&cx.editor, win, &chats) {
             // Not now: Neovim is in the middle of it.
             Some(other) => {
-                cx.later(Duration::ZERO, move |this: &mut Self, cx| this.half_closed(cx, win, other))
+                let held = cx.editor.hold_terminals()?;
+                cx.later(Duration::ZERO, move |this: &mut Self, cx| {
+                    let closed = this.half_closed(cx, win, other);
+                    cx.editor.release_terminals(held)?;
+                    closed
+                })
             }
             None => Ok(()),
         }

@@ -100,7 +100,7 @@ impl Windows {
     ) -> Result<Win> {
         let before: Vec<(Win, Buf)> =
             editor.tab_wins()?.into_iter().filter_map(|win| Some((win, editor.win_buf(win).ok()?))).collect();
-        match self.place_in_layout(editor, chat, chats, options) {
+        match editor.beside_terminals(|| self.place_in_layout(editor, chat, chats, options)) {
             Err(error) if layout::is_without_room(&error) => {
                 for win in editor.tab_wins()? {
                     match before.iter().find(|(known, _)| *known == win) {
@@ -210,6 +210,10 @@ impl Windows {
     /// Takes a chat's windows in the current tab page away. The last window of all shows another buffer
     /// instead.
     pub fn hide(&mut self, editor: &Editor, chat: &ChatBuffers) -> Result<()> {
+        editor.beside_terminals(|| self.hide_windows(editor, chat))
+    }
+
+    fn hide_windows(&mut self, editor: &Editor, chat: &ChatBuffers) -> Result<()> {
         self.remember(editor, chat);
         let here = editor.tab_wins()?;
         let pair = self.pairs.iter().find(|pair| pair.is_in(&here)).cloned();
@@ -406,12 +410,6 @@ fn top_of(editor: &Editor, win: Win) -> Result<usize> {
 fn shows(editor: &Editor, win: Win, filetype: &str) -> bool {
     let found = editor.win_buf(win).and_then(|buf| editor.buf_option::<String>(buf, "filetype"));
     found.is_ok_and(|found| found == filetype)
-}
-
-/// A window of one line shows its text: Neovim would say E36, which may wait for a key.
-pub fn set_bar(editor: &Editor, win: Win, bar: &str) -> Result<()> {
-    let (_, height) = editor.win_size(win)?;
-    if height > 1 { editor.set_win_option(win, "winbar", bar) } else { Ok(()) }
 }
 
 /// Closes a window. The last one shows the file that was looked at last instead, or nothing.

@@ -136,7 +136,8 @@ impl Prompts {
             return Ok(());
         }
         let kind: String = cx.editor.buf_option(buf, "buftype")?;
-        if (kind.is_empty() || kind == "acwrite") && !cx.editor.buf_name(buf).starts_with("acp://") {
+        let is_file = kind.is_empty() || kind == "acwrite";
+        if is_file && !cx.editor.buf_name(buf).starts_with("acp://") || cx.editor.folder_of(buf).is_some() {
             self.last_buffer = Some(buf);
         }
         Ok(())

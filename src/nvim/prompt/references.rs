@@ -165,6 +165,7 @@ impl Prompts {
     /// What a file is called in the messages about it: as short as its session's root makes it.
     pub fn name_in(cx: &Context, key: SessionKey, path: &Path) -> String {
         let root = cx.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default();
-        path.strip_prefix(&root).unwrap_or(path).display().to_string()
+        let inside = path.strip_prefix(&root).unwrap_or(path);
+        if inside.as_os_str().is_empty() { ".".to_owned() } else { inside.display().to_string() }
     }
 }

@@ -185,10 +185,20 @@ impl Prompts {
                     let root = cx.sessions.get(&key).map(|session| session.place.cwd.clone());
                     wants.push(Want::Diff { root: root.unwrap_or_default() });
                 }
+                Target::Named(Named::Buffer) if self.last_folder(cx).is_some() => {
+                    let path = self.last_folder(cx).unwrap_or_default();
+                    let name = Self::name_in(cx, key, &path);
+                    wants.push(Want::File { name, path, lines: None, deliberate: true });
+                }
                 Target::Named(named) => wants.push(Want::Ready(self.of_editor(cx, key, named, outputs)?)),
             }
         }
         Ok(wants)
+    }
+
+    /// The folder that the user was in last, if that is what the last buffer lists.
+    fn last_folder(&self, cx: &Context) -> Option<PathBuf> {
+        self.last_buffer.and_then(|buf| cx.editor.folder_of(buf))
     }
 
     /// What is called by its name.

@@ -2,6 +2,7 @@
 //! marked, a sign at each. Those around what changed stay as they are, and many are drawn in slices,
 //! the visible ones first.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,26 @@ impl Drawn {
         self.hunks.splice(gone, come);
         for (hunk, row) in self.hunks.iter_mut().zip(rows) {
             hunk.hunk.row = row;
+        }
+        if file.has_hunks_back { self.remove_misplaced(editor, buf, ns) } else { Ok(()) }
+    }
+
+    /// What went and came back between two drawings has taken marks to other rows.
+    fn remove_misplaced(&mut self, editor: &Editor, buf: Buf, ns: i64) -> Result<()> {
+        let lines = editor.line_count(buf)?;
+        // Each is an id, a row and a column.
+        let found: Vec<[usize; 3]> =
+            editor.api("nvim_buf_get_extmarks", (buf, ns, 0, -1, editor.lua.create_table()?))?;
+        let rows: HashMap<usize, usize> = found.into_iter().map(|[id, row, _]| (id, row)).collect();
+        for DrawnHunk { hunk, marks, .. } in &mut self.hunks {
+            let Some(ids) = marks.clone() else { continue };
+            let stand: Vec<Option<usize>> =
+                ids.map(|id| rows.get(&usize::try_from(id).ok()?).copied()).collect();
+            let first = hunk.row.min(lines - 1);
+            let last = (hunk.row + hunk.added.len()).clamp(first + 1, lines) - 1;
+            if stand.iter().min() != Some(&Some(first)) || stand.iter().max() != Some(&Some(last)) {
+                remove(editor, buf, ns, marks.take())?;
+            }
         }
         Ok(())
     }

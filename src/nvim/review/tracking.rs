@@ -756,7 +756,7 @@ impl Reviews {
         self.update_split(cx)?;
         let mut left = false;
         for reviewed in self.files.values_mut() {
-            let (Some(file), Some(buf), true) = (&reviewed.file, reviewed.buf, reviewed.touched) else {
+            let (Some(file), Some(buf), true) = (&mut reviewed.file, reviewed.buf, reviewed.touched) else {
                 continue;
             };
             if !editor.buf_is_loaded(buf) {
@@ -768,6 +768,7 @@ impl Reviews {
                 continue;
             }
             reviewed.drawn.update(&editor, buf, file)?;
+            file.has_hunks_back = false;
             reviewed.touched = !reviewed.drawn.draw(&editor, buf, until)?;
             left |= reviewed.touched;
         }

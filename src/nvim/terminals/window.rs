@@ -163,13 +163,10 @@ impl Terminals {
             let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
             let width = widths.map(|(columns, _)| usize::from(columns)).min().unwrap_or(80);
             let text = self.bar_text(key, now, width, &title);
-            if text == terminal.bar {
+            if text == terminal.bar && !editor.lacks_bar(&wins)? {
                 continue;
             }
-            for win in wins {
-                // A window of a single row has no room for one.
-                let _ = editor.set_win_option(win, "winbar", text.as_str());
-            }
+            editor.set_bars(&wins, &text)?;
             drawn.push((key.clone(), text));
         }
         for (key, text) in drawn {

@@ -120,7 +120,7 @@ impl Sized {
             self.restore_float(editor, &now, prompt)?;
         } else {
             if let Some(width) = width.filter(|width| *width != now.width) {
-                self.set_width(editor, i32::from(width) - i32::from(now.width))?;
+                self.set_width(editor, width, i32::from(width) - i32::from(now.width))?;
             }
             if let Some(whole) = whole.filter(|whole| *whole != now.whole) {
                 self.set_whole(editor, i32::from(whole) - i32::from(now.whole))?;
@@ -133,16 +133,16 @@ impl Sized {
         Ok(())
     }
 
-    /// The border between the chat and what is beside it.
-    fn set_width(&self, editor: &Editor, more: i32) -> Result<()> {
-        let (border, offset) = match layout::edge(self.layout) {
-            Some(Side::Left) => (Some(self.transcript), more),
-            _ => (neighbour(editor, self.transcript, 'h')?, -more),
-        };
-        match border {
-            Some(border) => editor.func::<Value>("win_move_separator", (border, offset)).map(drop),
-            None => Ok(()),
+    /// The border between the chat and what is beside it. Beside a terminal the next window has the columns.
+    fn set_width(&self, editor: &Editor, width: u16, more: i32) -> Result<()> {
+        let is_left = layout::edge(self.layout) == Some(Side::Left);
+        let beside = neighbour(editor, self.transcript, if is_left { 'l' } else { 'h' })?;
+        let Some(beside) = beside else { return Ok(()) };
+        if editor.helper("is_terminal", beside)? {
+            return editor.beside_terminals(|| editor.api("nvim_win_set_width", (self.transcript, width)));
         }
+        let (border, offset) = if is_left { (self.transcript, more) } else { (beside, -more) };
+        editor.func::<Value>("win_move_separator", (border, offset)).map(drop)
     }
 
     /// The border between the chat and what is above or below it.

@@ -1,0 +1,192 @@
+//! The hunks that a review had at earlier texts of its file. When Neovim's undo, redo or `:earlier` brings such a
+//! text back, the hunks that stood in it are back, too, whatever took them away. Which changes are remembered is left
+//! to `file_review`.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::changes::authors::Authors;
+
+/// Earlier texts beyond these numbers are forgotten, the oldest first.
+const MAX_TEXTS: usize = 200;
+const MAX_LINES: usize = 100_000;
+
+/// A text, without its lines: told by all pairs of neighbouring lines, which can be brought up to date by what a
+/// splice changes alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextPrint {
+    pairs: u64,
+    lines: usize,
+}
+
+/// A hunk in an earlier text: its rows there, and what they replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierHunk {
+    pub rows: Range<usize>,
+    pub base: Vec<String>,
+    pub mixed: bool,
+    /// Who wrote its lines.
+    pub authors: Authors,
+    /// Of its lines on both sides.
+    pub print: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct EarlierText {
+    print: TextPrint,
+    hunks: Vec<EarlierHunk>,
+}
+
+/// The earlier texts of a file, the newest last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HunkHistory {
+    texts: VecDeque<EarlierText>,
+}
+
+impl TextPrint {
+    pub fn of(lines: &[String]) -> Self {
+        let mut print = Self::default();
+        print.add(lines, 0..lines.len());
+        print
+    }
+
+    /// What it becomes when rows are replaced by other lines.
+    pub fn spliced(self, text: &[String], rows: &Range<usize>, lines: &[String]) -> Self {
+        let before = rows.start.checked_sub(1).and_then(|row| text.get(row));
+        let mut around: Vec<Option<&String>> = vec![before];
+        around.extend(lines.iter().map(Some));
+        around.push(text.get(rows.end));
+        let new = around.windows(2).map(|pair| print_of(&(pair[0], pair[1]))).fold(0, u64::wrapping_add);
+        let pairs = self.pairs.wrapping_sub(pairs(text, rows.clone())).wrapping_add(new);
+        Self { pairs, lines: self.lines - rows.len() + lines.len() }
+    }
+
+    /// Rows of a text are about to be replaced.
+    pub fn remove(&mut self, lines: &[String], rows: Range<usize>) {
+        self.lines -= rows.len();
+        self.pairs = self.pairs.wrapping_sub(pairs(lines, rows));
+    }
+
+    /// Rows of a text have come in place of others.
+    pub fn add(&mut self, lines: &[String], rows: Range<usize>) {
+        self.lines += rows.len();
+        self.pairs = self.pairs.wrapping_add(pairs(lines, rows));
+    }
+}
+
+/// Of rows and of what is next to them. Each pair counts once, so that their order does not matter.
+fn pairs(lines: &[String], rows: Range<usize>) -> u64 {
+    let line = |row: Option<usize>| row.and_then(|row| lines.get(row));
+    (rows.start..=rows.end)
+        .map(|row| print_of(&(line(row.checked_sub(1)), line(Some(row)))))
+        .fold(0, u64::wrapping_add)
+}
+
+pub fn print_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl EarlierText {
+    /// In lines that it holds.
+    fn size(&self) -> usize {
+        self.hunks.iter().map(|hunk| hunk.base.len() + hunk.rows.len() + 1).sum()
+    }
+}
+
+impl HunkHistory {
+    /// A text is about to change that had these hunks.
+    pub fn remember(&mut self, print: TextPrint, hunks: Vec<EarlierHunk>) {
+        self.texts.retain(|text| text.print != print);
+        let text = EarlierText { print, hunks };
+        if text.size() > MAX_LINES {
+            return;
+        }
+        self.texts.push_back(text);
+        let mut lines = 0;
+        let mut fits = |text: &EarlierText| {
+            lines += text.size();
+            lines <= MAX_LINES
+        };
+        let kept = self.texts.iter().rev().take(MAX_TEXTS).take_while(|text| fits(text)).count();
+        self.texts.drain(..self.texts.len() - kept);
+    }
+
+    /// The hunks of a text that is back.
+    pub fn find(&self, print: TextPrint) -> Option<&[EarlierHunk]> {
+        self.texts.iter().rev().find(|text| text.print == print).map(|text| &*text.hunks)
+    }
+
+    /// The user has decided to keep a hunk: it does not come back. In another text it may have other rows.
+    pub fn keep(&mut self, print: u64, row: usize) {
+        for text in &mut self.texts {
+            let same = text.hunks.iter().enumerate().filter(|(_, hunk)| hunk.print == print);
+            if let Some((at, _)) = same.min_by_key(|(_, hunk)| hunk.rows.start.abs_diff(row)) {
+                text.hunks.remove(at);
+            }
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.texts.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    fn hunk(row: usize, base: usize) -> EarlierHunk {
+        EarlierHunk {
+            rows: row..row + 1,
+            base: vec!["x".to_owned(); base],
+            mixed: false,
+            authors: Authors::nobody(1),
+            print: base as u64,
+        }
+    }
+
+    #[test]
+    fn a_print_is_the_same_however_its_text_came_about() {
+        let mut text = lines("a b c d");
+        let mut print = TextPrint::of(&text);
+        print.remove(&text, 1..3);
+        text.splice(1..3, lines("x b c c"));
+        print.add(&text, 1..5);
+        assert_eq!(print, TextPrint::of(&lines("a x b c c d")));
+        print.remove(&text, 0..6);
+        print.add(&lines("c"), 0..1);
+        assert_eq!(print, TextPrint::of(&lines("c")));
+        assert_ne!(TextPrint::of(&lines("a b")), TextPrint::of(&lines("b a")));
+        assert_ne!(TextPrint::of(&lines("a b")), TextPrint::of(&lines("a b b")));
+    }
+
+    #[test]
+    fn a_hunk_that_is_kept_is_kept_at_its_nearest_place_in_every_earlier_text() {
+        let mut history = HunkHistory::default();
+        let print = TextPrint::of(&lines("a b"));
+        history.remember(print, vec![hunk(0, 2), hunk(5, 1), hunk(9, 2)]);
+        history.keep(2, 7);
+        assert_eq!(history.find(print), Some(&[hunk(0, 2), hunk(5, 1)][..]));
+    }
+
+    #[test]
+    fn old_texts_are_forgotten_and_so_is_one_with_too_many_lines() {
+        let mut history = HunkHistory::default();
+        let text = |number: usize| TextPrint { pairs: number as u64, lines: 1 };
+        (0..300).for_each(|number| history.remember(text(number), vec![hunk(0, 1)]));
+        assert!(history.find(text(99)).is_none() && history.find(text(100)).is_some());
+        history.remember(text(1), vec![hunk(0, MAX_LINES - 20)]);
+        assert!(history.find(text(297)).is_some() && history.find(text(100)).is_none());
+        history.remember(text(2), vec![hunk(0, MAX_LINES)]);
+        assert!(history.find(text(2)).is_none() && history.find(text(1)).is_some());
+    }
+}

@@ -1,0 +1,52 @@
+-- Terminals, the user's own and those of agents, while a chat comes or goes beside them: what runs in one draws all of
+-- its screen anew for each size. So the windows of files give the chat its room, and take it back.
+
+local api = vim.api
+
+local function set(win, option, value)
+  api.nvim_set_option_value(option, value, { scope = "local", win = win })
+end
+
+local function is_terminal(win)
+  local buf = api.nvim_win_get_buf(win)
+  return vim.bo[buf].buftype == "terminal" or vim.bo[buf].filetype == "acp-terminal"
+end
+
+return {
+  is_terminal = is_terminal,
+
+  -- Has the terminals of this tab page keep their sizes; gives what `release_terminals` takes.
+  hold_terminals = function()
+    local held = {}
+    for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+      if is_terminal(win) and api.nvim_win_get_config(win).relative == "" then
+        held[#held + 1] = {
+          win = win,
+          wide = vim.wo[win].winfixwidth,
+          high = vim.wo[win].winfixheight,
+          width = api.nvim_win_get_width(win),
+          height = api.nvim_win_get_height(win),
+        }
+        set(win, "winfixwidth", true)
+        set(win, "winfixheight", true)
+      end
+    end
+    return held
+  end,
+
+  release_terminals = function(held)
+    for _, terminal in ipairs(held) do
+      if api.nvim_win_is_valid(terminal.win) then
+        -- Where nothing but terminals was beside the chat, one of them had to change.
+        if api.nvim_win_get_width(terminal.win) ~= terminal.width then
+          api.nvim_win_set_width(terminal.win, terminal.width)
+        end
+        if api.nvim_win_get_height(terminal.win) ~= terminal.height then
+          api.nvim_win_set_height(terminal.win, terminal.height)
+        end
+        set(terminal.win, "winfixwidth", terminal.wide)
+        set(terminal.win, "winfixheight", terminal.high)
+      end
+    end
+  end,
+}
