@@ -242,6 +242,7 @@
 ---@field mode? string
 ---@field model? string
 ---@field queued? integer prompts that wait for the turn to end
+---@field held? integer those of them that wait for the user, who stopped the turn
 ---@field left? string[] commands that go on although their turn was stopped
 ---@field context? integer percent of the model's context that is used
 ---@field cost? string

@@ -140,7 +140,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "Stop the agent's turn, as <C-c> does in the chat. What it has done stays.",
+        help: "Stop the agent's turn, as <C-c> does in the chat. What it has done stays, and queued prompts are \
+               held; see |acp-queue|.",
     },
     CommandSpec {
         name: "allow",

@@ -8,9 +8,10 @@ use crate::core::message::{Command, Content, Event};
 use crate::core::session::references::Reference;
 use crate::core::text::Text;
 use crate::nvim::app::App;
-use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
+use crate::nvim::arguments::{Args, Range};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::SendMode;
+use crate::nvim::lua_data::to_lua;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::submit::Outputs;
 use crate::nvim::terminals::Terminals;
@@ -69,10 +70,32 @@ impl App {
         self.route()
     }
 
-    /// Sends a prompt, and says in which turn of which session it will be answered.
+    /// Sends a prompt, and says in which turn of which session it will be answered: at once, or to `then` when a
+    /// session has to be begun for it.
     pub fn send_for_answer(&mut self, args: Args) -> Result<Json> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
-        self.send_text(Args { session: Some(key), ..args })?;
+        let is_meant = args.session.is_some();
+        if let Some(key) = self.cx.session_here().filter(|key| is_meant || !self.is_dead(*key)) {
+            return self.send_numbered(key, args);
+        }
+        let win = self.cx.editor.current_win()?;
+        self.begin_with(None, move |app, key| {
+            Prompts::stay_in(&app.cx, win)?;
+            let then = args.then.clone();
+            let sent = app.send_numbered(key, args)?;
+            app.cx.attempt("what waits for an answer failed", move |editor| match then {
+                Some(then) => then.call::<()>(to_lua(&editor.lua, &sent)?),
+                None => Ok(()),
+            });
+            Ok(())
+        })?;
+        Ok(Json::Null)
+    }
+
+    fn send_numbered(&mut self, key: SessionKey, args: Args) -> Result<Json> {
+        let meant = self.cx.meant.replace(key);
+        let sent = self.send_text(args);
+        self.cx.meant = meant;
+        sent?;
         let turn = self.turn_of(key) + self.prompts.count_waiting(&self.cx, key);
         Ok(json!({ "session": key.0, "turn": turn }))
     }
@@ -104,7 +127,7 @@ impl App {
             session.move_queued(last, 0);
         }
         self.after_change(key)?;
-        self.cancel(key).map(drop)
+        self.cancel_turn(key).map(drop)
     }
 
     /// A prompt goes out: its agent is told of unsaved edits first, which may take a while.

@@ -3,6 +3,7 @@
 
 use mlua::{Result, Value};
 
+use crate::config::Keys;
 use crate::core::ids::SessionKey;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
@@ -37,11 +38,17 @@ impl Prompts {
         let mut lines: Vec<String> = queue
             .iter()
             .take(SHOWN)
-            .map(|queued| format!("waiting: {}", cut_middle(&visible_line(&queued.line()), width)))
+            .map(|queued| {
+                let state = if queued.held { "held" } else { "waiting" };
+                format!("{state}: {}", cut_middle(&visible_line(&queued.line()), width))
+            })
             .collect();
         if queue.len() > SHOWN {
             let all = cx.config.keys.get("queue").first().map_or(":Acp queue", String::as_str);
             lines.push(format!("and {} more; {all} shows them", queue.len() - SHOWN));
+        }
+        if session.held() > 0 {
+            lines.push(held_hint(&cx.config.keys, chat.is_prompt_blank(&cx.editor)?));
         }
         let virtual_lines = cx.editor.lua.create_table()?;
         for line in lines {
@@ -51,6 +58,18 @@ impl Prompts {
         let last = cx.editor.line_count(buf)?.saturating_sub(1);
         let options = cx.editor.table([("virt_lines", Value::Table(virtual_lines))])?;
         cx.editor.set_extmark(buf, self.queue, last, 0, options).map(drop)
+    }
+
+    /// Sends what waits since the user stopped the turn before it, if anything does.
+    pub fn send_held(cx: &mut Context, key: SessionKey) {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key).filter(|session| session.held() > 0) else { return };
+        let commands = session.release_queue(now);
+        if !commands.is_empty() {
+            cx.raise(EditorEvent::PromptSent(key));
+        }
+        commands.into_iter().for_each(|command| cx.send(command));
+        cx.raise(EditorEvent::SessionChanged(key));
     }
 
     /// Takes a waiting prompt back into the prompt; without an index the last one. Says whether there
@@ -97,5 +116,28 @@ impl Prompts {
             let (content, mode) = (queued.content, SendMode::Now);
             cx.raise(EditorEvent::PromptReady { session: key, content, mode });
         }
+    }
+}
+
+/// How prompts are sent that were held when the turn before them was stopped.
+fn held_hint(keys: &Keys, blank: bool) -> String {
+    let send = ["send_insert", "send"].iter().find_map(|name| keys.get(name).first());
+    match (send, blank) {
+        (Some(send), true) => format!("{send} sends what is held"),
+        (Some(send), false) => format!("{send} in the empty prompt sends these"),
+        (None, true) => ":Acp send sends what is held".to_owned(),
+        (None, false) => ":Acp send with an empty prompt sends these".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_says_what_the_key_does_now() {
+        let keys = Keys::default();
+        assert_eq!(held_hint(&keys, true), "<C-s> sends what is held");
+        assert!(held_hint(&keys, false).contains("in the empty prompt"));
     }
 }
