@@ -273,6 +273,30 @@ function M.ask(text, opts, fn)
   return off
 end
 
+--- Adds references to the prompt without going there: this file or the lines of a range, files by their names, or
+--- what |:Acp-add| takes. Begins a session if there is none.
+---@param what? string|string[] a word of |:Acp-add|, or a list of files
+---@param opts? acp.AddOptions
+---@return nil
+---@return string? err
+function M.add(what, opts)
+  expect("the options", opts, "table", true)
+  opts = opts or {}
+  if type(what) == "table" then
+    what = vim.tbl_map(function(path)
+      local is_absolute = path:find("^[/~\\]") or path:find("^%a:[/\\]")
+      return is_absolute and path or vim.fs.joinpath(vim.fn.getcwd(), path)
+    end, what)
+    if #what == 0 then
+      return nil
+    end
+  else
+    expect("what is added", what, "string", true)
+    what = { what }
+  end
+  return M.call("add", { args = what, range = opts.range, session = opts.session })
+end
+
 --- Stops the agent's turn in the current chat.
 ---@param opts? acp.SessionOptions
 ---@return nil

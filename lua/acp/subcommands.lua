@@ -27,6 +27,23 @@ return {
     about = "Ask without leaving the window, about the selected lines if any",
   },
   {
+    name = "add",
+    about = "Add this file, the selected lines, diagnostics, .. to the prompt without leaving the window",
+    words = {
+      "buffer",
+      "commit",
+      "diagnostics",
+      "diff",
+      "files",
+      "quickfix",
+      "selection",
+      "symbol",
+      "terminal",
+      "viewport",
+    },
+    files = true,
+  },
+  {
     name = "history",
     about = "Pick an earlier prompt",
   },

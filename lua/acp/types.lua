@@ -203,6 +203,9 @@
 ---@field range? acp.Range
 ---@field steer? boolean into the turn that runs
 
+---@class acp.AddOptions: acp.SessionOptions
+---@field range? acp.Range
+
 ---@class acp.ExportOptions: acp.SessionOptions
 ---@field range? acp.Range lines of the transcript
 ---@field force? boolean over a file that is there

@@ -29,6 +29,8 @@ pub enum Completion {
     /// Several of these words.
     AnyOf(&'static [&'static str]),
     File,
+    /// Files, or one of these words.
+    FileOr(&'static [&'static str]),
     /// What the library says to this name (`App::words`).
     Asked(&'static str),
 }
@@ -101,6 +103,30 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "As `:Acp send`, but begins a session if there is none. The cursor stays where it is.",
+    },
+    CommandSpec {
+        name: "add",
+        about: "Add this file, the selected lines, diagnostics, .. to the prompt without leaving the window",
+        takes: "[what|file ..]",
+        completion: Completion::FileOr(&[
+            "buffer",
+            "commit",
+            "diagnostics",
+            "diff",
+            "files",
+            "quickfix",
+            "selection",
+            "symbol",
+            "terminal",
+            "viewport",
+        ]),
+        range: true,
+        bang: Bang::No,
+        without_library: false,
+        help: "Put a reference into the prompt and stay where you are: to this file, to the lines of a [range], \
+               or to [what], one of the names in |acp-context|. Lines and diagnostics are those of this buffer, \
+               also when you are elsewhere by the time you send. With file names, add these; `files` lets you \
+               mark several in your picker, see |acp-adding|. Begins a session if there is none.",
     },
     CommandSpec {
         name: "history",

@@ -68,11 +68,12 @@ local function send_when_written(buf, group, send)
       end
       local name = api.nvim_buf_get_name(buf)
       if event.match ~= name and event.file ~= name then
-        -- A copy in a file.
-        local lines = api.nvim_buf_get_lines(buf, fn.line("'[") - 1, fn.line("']"), false)
-        local ok, why = pcall(fn.writefile, lines, event.file)
+        -- A copy in a file, as Neovim writes it.
+        local range = ("%d,%d"):format(fn.line("'["), fn.line("']"))
+        local target = vim.v.cmdarg .. " " .. fn.fnameescape(event.file)
+        local ok, why = pcall(vim.cmd, "silent noautocmd keepalt " .. range .. "write! " .. target)
         if not ok then
-          require("acp.notify").show(tostring(why):gsub("^.-(E%d+:)", "%1"), vim.log.levels.ERROR)
+          require("acp.notify").show((tostring(why):gsub("^.-(E%d+:)", "%1")), vim.log.levels.ERROR)
         end
         return
       end
@@ -118,6 +119,19 @@ return {
     if first > 0 and last >= first then
       return first, math.min(last, api.nvim_buf_line_count(buf))
     end
+  end,
+
+  -- The first and the last line of a buffer on the screen.
+  viewport = function(buf)
+    local win = fn.bufwinid(buf)
+    if win > 0 then
+      return fn.line("w0", win), fn.line("w$", win)
+    end
+  end,
+
+  -- The first and the last line of the function, class or the like of that name, or at the buffer's cursor.
+  symbol = function(buf, name)
+    return require("acp.symbols").lines(buf, name)
   end,
 
   -- The end of the terminal that was used last, other than those that `skip` names.

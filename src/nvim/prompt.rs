@@ -3,6 +3,7 @@
 //! read. What is done with it is `prompt::buffers`, `prompt::submit` and `prompt::references`.
 
 pub mod actions;
+pub mod adding;
 pub mod buffers;
 pub mod long;
 pub mod queue;
