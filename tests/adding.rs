@@ -354,3 +354,88 @@ fn names_of_symbols_commits_and_help_tags_are_completed() {
     };
     chat.nvim.wait_until(is_complete, "all of it to be completed");
 }
+
+// Earlier prompts.
+
+/// The prompt that an agent's session got, once it is there.
+fn sent_to(chat: &mut Scripted, session: &str) -> Value {
+    let path = chat.project.file(".agent/record.jsonl");
+    let fits = |one: &Value| one["method"] == "session/prompt" && one["params"]["sessionId"] == session;
+    let mut sent = None;
+    chat.nvim.wait_until(
+        |_| {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let mut messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            sent = messages.find(|one| fits(one));
+            sent.is_some()
+        },
+        &format!("a prompt to be sent in the session {session}"),
+    );
+    sent.unwrap_or_default()
+}
+
+#[test]
+fn an_earlier_prompt_is_edited_and_sent_again_with_what_came_before_it() {
+    let again = |name: &str| json!({ "reply": "session/new", "result": { "sessionId": name } });
+    let mut steps = answering(3);
+    // The next session, of the same agent.
+    steps.extend([json!({ "expect": "session/new" }), again("s2"), prompt(), ends("end_turn")]);
+    steps.extend([json!({ "expect": "session/new" }), again("s3"), prompt(), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.chat();
+    for (at, text) in ["first thing", "second thing", "third thing"].iter().enumerate() {
+        chat.send(text);
+        chat.wait_for(&format!("Answer {at}."));
+    }
+    chat.nvim.input("half a thought<Esc>");
+    chat.nvim.exec_lua(
+        "vim.ui.select = function(items, _, choose)
+           _G.items = items
+           choose(items[2], 2)
+         end
+         vim.cmd('Acp edit-prompt')",
+        [],
+    );
+    assert_eq!(
+        chat.nvim.exec_lua("return table.concat(_G.items, '|')", []).as_str(),
+        Some("third thing|second thing|first thing")
+    );
+    let prompt_of = |session: u64| {
+        format!(
+            "for _, chat in ipairs(require('acp').status().sessions) do
+               if chat.session == {session} then
+                 return table.concat(vim.api.nvim_buf_get_lines(chat.prompt, 0, -1, false), '\\n')
+               end
+             end"
+        )
+    };
+    let reads = |nvim: &mut Nvim, session: u64, text: &str| {
+        nvim.exec_lua(&prompt_of(session), []).as_str() == Some(text)
+    };
+    chat.nvim.wait_until(|nvim| reads(nvim, 2, "second thing"), "the prompt to be edited");
+    assert!(reads(&mut chat.nvim, 1, "half a thought"), "what was typed there stays");
+    chat.nvim.wait_for_screen("What was said before this prompt");
+    chat.nvim.input("<Esc>A, better<C-s>");
+    let sent = sent_to(&mut chat, "s2");
+    let blocks = sent["params"]["prompt"].as_array().cloned().unwrap_or_default();
+    assert_eq!(blocks[0]["text"], "second thing, better");
+    let before = blocks[1]["resource"]["text"].as_str().unwrap_or_default();
+    assert!(before.contains("## User\n\nfirst thing\n\n## Agent\n\nAnswer 0.\n"), "{before}");
+    assert!(!before.contains("second thing") && !before.contains("third"), "{before}");
+    assert_eq!(blocks.len(), 2);
+
+    // The first one has nothing before it; the cursor on it in the chat says which is meant.
+    chat.nvim.command("stopinsert");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+    chat.nvim.exec_lua("require('acp').chat({ session = 1 })", []);
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "insert mode in the first chat");
+    chat.nvim.input("<Esc><C-w>k");
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() == Some("acp"), "the chat");
+    chat.nvim.input("gg/first thing<CR>");
+    chat.nvim.command("Acp edit-prompt");
+    chat.nvim.wait_until(|nvim| reads(nvim, 3, "first thing"), "the first prompt to be edited");
+    chat.nvim.input("<C-s>");
+    let sent = sent_to(&mut chat, "s3");
+    assert_eq!(sent["params"]["prompt"], json!([{ "type": "text", "text": "first thing" }]));
+}

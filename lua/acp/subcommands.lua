@@ -29,23 +29,16 @@ return {
   {
     name = "add",
     about = "Add this file, the selected lines, diagnostics, .. to the prompt without leaving the window",
-    words = {
-      "buffer",
-      "commit",
-      "diagnostics",
-      "diff",
-      "files",
-      "quickfix",
-      "selection",
-      "symbol",
-      "terminal",
-      "viewport",
-    },
+    words = { "diagnostics", "diff", "files", "quickfix", "selection", "symbol", "terminal", "viewport" },
     files = true,
   },
   {
     name = "history",
     about = "Pick an earlier prompt",
+  },
+  {
+    name = "edit-prompt",
+    about = "Edit an earlier prompt of this session and send it again, in a new session",
   },
   {
     name = "queue",

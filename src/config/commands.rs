@@ -109,8 +109,6 @@ pub const COMMANDS: &[CommandSpec] = &[
         about: "Add this file, the selected lines, diagnostics, .. to the prompt without leaving the window",
         takes: "[what|file ..]",
         completion: Completion::FileOr(&[
-            "buffer",
-            "commit",
             "diagnostics",
             "diff",
             "files",
@@ -137,6 +135,20 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Pick a prompt that was sent before in this project. It is put into the prompt.",
+    },
+    CommandSpec {
+        name: "edit-prompt",
+        about: "Edit an earlier prompt of this session and send it again, in a new session",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Edit the prompt at the cursor in the chat, or one that you pick, and send it again. It stands in \
+               the prompt of a new session with the same agent; when you send it, what was said and done before \
+               it goes along, and what came after it does not. The session that you come from stays as it is. \
+               Files do, too: |:Acp-checkpoints| puts them back to how they were before that prompt. (Agents that \
+               can copy a session copy all of it, also what came after; so that is not used.)",
     },
     CommandSpec {
         name: "queue",

@@ -3,12 +3,13 @@
 use mlua::Result;
 use serde_json::{Value as Json, json};
 
-use crate::core::ids::SessionKey;
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, Content, Event};
 use crate::core::session::references::Reference;
-use crate::core::text::Text;
+use crate::core::text::{Text, one_line};
+use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
-use crate::nvim::arguments::{Args, Range};
+use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::SendMode;
 use crate::nvim::lua_data::to_lua;
@@ -166,6 +167,38 @@ impl App {
     }
 
     // The prompts of before, and those that wait.
+
+    /// Lets the user edit an earlier prompt of the session, the one at the cursor or one that they choose, in a
+    /// session of its own.
+    pub fn edit_prompt(&mut self) -> Result<()> {
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
+        if session.is_working() {
+            return fail("the agent is at work; :Acp cancel stops it, then the prompt can be edited");
+        }
+        let prompts = session.prompt_entries();
+        let here = self.entry_here()?.filter(|(session, _)| *session == key).map(|(_, entry)| entry);
+        if let Some((entry, text)) = prompts.iter().find(|(entry, _)| Some(*entry) == here).cloned() {
+            return self.edit_in_new_session(key, entry, text);
+        }
+        if prompts.is_empty() {
+            return fail("no prompt was sent in this session yet");
+        }
+        let items = prompts.iter().rev().map(|(_, text)| cut_middle(&one_line(text), 120)).collect();
+        self.offer("Edit and send again", "acp_edit_prompt", items, move |app, index| {
+            let (entry, text) = prompts[prompts.len() - 1 - index].clone();
+            app.edit_in_new_session(key, entry, text)
+        })
+    }
+
+    fn edit_in_new_session(&mut self, key: SessionKey, entry: EntryId, text: Text) -> Result<()> {
+        let Some(session) = self.cx.sessions.get(&key) else { return fail("the session is gone") };
+        let (before, cwd) = (session.before(entry), session.place.cwd.clone());
+        let Some(launch) = self.sessions.relaunch(&self.cx, key)? else { return fail("the session is gone") };
+        let new = self.open_chat(launch, cwd, None)?;
+        self.prompts.edit_again(&mut self.cx, new, &text, before)?;
+        self.route()
+    }
 
     pub fn choose_past_prompt(&mut self) -> Result<()> {
         self.prompts.choose_past_prompt(&mut self.cx)

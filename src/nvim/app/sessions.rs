@@ -46,6 +46,7 @@ impl App {
 
     pub fn prompt(&mut self, key: SessionKey, content: Vec<Content>) -> Result<()> {
         let content = self.with_undone(key, content);
+        let content = self.prompts.with_before(key, content);
         self.settle_reviews(key, Stay::Prompt)?;
         Sessions::prompt(&mut self.cx, key, content)?;
         self.route()

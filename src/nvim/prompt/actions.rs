@@ -157,7 +157,7 @@ impl Prompts {
                 1 => Self::send_queued(cx, key, index),
                 2 => Self::move_queued(cx, key, index, index.saturating_sub(1)),
                 3 => Self::move_queued(cx, key, index, index + 1),
-                _ => Self::remove_queued(cx, key, index),
+                _ => this.remove_queued(cx, key, index),
             }
             Ok(())
         });

@@ -167,6 +167,7 @@ impl Prompts {
     /// A session is going for good: what was typed there is found in the history.
     pub fn forget_prompt(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let Some(prompt) = self.open.remove(&key) else { return Ok(()) };
+        self.before.remove(&key);
         for anchor in &prompt.anchors {
             anchor.remove(&cx.editor, self.anchors)?;
         }

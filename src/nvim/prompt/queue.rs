@@ -77,7 +77,9 @@ impl Prompts {
     pub fn take_back(&mut self, cx: &mut Context, key: SessionKey, index: Option<usize>) -> Result<bool> {
         let Some(session) = cx.sessions.get_mut(&key) else { return Ok(false) };
         let Some(index) = index.or(session.queue().len().checked_sub(1)) else { return Ok(false) };
-        let Some(text) = session.unqueue(index).map(|queued| queued.text()) else { return Ok(false) };
+        let Some(queued) = session.unqueue(index) else { return Ok(false) };
+        let text = queued.text();
+        self.keep_before(key, queued.content);
         self.give_back(cx, key, &text)?;
         cx.raise(EditorEvent::SessionChanged(key));
         Ok(true)
@@ -102,9 +104,9 @@ impl Prompts {
     }
 
     /// Removes a waiting prompt; it stays in the history.
-    pub fn remove_queued(cx: &mut Context, key: SessionKey, index: usize) {
-        if let Some(session) = cx.sessions.get_mut(&key) {
-            session.unqueue(index);
+    pub fn remove_queued(&mut self, cx: &mut Context, key: SessionKey, index: usize) {
+        if let Some(queued) = cx.sessions.get_mut(&key).and_then(|session| session.unqueue(index)) {
+            self.keep_before(key, queued.content);
         }
         cx.raise(EditorEvent::SessionChanged(key));
     }

@@ -135,7 +135,7 @@ impl Prompts {
                     return Ok(());
                 }
             }
-            "queue_remove" => Self::remove_queued(cx, key, index),
+            "queue_remove" => self.remove_queued(cx, key, index),
             "queue_send" => {
                 Self::send_queued(cx, key, index);
                 cx.raise(EditorEvent::FrameDue);
