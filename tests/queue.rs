@@ -124,14 +124,14 @@ fn stopping_the_turn_leaves_the_queue_until_the_user_sends_it() {
     chat.wait_for("Cancelled");
     chat.nvim.wait_for_screen("2 held (<C-q>)");
     chat.nvim.wait_for_screen("held: one");
-    chat.nvim.wait_for_screen("<C-s> sends what is held");
+    chat.nvim.wait_for_screen("<CR> or <C-s> sends what is held");
     chat.nvim.input("three");
-    chat.nvim.wait_for_screen("<C-s> in the empty prompt sends these");
+    chat.nvim.wait_for_screen("empty, <CR> or <C-s> sends these");
     assert_looks("states/queue-held-100x24", &timeless(&chat.nvim.screen()));
     // What is said now goes at once, and does not bring the others along.
     chat.nvim.input("<C-s>");
     chat.wait_for("Now three.");
-    chat.nvim.wait_for_screen("<C-s> sends what is held");
+    chat.nvim.wait_for_screen("<CR> or <C-s> sends what is held");
     assert!(!chat.transcript().contains("Now one."));
     chat.nvim.input("<C-s>");
     chat.wait_for("Now two.");

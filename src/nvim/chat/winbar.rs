@@ -105,7 +105,9 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
         // Nobody is there to send it to; what is typed stays.
         parts.push(":Acp restart".to_owned());
     } else if session.is_working() {
-        key(&["cancel"], "stop");
+        if !matches!(session.phase, Phase::Cancelling { .. }) {
+            key(&["cancel"], "stop");
+        }
         key(&send, "send next");
         if session.can_be_steered() {
             key(&["steer"], "steer");

@@ -121,14 +121,17 @@ impl Prompts {
     }
 }
 
-/// How prompts are sent that were held when the turn before them was stopped.
+/// How prompts are sent that were held when the turn before them was stopped. Both modes have a key for it.
 fn held_hint(keys: &Keys, blank: bool) -> String {
-    let send = ["send_insert", "send"].iter().find_map(|name| keys.get(name).first());
-    match (send, blank) {
-        (Some(send), true) => format!("{send} sends what is held"),
-        (Some(send), false) => format!("{send} in the empty prompt sends these"),
-        (None, true) => ":Acp send sends what is held".to_owned(),
-        (None, false) => ":Acp send with an empty prompt sends these".to_owned(),
+    let send: Vec<&str> = ["send", "send_insert"]
+        .iter()
+        .filter_map(|name| keys.get(name).first().map(String::as_str))
+        .collect();
+    match (&send[..], blank) {
+        ([], true) => ":Acp send sends what is held".to_owned(),
+        ([], false) => "with an empty prompt, :Acp send sends these".to_owned(),
+        (send, true) => format!("{} sends what is held", send.join(" or ")),
+        (send, false) => format!("empty, {} sends these", send.join(" or ")),
     }
 }
 
@@ -139,7 +142,7 @@ mod tests {
     #[test]
     fn the_hint_says_what_the_key_does_now() {
         let keys = Keys::default();
-        assert_eq!(held_hint(&keys, true), "<C-s> sends what is held");
-        assert!(held_hint(&keys, false).contains("in the empty prompt"));
+        assert_eq!(held_hint(&keys, true), "<CR> or <C-s> sends what is held");
+        assert_eq!(held_hint(&keys, false), "empty, <CR> or <C-s> sends these");
     }
 }
