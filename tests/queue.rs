@@ -69,7 +69,7 @@ fn prompts_that_wait_are_moved_removed_and_edited_where_they_stand() {
     chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt", "the prompt");
     assert_eq!(chat.got("session/prompt")["params"]["prompt"][0]["text"], "two");
     assert_eq!(list(&mut chat.nvim), "four", "what is being typed stays");
-    assert_eq!(chat.nvim.messages(), "");
+    assert_eq!(chat.nvim.messages().trim(), "");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn stopping_the_turn_leaves_the_queue_until_the_user_sends_it() {
     chat.nvim.input("<C-s>");
     chat.wait_for("Now two.");
     assert!(!chat.nvim.screen().contains("held"));
-    assert_eq!(chat.nvim.messages(), "");
+    assert_eq!(chat.nvim.messages().trim(), "");
 }
 
 #[test]
