@@ -268,6 +268,24 @@ fn asking_leaves_the_user_where_they_are() {
     assert_eq!(chat.nvim.exec_lua(name, []), "a.txt".into());
 }
 
+#[test]
+fn a_script_that_asks_begins_the_session_that_there_is_not() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], answering(2));
+    chat.nvim.command("edit a.txt");
+    let ask = "local text = ...
+               require('acp').ask(text, {}, function(answer, err) _G.answer = answer or ('failed: ' .. err) end)
+               return vim.fn.expand('%:t')";
+    assert_eq!(chat.nvim.exec_lua(ask, ["what is this?".into()]), "a.txt".into());
+    let answer = "return _G.answer";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(answer, []).as_str() == Some("Answer 0."), "the answer");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.expand('%:t')", []), "a.txt".into());
+    assert_eq!(chat.nvim.mode().name, "n");
+    chat.nvim.exec_lua(ask, ["and now?".into()]);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(answer, []).as_str() == Some("Answer 1."), "the next answer");
+    assert_eq!(texts(&mut chat, 2), ["what is this?", "and now?"]);
+    assert_eq!(chat.nvim.exec_lua("return #require('acp').status().sessions", []).as_u64(), Some(1));
+}
+
 // History.
 
 #[test]

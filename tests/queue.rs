@@ -60,10 +60,16 @@ fn prompts_that_wait_are_moved_removed_and_edited_where_they_stand() {
     chat.nvim.wait_until(|nvim| list(nvim) == "four", "four to be edited");
     chat.nvim.wait_for_screen("2 waiting (<C-q>)");
     chat.nvim.command("Acp cancel");
+    chat.nvim.wait_for_screen("2 held (<C-q>)");
+    open(&mut chat);
+    chat.nvim.input("s");
     chat.wait_for("Now two.");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 (held) three", "what is left");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt", "the prompt");
     assert_eq!(chat.got("session/prompt")["params"]["prompt"][0]["text"], "two");
     assert_eq!(list(&mut chat.nvim), "four", "what is being typed stays");
-    assert_eq!(chat.nvim.messages(), "");
+    assert_eq!(chat.nvim.messages().trim(), "");
 }
 
 #[test]
@@ -72,8 +78,10 @@ fn the_list_follows_the_line_and_goes_when_nothing_waits_or_it_is_left() {
     let mut chat = waiting(&["one", "two"], then, 100);
     open(&mut chat);
     chat.nvim.command("Acp cancel");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 (held) one\n 2 (held) two", "both to be held");
+    chat.nvim.input("s");
     chat.wait_for("Now one.");
-    chat.nvim.wait_until(|nvim| list(nvim) == " 1 two", "what is left");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 (held) two", "what is left");
     chat.nvim.input("x");
     chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt", "the prompt");
     chat.nvim.listen();
@@ -94,6 +102,41 @@ fn the_list_follows_the_line_and_goes_when_nothing_waits_or_it_is_left() {
                   end, vim.api.nvim_list_wins())";
     chat.nvim.wait_until(|nvim| nvim.exec_lua(floats, []).as_u64() == Some(0), "the list to be gone");
     assert!(chat.nvim.screen().contains("waiting: three"));
+}
+
+#[test]
+fn stopping_the_turn_leaves_the_queue_until_the_user_sends_it() {
+    let then = [
+        json!({ "expect": "session/cancel" }),
+        ends("cancelled"),
+        prompt(),
+        says("Now three."),
+        ends("end_turn"),
+        prompt(),
+        says("Now one."),
+        ends("end_turn"),
+        prompt(),
+        says("Now two."),
+    ];
+    let mut chat = waiting(&["one", "two"], then, 100);
+    chat.nvim.wait_for_screen("<C-c> stop");
+    chat.nvim.input("<C-c>");
+    chat.wait_for("Cancelled");
+    chat.nvim.wait_for_screen("2 held (<C-q>)");
+    chat.nvim.wait_for_screen("held: one");
+    chat.nvim.wait_for_screen("<CR> or <C-s> sends what is held");
+    chat.nvim.input("three");
+    chat.nvim.wait_for_screen("empty, <CR> or <C-s> sends these");
+    assert_looks("states/queue-held-100x24", &timeless(&chat.nvim.screen()));
+    // What is said now goes at once, and does not bring the others along.
+    chat.nvim.input("<C-s>");
+    chat.wait_for("Now three.");
+    chat.nvim.wait_for_screen("<CR> or <C-s> sends what is held");
+    assert!(!chat.transcript().contains("Now one."));
+    chat.nvim.input("<C-s>");
+    chat.wait_for("Now two.");
+    assert!(!chat.nvim.screen().contains("held"));
+    assert_eq!(chat.nvim.messages().trim(), "");
 }
 
 #[test]

@@ -340,6 +340,31 @@ fn quitting_with_unsaved_edits_keeps_file_and_chat() {
 }
 
 #[test]
+fn quitting_while_an_agent_works_in_a_hidden_chat_is_said_once() {
+    let mut steps = opened();
+    steps.extend([prompt(), says("busy")]);
+    let mut chat = Scripted::sized(&[("code.txt", "one\n")], steps, 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("busy");
+    chat.nvim.command("Acp toggle");
+    wait_for_windows(&mut chat.nvim, &["code.txt"]);
+    // Another window is closed as ever.
+    chat.nvim.stop_insert();
+    chat.nvim.command("split");
+    chat.nvim.input(":q<CR>");
+    wait_for_windows(&mut chat.nvim, &["code.txt"]);
+    assert_eq!(chat.nvim.messages(), "");
+    chat.nvim.input(":q<CR>");
+    chat.nvim.wait_until(|nvim| nvim.messages().contains("Fake is still at work"), "to be told why");
+    wait_for_windows(&mut chat.nvim, &["code.txt"]);
+    assert_eq!(current(&mut chat.nvim), "code.txt");
+    chat.nvim.type_ahead(":q<CR>");
+    assert!(chat.nvim.wait_for_end().success());
+}
+
+#[test]
 fn quitting_while_an_agent_works_keeps_file_and_chat_once() {
     let mut steps = opened();
     steps.extend([prompt(), says("busy")]);

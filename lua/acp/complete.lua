@@ -18,7 +18,88 @@ local named = {
   { word = "quickfix", menu = "the quickfix list" },
   { word = "diff", menu = "the output of `git diff`" },
   { word = "terminal", menu = "the end of the last terminal's output" },
+  { word = "symbol", menu = "the function or class at the cursor of that buffer" },
+  { word = "viewport", menu = "the lines of that buffer that are on the screen" },
+  { word = "commit", menu = "the last commit" },
 }
+
+-- What @ may be followed by, and then by a name.
+---@type { word: string, menu: string }[]
+local prefixes = {
+  { word = "symbol:", menu = "a function or class by its name" },
+  { word = "commit:", menu = "a commit" },
+  { word = "help:", menu = "a tag of the help" },
+}
+
+-- At most so many help tags and commits are offered.
+local most = 50
+
+--- The folder that names of the session are meant in.
+---@return string
+local function root()
+  local sessions = require("acp").status().sessions
+  return sessions[1] and sessions[1].cwd or vim.fn.getcwd()
+end
+
+---@param prefix string
+---@param names string[]
+---@param menu string
+---@return acp.Item[]
+local function of_kind(prefix, names, menu)
+  return vim.tbl_map(function(name)
+    return { word = prefix .. name, menu = menu, kind = "context" }
+  end, vim.list_slice(names, 1, most))
+end
+
+--- What may follow the kinds that have a name beside them: `@help:`, `@commit:`, `@symbol:`. Each has `done` called
+--- with the items.
+---@type table<string, fun(name: string, done: fun(items: acp.Item[]))>
+local kinds = {
+  help = function(name, done)
+    -- All of the help's tags are too many.
+    done(#name < 2 and {} or of_kind("@help:", vim.fn.getcompletion(name, "help"), "help"))
+  end,
+  symbol = function(name, done)
+    local buf = M.last_buffer()
+    local names = buf and require("acp.symbols").names(buf) or {}
+    local fitting = vim.tbl_filter(function(each)
+      return each:lower():find(name:lower(), 1, true) ~= nil
+    end, names)
+    done(of_kind("@symbol:", fitting, "symbol"))
+  end,
+  commit = function(name, done)
+    local command = { "git", "-C", root(), "--no-pager", "log", "--format=%h %s", "-n", "500" }
+    local function told(result)
+      local items = {}
+      for line in (result.stdout or ""):gmatch("[^\n]+") do
+        local hash, subject = line:match("^(%x+) (.*)$")
+        local fits = hash and (vim.startswith(hash, name) or subject:lower():find(name:lower(), 1, true))
+        if fits and #items < most then
+          items[#items + 1] = { word = "@commit:" .. hash, menu = subject, kind = "context" }
+        end
+      end
+      done(items)
+    end
+    -- Without git there are no commits.
+    local ok = pcall(vim.system, command, { text = true, timeout = 5000 }, vim.schedule_wrap(told))
+    if not ok then
+      done({})
+    end
+  end,
+}
+
+--- The buffer that the user was in before they came to the prompt.
+---@return integer?
+function M.last_buffer()
+  local best
+  for _, info in ipairs(vim.fn.getbufinfo({ bufloaded = 1 })) do
+    local is_file = vim.bo[info.bufnr].buftype == ""
+    if is_file and (not best or info.lastused > best.lastused) then
+      best = info
+    end
+  end
+  return best and best.bufnr
+end
 
 -- Callbacks that wait for files, by the number of their search.
 ---@type table<integer, fun(files: string[]?)>
@@ -87,6 +168,11 @@ local function references(text, files)
       items[#items + 1] = { word = "@" .. each.word, menu = each.menu, kind = "context" }
     end
   end
+  for _, each in ipairs(prefixes) do
+    if #query > 0 and vim.startswith(each.word, query) then
+      items[#items + 1] = { word = "@" .. each.word, menu = each.menu, kind = "context" }
+    end
+  end
   for _, path in ipairs(files) do
     local kind = path:sub(-1) == "/" and "folder" or "file"
     items[#items + 1] = { word = M.reference(path), menu = kind, kind = kind }
@@ -103,17 +189,29 @@ function M.items(text, done)
     return done(commands(text))
   end
   local query = query_of(text)
-  local search = require("acp").call("find", { text = query })
-  if not search then
-    return done(references(text, {}))
+  local kind, name = query:match("^(%a+):(.*)$")
+  if kinds[kind] and not vim.startswith(text, '@"') then
+    return kinds[kind](name, done)
   end
-  waiting[search] = function(files)
+  M.files(query, function(files)
     if not files then
       return done(nil)
     end
     last = { query = query, files = files }
     done(references(text, files))
+  end)
+end
+
+--- Has `done` called with the files that fit a query, once they are found; with nil if a newer search came in
+--- between.
+---@param query string
+---@param done fun(files: string[]?)
+function M.files(query, done)
+  local search = require("acp").call("find", { text = query })
+  if not search then
+    return done({})
   end
+  waiting[search] = done
 end
 
 --- The library has found files, or given up for a newer search.

@@ -211,7 +211,8 @@ function M.send(text, opts)
   return M.call("send", args)
 end
 
---- Sends a prompt, and calls `fn` with the agent's answer, or with nil and the reason why there is none.
+--- Sends a prompt, and calls `fn` with the agent's answer, or with nil and the reason why there is none. Begins a
+--- session if there is none.
 ---@param text string
 ---@param opts? acp.SendOptions
 ---@param fn fun(answer?: string, err?: string)
@@ -246,17 +247,54 @@ function M.ask(text, opts, fn)
   for _, event in ipairs({ "TurnEnded", "Failed", "Closed" }) do
     offs[#offs + 1] = M.on(event, heard)
   end
-  local err
-  sent, err =
-    M.call("send_for_answer", { args = { text }, text = text, range = opts.range, session = opts.session })
-  if not sent then
+  local function known(prompt)
+    sent = prompt
+    for _, data in ipairs(early) do
+      heard(data)
+    end
+    early = {}
+  end
+  local prompt, err = M.call("send_for_answer", {
+    args = { text },
+    text = text,
+    range = opts.range,
+    session = opts.session,
+    -- Where a session is begun it is known later which one.
+    ["then"] = function(begun)
+      known(without_nulls(begun))
+    end,
+  })
+  if err then
     off()
     return nil, err
-  end
-  for _, data in ipairs(early) do
-    heard(data)
+  elseif prompt then
+    known(prompt)
   end
   return off
+end
+
+--- Adds references to the prompt without going there: this file or the lines of a range, files by their names, or
+--- what |:Acp-add| takes. Begins a session if there is none.
+---@param what? string|string[] a word of |:Acp-add|, or a list of files
+---@param opts? acp.AddOptions
+---@return nil
+---@return string? err
+function M.add(what, opts)
+  expect("the options", opts, "table", true)
+  opts = opts or {}
+  if type(what) == "table" then
+    what = vim.tbl_map(function(path)
+      local is_absolute = path:find("^[/~\\]") or path:find("^%a:[/\\]")
+      return is_absolute and path or vim.fs.joinpath(vim.fn.getcwd(), path)
+    end, what)
+    if #what == 0 then
+      return nil
+    end
+  else
+    expect("what is added", what, "string", true)
+    what = { what }
+  end
+  return M.call("add", { args = what, range = opts.range, session = opts.session })
 end
 
 --- Stops the agent's turn in the current chat.

@@ -27,8 +27,18 @@ return {
     about = "Ask without leaving the window, about the selected lines if any",
   },
   {
+    name = "add",
+    about = "Add this file, the selected lines, diagnostics, .. to the prompt without leaving the window",
+    words = { "diagnostics", "diff", "files", "quickfix", "selection", "symbol", "terminal", "viewport" },
+    files = true,
+  },
+  {
     name = "history",
     about = "Pick an earlier prompt",
+  },
+  {
+    name = "edit-prompt",
+    about = "Edit an earlier prompt of this session and send it again, in a new session",
   },
   {
     name = "queue",

@@ -204,6 +204,9 @@
 ---@field range? acp.Range
 ---@field steer? boolean into the turn that runs
 
+---@class acp.AddOptions: acp.SessionOptions
+---@field range? acp.Range
+
 ---@class acp.ExportOptions: acp.SessionOptions
 ---@field range? acp.Range lines of the transcript
 ---@field force? boolean over a file that is there
@@ -249,6 +252,7 @@
 ---@field mode? string
 ---@field model? string
 ---@field queued? integer prompts that wait for the turn to end
+---@field held? integer those of them that wait for the user, who stopped the turn
 ---@field left? string[] commands that go on although their turn was stopped
 ---@field context? integer percent of the model's context that is used
 ---@field cost? string

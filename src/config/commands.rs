@@ -29,6 +29,8 @@ pub enum Completion {
     /// Several of these words.
     AnyOf(&'static [&'static str]),
     File,
+    /// Files, or one of these words.
+    FileOr(&'static [&'static str]),
     /// What the library says to this name (`App::words`).
     Asked(&'static str),
 }
@@ -103,6 +105,28 @@ pub const COMMANDS: &[CommandSpec] = &[
         help: "As `:Acp send`, but begins a session if there is none. The cursor stays where it is.",
     },
     CommandSpec {
+        name: "add",
+        about: "Add this file, the selected lines, diagnostics, .. to the prompt without leaving the window",
+        takes: "[what|file ..]",
+        completion: Completion::FileOr(&[
+            "diagnostics",
+            "diff",
+            "files",
+            "quickfix",
+            "selection",
+            "symbol",
+            "terminal",
+            "viewport",
+        ]),
+        range: true,
+        bang: Bang::No,
+        without_library: false,
+        help: "Put a reference into the prompt and stay where you are: to this file, to the lines of a [range], \
+               or to [what], one of the names in |acp-context|. Lines and diagnostics are those of this buffer, \
+               also when you are elsewhere by the time you send. With file names, add these; `files` lets you \
+               mark several in your picker, see |acp-adding|. Begins a session if there is none.",
+    },
+    CommandSpec {
         name: "history",
         about: "Pick an earlier prompt",
         takes: "",
@@ -111,6 +135,20 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Pick a prompt that was sent before in this project. It is put into the prompt.",
+    },
+    CommandSpec {
+        name: "edit-prompt",
+        about: "Edit an earlier prompt of this session and send it again, in a new session",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Edit the prompt at the cursor in the chat, or one that you pick, and send it again. It stands in \
+               the prompt of a new session with the same agent; when you send it, what was said and done before \
+               it goes along, and what came after it does not. The session that you come from stays as it is. \
+               Files do, too: |:Acp-checkpoints| puts them back to how they were before that prompt. (Agents that \
+               can copy a session copy all of it, also what came after; so that is not used.)",
     },
     CommandSpec {
         name: "queue",
@@ -140,7 +178,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "Stop the agent's turn, as <C-c> does in the chat. What it has done stays.",
+        help: "Stop the agent's turn, as <C-c> does in the chat. What it has done stays, and queued prompts are \
+               held; see |acp-queue|.",
     },
     CommandSpec {
         name: "allow",

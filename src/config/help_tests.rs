@@ -231,6 +231,9 @@ return {
                 fields.extend([("words", words(any)), ("several", "true".to_owned())]);
             }
             Completion::File => fields.push(("files", "true".to_owned())),
+            Completion::FileOr(some) => {
+                fields.extend([("words", words(some)), ("files", "true".to_owned())]);
+            }
             Completion::Asked(kind) => fields.push(("asked", format!("{kind:?}"))),
         }
         if command.bang != Bang::No {

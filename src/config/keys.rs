@@ -130,7 +130,8 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n", "i"],
         default: &["<C-c>"],
-        about: "Stop the agent's turn, or its start. When nothing is running, leave insert mode.",
+        about: "Stop the agent's turn, or its start; queued prompts are held. When nothing is running, leave insert \
+                mode.",
     },
     KeySpec {
         name: "next_mode",

@@ -4,6 +4,7 @@
 
 pub mod answer_label;
 mod asks;
+pub mod before;
 mod call_commands;
 mod commands;
 mod content;

@@ -107,6 +107,8 @@ impl App {
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
             "ask" => self.ask(args),
+            "add" => self.add(&args),
+            "edit-prompt" => self.edit_prompt(),
             "history" => self.choose_past_prompt(),
             "queue" => self.choose_queued(),
             "paste" => match self.cx.session_here() {

@@ -194,7 +194,9 @@ impl App {
                 self.file_restored(&path, &held)?;
             }
             EditorEvent::RestoreEnded => self.reviews.draw_reviews(&mut self.cx)?,
-            EditorEvent::ChangeUndone { session, text } => self.reviews.undone.add(session, text),
+            EditorEvent::ChangeUndone { session, name, before } => {
+                self.reviews.undone.add_restored(session, name, &before);
+            }
             EditorEvent::ReviewOutdated(buf) | EditorEvent::EditsFailed(buf) => self.review_stale(buf)?,
             EditorEvent::CommentsSent { session, text, count } => {
                 self.comments_sent(session, text, count)?;

@@ -221,10 +221,11 @@ pub enum EditorEvent {
     FileWritten(PathBuf),
     /// All files of a restore are put back, as far as they can be.
     RestoreEnded,
-    /// The user has undone what an agent did; how that is told to it.
+    /// The user has put a file back, by its name, to what it was before something that an agent did.
     ChangeUndone {
         session: SessionKey,
-        text: String,
+        name: String,
+        before: String,
     },
     /// The user asks who wrote a row, counted from 0, and it was no agent of this Neovim.
     LineUnattributed {

@@ -3,7 +3,9 @@
 //! read. What is done with it is `prompt::buffers`, `prompt::submit` and `prompt::references`.
 
 pub mod actions;
+pub mod adding;
 pub mod buffers;
+pub mod edit;
 pub mod long;
 pub mod queue;
 pub mod queue_list;
@@ -38,6 +40,8 @@ pub struct Prompts {
     /// The file, or nameless text, that the user was in last.
     last_buffer: Option<Buf>,
     notes: Notes,
+    /// What goes along with the next prompt of a session: what was said before in another one.
+    before: HashMap<SessionKey, Content>,
     /// The list of waiting prompts that is open.
     queue_list: Option<QueueList>,
     last_sending: u64,
@@ -121,6 +125,7 @@ impl Prompts {
             adopted: HashMap::new(),
             last_buffer: None,
             notes: Notes::default(),
+            before: HashMap::new(),
             queue_list: None,
             last_sending: 0,
             live: editor.lua.load(include_str!("prompt.lua")).set_name("=acp/prompt").eval()?,

@@ -350,6 +350,53 @@ fn a_cancelled_turn_takes_its_commands_with_it() {
 }
 
 #[test]
+fn a_command_that_waits_for_input_does_not_keep_a_turn_from_being_stopped() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        request(5, "terminal/create", &json!({"sessionId": "s1", "command": "read line"})),
+        json!({"answer": 5}),
+        request(6, "terminal/wait_for_exit", &json!({"sessionId": "s1", "terminalId": "terminal-1"})),
+        expect("session/cancel"),
+        // One that was about to start when the turn was stopped is no other.
+        request(7, "terminal/create", &json!({"sessionId": "s1", "command": "read line"})),
+        json!({"answer": 7}),
+        request(8, "terminal/wait_for_exit", &json!({"sessionId": "s1", "terminalId": "terminal-2"})),
+        json!({"answer": 6}),
+        json!({"answer": 8}),
+        answer_to("session/prompt", &json!({"stopReason": "end_turn"})),
+        json!({"exit": 0}),
+    ]);
+    test.prompt("x");
+    test.wait("TerminalStarted", |event| matches!(event, Event::TerminalStarted { .. }).then_some(()));
+    test.send(Command::Cancel { session: SESSION });
+    test.exited();
+    let received = test.received();
+    assert!(received.result(6)["signal"].is_string() || received.result(6)["exitCode"] != 0);
+    assert!(received.result(8)["signal"].is_string() || received.result(8)["exitCode"] != 0);
+}
+
+#[test]
+fn commands_that_a_turn_leaves_are_ended_however_the_agent_says_that_it_stopped() {
+    let mut test = Test::new();
+    test.open(&[
+        expect("session/prompt"),
+        request(5, "terminal/create", &json!({"sessionId": "s1", "command": "read line"})),
+        json!({"answer": 5}),
+        expect("session/cancel"),
+        answer_to("session/prompt", &json!({"stopReason": "end_turn"})),
+        request(6, "terminal/wait_for_exit", &json!({"sessionId": "s1", "terminalId": "terminal-1"})),
+        json!({"answer": 6}),
+        json!({"exit": 0}),
+    ]);
+    test.prompt("x");
+    test.wait("TerminalStarted", |event| matches!(event, Event::TerminalStarted { .. }).then_some(()));
+    test.send(Command::Cancel { session: SESSION });
+    test.exited();
+    assert!(test.received().result(6)["signal"].is_string());
+}
+
+#[test]
 fn commands_end_with_their_agent() {
     let mut test = Test::new();
     let mark = test.path("pid");

@@ -15,6 +15,8 @@ use crate::platform::program;
 pub const MOST_TEXT: u64 = 1 << 20;
 /// An image of more bytes is refused by the models themselves.
 const MOST_IMAGE: u64 = 10 << 20;
+/// A part of the help has no more lines.
+const MOST_HELP: usize = 400;
 /// How long git, or the clipboard's program, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -26,6 +28,8 @@ pub fn gather(want: Want, images: bool) -> Gathered {
             gathered => gathered,
         },
         Want::Diff { root } => diff(&root),
+        Want::Commit { root, revision } => commit(&root, &revision),
+        Want::Help { tag, folders } => help(&tag, &folders),
     }
 }
 
@@ -122,19 +126,66 @@ pub fn part(name: &str, path: &Path, text: &str, lines: Option<Lines>) -> Gather
     })
 }
 
-fn diff(root: &Path) -> Gathered {
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(root).args([
-            "--no-pager",
-            "--no-optional-locks",
-            "diff",
-            "--no-color",
-            "--no-ext-diff",
-        ]);
-        command.args(args);
-        output(command, MOST_TEXT)
+fn git(root: &Path, verb: &str, args: &[&str]) -> Result<Vec<u8>, String> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(root);
+    command.args(["--no-pager", "--no-optional-locks", verb, "--no-color", "--no-ext-diff"]);
+    command.args(args);
+    output(command, MOST_TEXT)
+}
+
+fn commit(root: &Path, revision: &str) -> Gathered {
+    match git(root, "show", &["--patch-with-stat", revision, "--"]) {
+        Ok(bytes) => Gathered::Content(Content::Resource {
+            uri: format!("acp://context/commit {revision}"),
+            mime: Some("text/x-diff".to_owned()),
+            body: ResourceBody::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        }),
+        Err(why) => Gathered::Refused(format!("the commit {revision} can't be had: {why}")),
+    }
+}
+
+/// The section of the help that a tag is in. Each folder may have a part of the help.
+fn help(tag: &str, folders: &[PathBuf]) -> Gathered {
+    let found = folders.iter().find_map(|folder| {
+        let folder = folder.join("doc");
+        let tags = std::fs::read(folder.join("tags")).ok()?;
+        let tags = String::from_utf8_lossy(&tags);
+        let file =
+            tags.lines().find_map(|line| line.strip_prefix(tag)?.strip_prefix('\t')?.split('\t').next())?;
+        let text = std::fs::read(folder.join(file)).ok()?;
+        help_section(&String::from_utf8_lossy(&text), tag)
+    });
+    match found {
+        Some(text) => Gathered::Content(Content::Resource {
+            uri: format!("acp://context/help {tag}"),
+            mime: Some("text/plain".to_owned()),
+            body: ResourceBody::Text(text),
+        }),
+        None => Gathered::Nothing(Some(format!("There is no help on {tag}: it goes as text."))),
+    }
+}
+
+/// The lines from a tag to the next one, or to the end of the section.
+fn help_section(text: &str, tag: &str) -> Option<String> {
+    let has_tag = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.any(|word| word.len() > 2 && word.starts_with('*') && word.ends_with('*'))
     };
+    let is_rule = |line: &str| line.len() > 20 && line.chars().all(|char| char == '=' || char == '-');
+    let lines: Vec<&str> = text.lines().collect();
+    let mark = format!("*{tag}*");
+    let start = lines.iter().position(|line| line.split_whitespace().any(|word| word == mark))?;
+    // Several tags may stand over the same text.
+    let said = lines[start..].iter().position(|line| !has_tag(line) && !line.trim().is_empty());
+    let body = start + said.unwrap_or_default();
+    let end = lines[body..].iter().position(|line| has_tag(line) || is_rule(line));
+    let end = end.map_or(lines.len(), |end| body + end).min(start + MOST_HELP);
+    Some(lines[start..end].join("\n").trim_end().to_owned() + "\n")
+}
+
+fn diff(root: &Path) -> Gathered {
+    let git = |args: &[&str]| git(root, "diff", args);
     // In a repository without a commit there is no HEAD.
     match git(&["HEAD", "--"]).or_else(|_| git(&["--"])) {
         Ok(bytes) if bytes.is_empty() => {

@@ -253,8 +253,12 @@ impl Connection {
                 }
                 reply.ok(to_acp::terminal_created(&terminal.0));
                 let turn = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut());
+                let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
                 if let Some(turn) = turn {
-                    turn.terminals.push(terminal);
+                    turn.terminals.push(terminal.clone());
+                }
+                if is_cancelled {
+                    self.end_terminals_soon(session, vec![terminal]);
                 }
             }
             Err(error) => reply.fail(&not_run(&error)),

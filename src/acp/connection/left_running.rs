@@ -1,5 +1,6 @@
-//! What an agent has started itself in turns that were stopped, and what goes on: named a moment after
-//! the end of the turn, and again whenever some of it has ended. Ending it is the dispatcher's part.
+//! What goes on of turns that were stopped. Commands in terminals are ended: some agents wait for one that waits for
+//! input. What an agent has started itself is named a moment after the end of the turn, and again whenever some of
+//! it has ended; ending that is the dispatcher's part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +13,14 @@ use tokio::time::sleep;
 use super::state::Connection;
 use crate::acp::processes::escaped::{self, Origin, Span};
 use crate::acp::shared::Shared;
-use crate::core::ids::SessionKey;
+use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, LeftCommand};
 
 /// What was asked to end needs a moment for it.
 const PATIENCE: Duration = Duration::from_millis(700);
+
+/// An agent that ends its commands itself has done so by then.
+const OWN_CARE: Duration = Duration::from_millis(1000);
 
 /// Looks at what goes on of a session's turns, until a later one does.
 struct LeftRunning {
@@ -29,6 +33,21 @@ struct LeftRunning {
 }
 
 impl Connection {
+    /// Ends commands of a turn that is being stopped, unless their agent does so first.
+    pub(super) fn end_terminals_soon(&self, session: SessionKey, terminals: Vec<TerminalId>) {
+        if terminals.is_empty() {
+            return;
+        }
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            sleep(OWN_CARE).await;
+            for terminal in &terminals {
+                // One that is gone already needs no ending.
+                let _ = shared.terminals.kill(session, terminal);
+            }
+        });
+    }
+
     /// SessionNames what was started since then and goes on, if there is anything.
     pub(super) fn tell_left_running(&mut self, session: SessionKey, since: u64) {
         // What belongs to which of two turns cannot be told.

@@ -226,8 +226,12 @@ impl Connection {
         let waiting = std::mem::take(&mut known.waiting).len();
         let ours = known.turn.as_mut().is_some_and(|turn| !std::mem::replace(&mut turn.cancelled, true));
         let detached = std::mem::take(&mut known.detached);
+        let terminals = known.turn.as_ref().map(|turn| turn.terminals.clone()).unwrap_or_default();
         if ours || detached {
             self.outbox.notify(to_acp::SESSION_CANCEL, &to_acp::cancel(&known.acp_id));
+        }
+        if ours {
+            self.end_terminals_soon(session, terminals);
         }
         self.withdraw(&EndReason::TurnCancelled(session));
         for _ in 0..waiting {

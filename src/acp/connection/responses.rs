@@ -161,7 +161,7 @@ impl Connection {
             Err(error) => TurnEnd::Failed(from_acp::failure(error)),
         };
         self.withdraw(&EndReason::TurnEnded(session));
-        if matches!(end, TurnEnd::Stopped { reason: StopReason::Cancelled, .. }) {
+        if turn.cancelled || matches!(end, TurnEnd::Stopped { reason: StopReason::Cancelled, .. }) {
             // Some agents forget the commands of a turn that was cancelled.
             for terminal in &turn.terminals {
                 // One that is gone already needs no ending.

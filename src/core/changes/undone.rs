@@ -1,40 +1,102 @@
-//! What the user has undone of each session's changes, until its agent is told with the next prompt.
+//! What the user has undone of each session's changes, until its agent is told with the next prompt: by file, and in
+//! few words, since the user reads it in the chat, too.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::core::changes::diff::{Hunk, counts};
+use crate::core::changes::diff::Hunk;
 use crate::core::ids::SessionKey;
+use crate::core::text::one_line;
+use crate::core::transcript::cut_end;
 
-/// At most this many undone changes are told one by one.
-const MAX_LINES: usize = 20;
+/// At most so many lines are told.
+const MAX_LINES: usize = 10;
 
-/// As the agents will read it.
+/// At most so many positions in a file, or files that were put back together, are named.
+const MAX_NAMES: usize = 5;
+
+/// A line of a file, or what a checkpoint was before, is cut to so many characters.
+const MAX_WORDS: usize = 50;
+
 #[derive(Default)]
-pub struct Undone(HashMap<SessionKey, Vec<String>>);
+pub struct Undone(HashMap<SessionKey, Vec<File>>);
+
+struct File {
+    name: String,
+    undone: What,
+}
+
+enum What {
+    Hunks(Vec<Counted>),
+    /// All of it was put back to before what this says.
+    Restored(String),
+}
+
+/// A hunk that is not there any more.
+struct Counted {
+    line: usize,
+    added: usize,
+    removed: usize,
+    /// The first line that says something.
+    words: Option<String>,
+}
+
+impl Counted {
+    fn of(hunk: &Hunk) -> Self {
+        let words = hunk.added.iter().chain(&hunk.removed).find(|line| !line.trim().is_empty());
+        Self {
+            line: hunk.row + 1,
+            added: count(hunk.row, &hunk.added),
+            removed: count(hunk.row, &hunk.removed),
+            words: words.map(|line| cut_end(&one_line(line), MAX_WORDS)),
+        }
+    }
+}
+
+/// How many lines these are. A text without any still has one, an empty one.
+fn count(row: usize, lines: &[String]) -> usize {
+    match lines {
+        [only] if row == 0 && only.is_empty() => 0,
+        lines => lines.len(),
+    }
+}
 
 impl Undone {
-    pub fn add(&mut self, session: SessionKey, line: String) {
-        self.0.entry(session).or_default().push(line);
-    }
-
     /// A hunk in a file below the session's folder was undone.
     pub fn add_hunk(&mut self, session: SessionKey, cwd: &Path, path: &Path, hunk: &Hunk) {
-        let name = path.strip_prefix(cwd).unwrap_or(path).display();
-        let (added, removed) = counts(std::slice::from_ref(hunk));
-        let first =
-            hunk.added.iter().chain(&hunk.removed).map(|line| line.trim()).find(|line| !line.is_empty());
-        let first = first.map(|line| format!(": {line}")).unwrap_or_default();
-        self.add(session, format!("- {name}:{} (+{added} -{removed}){first}", hunk.row + 1));
+        let name = path.strip_prefix(cwd).unwrap_or(path).display().to_string();
+        let files = self.0.entry(session).or_default();
+        let known = files.iter_mut().rev().find(|file| file.name == name);
+        match known.map(|file| &mut file.undone) {
+            Some(What::Hunks(hunks)) => hunks.push(Counted::of(hunk)),
+            _ => files.push(File { name, undone: What::Hunks(vec![Counted::of(hunk)]) }),
+        }
+    }
+
+    /// A file was put back to what it was before something: what was undone in it until then is a part of that.
+    pub fn add_restored(&mut self, session: SessionKey, name: String, before: &str) {
+        let files = self.0.entry(session).or_default();
+        files.retain(|file| file.name != name);
+        files.push(File { name, undone: What::Restored(cut_end(&one_line(before), MAX_WORDS)) });
     }
 
     /// What is added to a session's prompt. It is told once.
     pub fn take(&mut self, session: SessionKey) -> Option<String> {
-        let mut lines = self.0.remove(&session)?;
-        let more = lines.len().saturating_sub(MAX_LINES);
-        lines.truncate(MAX_LINES);
-        if more > 0 {
-            lines.push(format!("- and {more} more"));
+        let files = self.0.remove(&session)?;
+        let mut lines: Vec<String> = Vec::new();
+        let mut told = 0;
+        let is_same = |one: &File, other: &File| match (&one.undone, &other.undone) {
+            (What::Restored(one), What::Restored(other)) => one == other,
+            _ => false,
+        };
+        for together in files.chunk_by(is_same).take(MAX_LINES) {
+            lines.push(line(together));
+            told += together.len();
+        }
+        match files.len() - told {
+            0 => {}
+            1 => lines.push("- and 1 more file".to_owned()),
+            more => lines.push(format!("- and {more} more files")),
         }
         Some(format!("\n\nI undid these changes of yours:\n{}", lines.join("\n")))
     }
@@ -45,56 +107,125 @@ impl Undone {
     }
 }
 
+/// One file, or those that were put back together.
+fn line(files: &[File]) -> String {
+    let File { name, undone } = &files[0];
+    match undone {
+        What::Restored(before) if files.len() > 1 => {
+            let names = listed(files.iter().map(|file| file.name.clone()));
+            format!("- {} files, back to before \"{before}\": {names}", files.len())
+        }
+        What::Restored(before) => format!("- {name}: all of it, back to before \"{before}\""),
+        What::Hunks(hunks) => {
+            let sum = |of: fn(&Counted) -> usize| hunks.iter().map(of).sum::<usize>();
+            let (added, removed) = (sum(|hunk| hunk.added), sum(|hunk| hunk.removed));
+            match &hunks[..] {
+                [only] => {
+                    let words = only.words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+                    format!("- {name}:{} (+{added} -{removed}){words}", only.line)
+                }
+                hunks => {
+                    let at = listed(hunks.iter().map(|hunk| hunk.line.to_string()));
+                    format!("- {name}: {} changes (+{added} -{removed}), at lines {at}", hunks.len())
+                }
+            }
+        }
+    }
+}
+
+fn listed(all: impl ExactSizeIterator<Item = String>) -> String {
+    let more = all.len().saturating_sub(MAX_NAMES);
+    let mut named: Vec<String> = all.take(MAX_NAMES).collect();
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    named.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const ONE: SessionKey = SessionKey(1);
 
-    fn hunk(removed: &[&str], added: &[&str]) -> Hunk {
+    fn hunk(row: usize, removed: &[&str], added: &[&str]) -> Hunk {
         let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-        Hunk { row: 2, removed: lines(removed), added: lines(added) }
+        Hunk { row, removed: lines(removed), added: lines(added) }
+    }
+
+    /// What is told of hunks that were undone in a file, without the head.
+    fn told(path: &str, hunks: &[Hunk]) -> String {
+        let mut undone = Undone::default();
+        hunks.iter().for_each(|hunk| undone.add_hunk(ONE, Path::new("/p"), Path::new(path), hunk));
+        let told = undone.take(ONE).unwrap_or_default();
+        told.strip_prefix("\n\nI undid these changes of yours:\n").expect("the head").to_owned()
     }
 
     #[test]
     fn an_undone_hunk_is_told_by_its_position_its_size_and_its_first_line() {
-        let mut undone = Undone::default();
-        undone.add_hunk(ONE, Path::new("/p"), Path::new("/p/src/a.rs"), &hunk(&["x"], &["", "  new"]));
-        assert_eq!(
-            undone.take(ONE).as_deref(),
-            Some("\n\nI undid these changes of yours:\n- src/a.rs:3 (+2 -1): new")
-        );
+        assert_eq!(told("/p/src/a.rs", &[hunk(2, &["x"], &["", "  new"])]), "- src/a.rs:3 (+2 -1): new");
+        assert_eq!(told("/q/a", &[hunk(2, &["", "gone"], &[])]), "- /q/a:3 (+0 -2): gone");
+        assert_eq!(told("/p/a", &[hunk(2, &[], &["", " "])]), "- a:3 (+2 -0)");
     }
 
     #[test]
-    fn of_removed_lines_the_first_one_is_told_and_of_empty_ones_none() {
+    fn a_new_file_had_no_line_before_and_an_emptied_one_has_none_after() {
+        assert_eq!(told("/p/a", &[hunk(0, &[""], &["1", "2"])]), "- a:1 (+2 -0): 1");
+        assert_eq!(told("/p/a", &[hunk(0, &["1", "2"], &[""])]), "- a:1 (+0 -2): 1");
+        assert_eq!(told("/p/a", &[hunk(4, &["1", "2"], &[""])]), "- a:5 (+1 -2): 1");
+    }
+
+    #[test]
+    fn a_long_line_is_cut() {
+        let long = format!("let x = {};", "0123456789 ".repeat(30));
+        let told = told("/p/a", &[hunk(2, &[], &[&long])]);
+        assert!(told.chars().count() < 70 && told.ends_with('…'), "{told}");
+    }
+
+    #[test]
+    fn several_hunks_of_a_file_are_one_line() {
+        let hunks: Vec<Hunk> = (0..7).map(|at| hunk(at * 10 + 1, &["a", "b"], &["c"])).collect();
+        assert_eq!(told("/p/a", &hunks), "- a: 7 changes (+7 -14), at lines 2, 12, 22, 32, 42, and 2 more");
+    }
+
+    #[test]
+    fn files_that_were_put_back_together_are_one_line_and_a_file_is_told_once() {
         let mut undone = Undone::default();
-        undone.add_hunk(ONE, Path::new("/p"), Path::new("/q/a"), &hunk(&["", "gone"], &[]));
-        undone.add_hunk(ONE, Path::new("/p"), Path::new("/p/a"), &hunk(&[], &["", " "]));
+        undone.add_hunk(ONE, Path::new("/p"), Path::new("/p/a"), &hunk(2, &[], &["x"]));
+        undone.add_restored(ONE, "a".into(), &"make it\nwork ".repeat(20));
+        let alone = undone.take(ONE).unwrap_or_default();
+        assert!(alone.contains("\n- a: all of it, back to before \"make it work make it"), "{alone}");
+        assert_eq!(alone.lines().count(), 4, "{alone}");
+        ('a'..='g').for_each(|name| undone.add_restored(ONE, name.into(), "go"));
+        undone.add_restored(ONE, "x".into(), "stop");
         let told = undone.take(ONE).unwrap_or_default();
-        assert!(told.ends_with("\n- /q/a:3 (+0 -2): gone\n- a:3 (+2 -0)"), "{told}");
+        let expected = "- 7 files, back to before \"go\": a, b, c, d, e, and 2 more\n\
+                        - x: all of it, back to before \"stop\"";
+        assert!(told.ends_with(expected), "{told}");
     }
 
     #[test]
     fn what_was_undone_is_told_once_and_to_its_own_session() {
         let mut undone = Undone::default();
-        undone.add(ONE, "- a".into());
+        let add = |undone: &mut Undone| undone.add_restored(ONE, "a".into(), "go");
+        add(&mut undone);
         assert_eq!(undone.take(SessionKey(2)), None);
         assert!(undone.take(ONE).is_some());
         assert_eq!(undone.take(ONE), None);
-        undone.add(ONE, "- a".into());
+        add(&mut undone);
         undone.forget(ONE);
         assert_eq!(undone.take(ONE), None);
     }
 
     #[test]
-    fn many_undone_changes_are_told_by_their_number() {
+    fn of_many_files_the_rest_is_counted() {
         let mut undone = Undone::default();
-        (0..MAX_LINES + 3).for_each(|at| undone.add(ONE, format!("- {at}")));
+        for at in 0..MAX_LINES + 3 {
+            let path = format!("/p/{at}");
+            undone.add_hunk(ONE, Path::new("/p"), Path::new(&path), &hunk(1, &[], &["x"]));
+        }
         let told = undone.take(ONE).unwrap_or_default();
         assert_eq!(told.lines().count(), 3 + MAX_LINES + 1);
-        assert!(told.ends_with("\n- 19\n- and 3 more"), "{told}");
-        (0..MAX_LINES).for_each(|at| undone.add(ONE, format!("- {at}")));
-        assert!(undone.take(ONE).unwrap_or_default().ends_with("\n- 19"));
+        assert!(told.ends_with("- 9:2 (+1 -0): x\n- and 3 more files"), "{told}");
     }
 }

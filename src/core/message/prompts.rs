@@ -16,6 +16,10 @@ pub enum Want {
     File { name: String, path: PathBuf, lines: Option<Lines>, deliberate: bool },
     /// What `git diff` says there.
     Diff { root: PathBuf },
+    /// What `git show` says of a commit there.
+    Commit { root: PathBuf, revision: String },
+    /// What the help says about a tag, of which these folders may have a part.
+    Help { tag: String, folders: Vec<PathBuf> },
     /// What the editor's thread has found already.
     Ready(Gathered),
 }

@@ -217,7 +217,7 @@ impl Session {
         self.close_asks(&Verdict::Withdrawn);
         self.lose_left();
         let unanswered = std::mem::take(&mut self.steering).into_iter();
-        self.queue.extend(unanswered.map(|content| Queued { content, again: false }));
+        self.queue.extend(unanswered.map(|content| Queued { content, held: false, again: false }));
         self.end_thought(now);
     }
 }

@@ -31,7 +31,63 @@ pub enum Target {
         lines: Option<Lines>,
     },
     Named(Named),
+    /// `@help:windows`, `@commit:3f2a91c`: one of its kind, by name.
+    One {
+        kind: Kind,
+        name: String,
+    },
     Url(String),
+}
+
+/// What has a name of its own beside its kind's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Kind {
+    Help,
+    Commit,
+    Symbol,
+    Diagnostics,
+}
+
+impl Kind {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Help, "help"),
+        (Self::Commit, "commit"),
+        (Self::Symbol, "symbol"),
+        (Self::Diagnostics, "diagnostics"),
+    ];
+
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
+    }
+
+    /// Reads `kind:name`, as far as it goes.
+    fn read(text: &str) -> Option<(usize, Self, &str)> {
+        let (word, rest) = text.split_once(':')?;
+        let kind = Self::ALL.iter().find(|(_, known)| *known == word).map(|(kind, _)| *kind)?;
+        let mut name = rest;
+        loop {
+            // What ends a sentence, or closes what stands before the reference.
+            let shorter = name.trim_end_matches(['.', ',', ';', ':', '!', '?', '"']);
+            let shorter = match shorter.chars().last() {
+                Some(')') if shorter.matches(')').count() > shorter.matches('(').count() => {
+                    &shorter[..shorter.len() - 1]
+                }
+                Some('\'') if shorter.matches('\'').count() % 2 == 1 => &shorter[..shorter.len() - 1],
+                _ => shorter,
+            };
+            if shorter.len() == name.len() {
+                break;
+            }
+            name = shorter;
+        }
+        // A file may be called as a kind is, and `:7` is a line of it; a commit has more digits.
+        let is_lines = Lines::read(name).is_some() && (kind != Self::Commit || name.len() < 7);
+        (!name.is_empty() && !name.starts_with('-') && !is_lines).then_some((
+            word.len() + 1 + name.len(),
+            kind,
+            name,
+        ))
+    }
 }
 
 /// What is always called the same.
@@ -43,6 +99,9 @@ pub enum Named {
     Quickfix,
     Diff,
     Terminal,
+    Symbol,
+    Viewport,
+    Commit,
 }
 
 /// 1-based lines, the last one included; never empty.
@@ -53,20 +112,23 @@ pub struct Lines {
 }
 
 impl Named {
-    pub const ALL: [(Self, &'static str, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str, &'static str); 9] = [
         (Self::Buffer, "buffer", "the buffer you were last in"),
         (Self::Selection, "selection", "the lines you last selected"),
         (Self::Diagnostics, "diagnostics", "errors and warnings of the buffer you were last in"),
         (Self::Quickfix, "quickfix", "the quickfix list"),
         (Self::Diff, "diff", "the output of `git diff`"),
         (Self::Terminal, "terminal", "the end of the last terminal's output"),
+        (Self::Symbol, "symbol", "the function or class at the cursor of that buffer"),
+        (Self::Viewport, "viewport", "the lines of that buffer that are on the screen"),
+        (Self::Commit, "commit", "the last commit"),
     ];
 
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(named, _, _)| *named == self).map_or("", |(_, word, _)| word)
     }
 
-    fn read(word: &str) -> Option<Self> {
+    pub fn read(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known, _)| *known == word).map(|(named, _, _)| *named)
     }
 }
@@ -123,6 +185,7 @@ impl Target {
             Self::File { path, lines } => format!("@{}", with(&format!("\"{path}\""), lines)),
             Self::Numbered { buffer, lines } => format!("@{}", with(&format!("#{buffer}"), lines)),
             Self::Named(named) => format!("@{}", named.word()),
+            Self::One { kind, name } => format!("@{}:{name}", kind.word()),
             Self::Url(url) => format!("@{url}"),
         }
     }
@@ -225,6 +288,9 @@ fn token(text: &str) -> Option<(usize, Target)> {
     if ["http://", "https://"].iter().any(|scheme| word.starts_with(scheme) && word.len() > scheme.len()) {
         let url = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"', '\'']);
         return Some((url.len(), Target::Url(url.to_owned())));
+    }
+    if let Some((length, kind, name)) = Kind::read(word) {
+        return Some((length, Target::One { kind, name: name.to_owned() }));
     }
     // What ends a sentence, or closes a bracket that stands before the reference, is no part of it.
     let word = word.split(['"', '`', '<', '>', '|']).next().unwrap_or_default();

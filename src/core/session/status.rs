@@ -75,7 +75,10 @@ fn choice(session: &Session, category: &str) -> Option<String> {
 
 /// What a call does now that is about no file, such as a command: for a bar. The newest call that is not over counts.
 pub fn running(session: &Session) -> Option<(EntryId, String)> {
-    let (entry, call) = session.open_calls().last().filter(|(_, call)| call.status != Status::Waiting)?;
+    let (entry, call) = session
+        .open_calls()
+        .last()
+        .filter(|(_, call)| !matches!(call.status, Status::Waiting | Status::Stopping))?;
     let words = match call.kind {
         ToolKind::Execute => format!("running {}", call.command().unwrap_or_else(|| call.subject())),
         ToolKind::Fetch => call.headline(),

@@ -278,10 +278,58 @@ fn a_late_completion_replaces_the_cancelled_mark() {
     let mut session = working();
     session.apply(status(WireStatus::InProgress), Moment(1));
     session.cancel(Moment(2));
+    session.turn_ended(stopped(StopReason::Cancelled), Moment(3));
     session.apply(status(WireStatus::InProgress), Moment(3));
     assert_eq!(call(&session).status, Status::Cancelled);
     session.apply(status(WireStatus::Completed), Moment(4));
     assert_eq!(call(&session).status, Status::Done);
+}
+
+#[test]
+fn a_call_of_a_stopped_turn_is_not_called_cancelled_before_its_agent_had_its_say() {
+    let stopping = |said: Option<WireStatus>| {
+        let mut session = working();
+        session.apply(status(WireStatus::InProgress), Moment(1));
+        session.cancel(Moment(2));
+        assert_eq!(call(&session).status, Status::Stopping);
+        session.apply(status(WireStatus::InProgress), Moment(3));
+        assert_eq!(call(&session).status, Status::Stopping);
+        said.into_iter().for_each(|said| session.apply(status(said), Moment(4)));
+        session.turn_ended(stopped(StopReason::Cancelled), Moment(5));
+        (call(&session).status, session.open_calls().count())
+    };
+    assert_eq!(stopping(None), (Status::Cancelled, 0));
+    assert_eq!(stopping(Some(WireStatus::Failed)), (Status::Cancelled, 0));
+    assert_eq!(stopping(Some(WireStatus::Completed)), (Status::Done, 0));
+}
+
+#[test]
+fn what_waits_when_the_user_stops_the_turn_waits_for_the_user() {
+    let mut session = working();
+    session.prompt(words("one"), Moment(1));
+    session.prompt(words("two"), Moment(1));
+    session.hold_queue();
+    session.cancel(Moment(2));
+    assert_eq!(session.turn_ended(stopped(StopReason::Cancelled), Moment(3)), []);
+    assert_eq!((phase(&session), session.held()), ("idle", 2));
+    // What is sent now goes now, and what is sent in its turn goes after it.
+    let sent = |text: &str| [Command::Prompt { session: SessionKey(1), content: words(text) }];
+    assert_eq!(session.prompt(words("three"), Moment(4)), sent("three"));
+    session.prompt(words("four"), Moment(5));
+    assert_eq!(session.turn_ended(stopped(StopReason::EndTurn), Moment(6)), sent("four"));
+    assert_eq!(session.turn_ended(stopped(StopReason::EndTurn), Moment(7)), []);
+    assert_eq!(session.release_queue(Moment(8)), sent("one"));
+    assert_eq!(session.turn_ended(stopped(StopReason::EndTurn), Moment(9)), sent("two"));
+    assert_eq!(session.held(), 0);
+    // Where nothing runs nothing is stopped.
+    let mut session = session_that_starts();
+    session.prompt(words("early"), Moment(0));
+    session.hold_queue();
+    assert_eq!(session.held(), 0);
+}
+
+fn session_that_starts() -> Session {
+    Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0))
 }
 
 #[test]
@@ -898,6 +946,7 @@ fn a_call_whose_command_the_cancel_ended_is_cancelled_though_the_agent_says_comp
         session.cancel(Moment(2));
         session.apply(status(WireStatus::Completed), Moment(3));
         session.command_ended(&id, &ended(code, signal));
+        session.turn_ended(stopped(StopReason::Cancelled), Moment(4));
         call(&session).status
     };
     assert_eq!(completed(None, Some("SIGTERM")), Status::Cancelled);

@@ -22,6 +22,8 @@ pub enum Status {
     Running,
     Done,
     Failed,
+    /// Its turn was stopped; what became of it is told when that ends.
+    Stopping,
     /// The user said no.
     Rejected,
     /// Its turn was cancelled or its agent is gone.
@@ -45,6 +47,8 @@ pub enum Cause {
     Rejected,
     /// The question went away without an answer of the user's.
     Withdrawn,
+    /// The user stops its turn; the agent has not confirmed that.
+    StopAsked,
     TurnCancelled,
     /// Its turn ended by itself.
     TurnEnded,
@@ -58,6 +62,9 @@ pub fn next(status: Status, cause: &Cause) -> Status {
     match (status, cause) {
         (_, Cause::Reported(WireStatus::Completed)) => Done,
         (Rejected | Cancelled, _) => status,
+        // What it was doing was cut off: that it failed, or got no further, is no news.
+        (Stopping, Cause::Reported(WireStatus::Failed) | Cause::TurnEnded) => Cancelled,
+        (Stopping, Cause::TurnCancelled | Cause::AgentGone) => Cancelled,
         (_, Cause::Reported(WireStatus::Failed)) => Failed,
         (_, Cause::Reported(WireStatus::Other(word))) => match word.as_str() {
             "cancelled" | "canceled" => Cancelled,
@@ -65,11 +72,12 @@ pub fn next(status: Status, cause: &Cause) -> Status {
             "error" => Failed,
             _ => status,
         },
+        (Stopping, _) => Stopping,
         // Some agents go back to pending after they asked; a finished call stays finished.
         (Done | Failed, _) => status,
         // Nothing was known of it, so what comes late is news; that it is yet to begin is none.
         (Unreported, Cause::Reported(WireStatus::Pending) | Cause::Withdrawn) => Unreported,
-        (Unreported, Cause::TurnCancelled | Cause::AgentGone) => Unreported,
+        (Unreported, Cause::StopAsked | Cause::TurnCancelled | Cause::AgentGone) => Unreported,
         (Waiting, Cause::Reported(_)) => Waiting,
         (Running, Cause::Reported(WireStatus::Pending)) => Running,
         (_, Cause::Reported(WireStatus::Pending)) => Pending,
@@ -79,6 +87,9 @@ pub fn next(status: Status, cause: &Cause) -> Status {
         (_, Cause::Rejected) => Rejected,
         (Waiting, Cause::Withdrawn) => Pending,
         (_, Cause::Withdrawn) => status,
+        // Its question was answered as cancelled: it was not done.
+        (Waiting, Cause::StopAsked) => Cancelled,
+        (_, Cause::StopAsked) => Stopping,
         (_, Cause::TurnCancelled | Cause::AgentGone) => Cancelled,
         // A question that is still open can still be answered.
         (Waiting, Cause::TurnEnded) => Waiting,
@@ -186,9 +197,14 @@ impl ToolCall {
 
     pub fn advance(&mut self, cause: &Cause, now: Moment) {
         match cause {
-            Cause::TurnCancelled if !self.status.is_over() => self.commands.interrupt(),
+            Cause::StopAsked | Cause::TurnCancelled
+                if !self.status.is_over() && self.status != Status::Stopping =>
+            {
+                self.commands.interrupt();
+            }
             Cause::Reported(WireStatus::Completed)
-                if !self.commands.completed() && self.status == Status::Cancelled =>
+                if !self.commands.completed()
+                    && matches!(self.status, Status::Stopping | Status::Cancelled) =>
             {
                 return;
             }
@@ -284,7 +300,7 @@ impl ToolCall {
     /// One of its commands has ended; a completion that was not believed may be true after all.
     pub fn command_ended(&mut self, terminal: &TerminalId, exit: Exit) {
         self.commands.ended(terminal, exit);
-        if self.status == Status::Cancelled && self.commands.has_completed() {
+        if matches!(self.status, Status::Stopping | Status::Cancelled) && self.commands.has_completed() {
             self.status = Status::Done;
         }
     }
@@ -405,9 +421,10 @@ mod tests {
     use super::*;
     use Status::*;
 
-    const ALL: [Status; 8] = [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled, Unreported];
+    const ALL: [Status; 9] =
+        [Pending, Waiting, Running, Stopping, Done, Failed, Rejected, Cancelled, Unreported];
 
-    fn after(cause: Cause) -> [Status; 8] {
+    fn after(cause: Cause) -> [Status; 9] {
         ALL.map(|status| next(status, &cause))
     }
 
@@ -417,42 +434,58 @@ mod tests {
 
     #[test]
     fn every_cause_has_its_effect_on_every_status() {
-        //                      Pending    Waiting    Running    Done  Failed  Rejected  Cancelled  Unreported
+        // In the order of ALL.
         let table = [
             (
                 Cause::Reported(WireStatus::Pending),
-                [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled, Unreported],
+                [Pending, Waiting, Running, Stopping, Done, Failed, Rejected, Cancelled, Unreported],
             ),
             (
                 Cause::Reported(WireStatus::InProgress),
-                [Running, Waiting, Running, Done, Failed, Rejected, Cancelled, Running],
+                [Running, Waiting, Running, Stopping, Done, Failed, Rejected, Cancelled, Running],
             ),
-            (Cause::Reported(WireStatus::Completed), [Done; 8]),
+            (Cause::Reported(WireStatus::Completed), [Done; 9]),
             (
                 Cause::Reported(WireStatus::Failed),
-                [Failed, Failed, Failed, Failed, Failed, Rejected, Cancelled, Failed],
+                [Failed, Failed, Failed, Cancelled, Failed, Failed, Rejected, Cancelled, Failed],
             ),
-            (Cause::Asked, [Waiting, Waiting, Waiting, Done, Failed, Rejected, Cancelled, Waiting]),
-            (Cause::Allowed, [Running, Running, Running, Done, Failed, Rejected, Cancelled, Running]),
-            (Cause::Rejected, [Rejected, Rejected, Rejected, Done, Failed, Rejected, Cancelled, Rejected]),
-            (Cause::Withdrawn, [Pending, Pending, Running, Done, Failed, Rejected, Cancelled, Unreported]),
+            (Cause::Asked, [Waiting, Waiting, Waiting, Stopping, Done, Failed, Rejected, Cancelled, Waiting]),
+            (
+                Cause::Allowed,
+                [Running, Running, Running, Stopping, Done, Failed, Rejected, Cancelled, Running],
+            ),
+            (
+                Cause::Rejected,
+                [Rejected, Rejected, Rejected, Stopping, Done, Failed, Rejected, Cancelled, Rejected],
+            ),
+            (
+                Cause::Withdrawn,
+                [Pending, Pending, Running, Stopping, Done, Failed, Rejected, Cancelled, Unreported],
+            ),
+            (
+                Cause::StopAsked,
+                [Stopping, Cancelled, Stopping, Stopping, Done, Failed, Rejected, Cancelled, Unreported],
+            ),
             (
                 Cause::TurnCancelled,
-                [Cancelled, Cancelled, Cancelled, Done, Failed, Rejected, Cancelled, Unreported],
+                [Cancelled, Cancelled, Cancelled, Cancelled, Done, Failed, Rejected, Cancelled, Unreported],
             ),
             (
                 Cause::TurnEnded,
-                [Unreported, Waiting, Unreported, Done, Failed, Rejected, Cancelled, Unreported],
+                [Unreported, Waiting, Unreported, Cancelled, Done, Failed, Rejected, Cancelled, Unreported],
             ),
             (
                 Cause::AgentGone,
-                [Cancelled, Cancelled, Cancelled, Done, Failed, Rejected, Cancelled, Unreported],
+                [Cancelled, Cancelled, Cancelled, Cancelled, Done, Failed, Rejected, Cancelled, Unreported],
             ),
             (
                 word("denied"),
-                [Rejected, Rejected, Rejected, Rejected, Rejected, Rejected, Cancelled, Rejected],
+                [Rejected, Rejected, Rejected, Rejected, Rejected, Rejected, Rejected, Cancelled, Rejected],
             ),
-            (word("surprise"), [Pending, Waiting, Running, Done, Failed, Rejected, Cancelled, Unreported]),
+            (
+                word("surprise"),
+                [Pending, Waiting, Running, Stopping, Done, Failed, Rejected, Cancelled, Unreported],
+            ),
         ];
         for (cause, expected) in table {
             assert_eq!(after(cause.clone()), expected, "{cause:?}");

@@ -21,6 +21,8 @@ const GRACE: u64 = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
     pub content: Vec<Content>,
+    /// The user has stopped the turn that it waited for: it goes when they say so.
+    pub held: bool,
     /// It was sent before and stands in the transcript; the agent wanted a login first.
     pub(super) again: bool,
 }
@@ -62,6 +64,29 @@ impl Session {
         }
     }
 
+    /// The prompts that wait for the user, who has stopped the turn before them.
+    pub fn held(&self) -> usize {
+        self.queue.iter().filter(|queued| queued.held).count()
+    }
+
+    /// What waits goes on waiting when the turn ends, until the user sends it.
+    pub fn hold_queue(&mut self) {
+        if !self.is_working() {
+            return;
+        }
+        for queued in self.queue.iter_mut().filter(|queued| !queued.again) {
+            queued.held = true;
+            self.status_touched = true;
+        }
+    }
+
+    /// The user sends what was held.
+    pub fn release_queue(&mut self, now: Moment) -> Vec<Command> {
+        self.queue.iter_mut().for_each(|queued| queued.held = false);
+        self.status_touched = true;
+        self.next_prompt(now)
+    }
+
     /// How many prompts were sent into the running turn and are not confirmed yet.
     pub fn steering(&self) -> usize {
         self.steering.len()
@@ -74,7 +99,7 @@ impl Session {
 
     /// Sends a prompt, or keeps it until it can be sent.
     pub fn prompt(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
-        self.queue.push_back(Queued { content, again: false });
+        self.queue.push_back(Queued { content, held: false, again: false });
         self.status_touched = true;
         self.next_prompt(now)
     }
@@ -83,7 +108,8 @@ impl Session {
         if self.phase != Phase::Idle {
             return Vec::new();
         }
-        let Some(Queued { content, again }) = self.queue.pop_front() else {
+        let next = self.queue.iter().position(|queued| !queued.held);
+        let Some(Queued { content, again, .. }) = next.and_then(|index| self.queue.remove(index)) else {
             return Vec::new();
         };
         let (text, attachments) = describe(&content, &self.place.cwd);
@@ -175,8 +201,8 @@ impl Session {
         self.speaker_shown = false;
     }
 
-    /// Stops the turn. The calls that are not over look cancelled at once; the turn itself ends when
-    /// the agent says so.
+    /// Stops the turn. The calls that are not over look stopped at once; what became of them, and that the turn
+    /// has ended, is for the agent to say.
     pub fn cancel(&mut self, now: Moment) -> Vec<Command> {
         let Phase::Working { since } = self.phase else {
             if self.phase == Phase::Idle && std::mem::take(&mut self.turn.detached) {
@@ -186,7 +212,7 @@ impl Session {
             return Vec::new();
         };
         self.phase = Phase::Cancelling { since, asked: now };
-        self.close_calls(&Cause::TurnCancelled, now);
+        self.close_calls(&Cause::StopAsked, now);
         self.end_thought(now);
         self.status_touched = true;
         let asks = self.close_asks(&Verdict::Cancelled);
@@ -259,7 +285,7 @@ impl Session {
                 if failure.kind == FailureKind::AuthRequired {
                     // Nothing typed is lost: the prompt goes out again after the login.
                     let content = std::mem::take(&mut self.turn.content);
-                    self.queue.push_front(Queued { content, again: true });
+                    self.queue.push_front(Queued { content, held: false, again: true });
                     self.add(Body::TurnFailed(failure), now);
                     self.speaker_shown = false;
                     self.phase = Phase::LoginNeeded;

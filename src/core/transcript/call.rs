@@ -383,6 +383,7 @@ fn facts_with(call: &ToolCall, changed: Option<&str>, time: Option<&str>) -> Str
     match call.status {
         Status::Rejected => facts.push("rejected".into()),
         Status::Cancelled => facts.push("cancelled".into()),
+        Status::Stopping => facts.push("stopping".into()),
         Status::Failed => facts.push(call.exit_words().unwrap_or_else(|| "failed".into())),
         Status::Unreported => facts.push("no result".into()),
         Status::Done => facts.extend(call.exit_words()),

@@ -166,6 +166,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
         Status::Failed => "failed",
         Status::Rejected => "rejected",
         Status::Cancelled => "cancelled",
+        Status::Stopping => "stopping",
         Status::Unreported => "its turn ended without a result",
     };
     let mut facts = vec![kind_word(call.kind).to_owned(), status.to_owned()];

@@ -134,6 +134,7 @@ fn tool(call: &ToolCall, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Ta
         Status::Failed => "✗ failed:",
         Status::Rejected => "⊘ rejected:",
         Status::Cancelled => "⊘ cancelled:",
+        Status::Stopping => "◌ stopping:",
         Status::Unreported => "◌ no result:",
         Status::Pending | Status::Waiting | Status::Running => "…",
     };

@@ -14,7 +14,7 @@ pub fn status_mark(status: Status, icons: bool) -> (&'static str, &'static str) 
         Status::Done => ("✓", "[x]", "AcpToolDone"),
         Status::Failed => ("✗", "[!]", "AcpToolFailed"),
         Status::Rejected | Status::Cancelled => ("⊘", "[-]", "AcpToolCancelled"),
-        Status::Unreported => ("◌", "[.]", "AcpToolCancelled"),
+        Status::Stopping | Status::Unreported => ("◌", "[.]", "AcpToolCancelled"),
     };
     (if icons { icon } else { word }, group)
 }

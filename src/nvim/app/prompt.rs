@@ -3,14 +3,16 @@
 use mlua::Result;
 use serde_json::{Value as Json, json};
 
-use crate::core::ids::SessionKey;
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, Content, Event};
 use crate::core::session::references::Reference;
-use crate::core::text::Text;
+use crate::core::text::{Text, one_line};
+use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
 use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::SendMode;
+use crate::nvim::lua_data::to_lua;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::submit::Outputs;
 use crate::nvim::terminals::Terminals;
@@ -47,6 +49,25 @@ impl App {
         self.route()
     }
 
+    /// Adds references to the prompt; the user stays where they are. Begins a session if there is none.
+    pub fn add(&mut self, args: &Args) -> Result<()> {
+        if args.words == ["files"] {
+            Prompts::pick_additions(&mut self.cx);
+            return self.route();
+        }
+        let additions = self.prompts.additions(&self.cx, args)?;
+        if let Some(key) = self.cx.session_here() {
+            self.prompts.add(&mut self.cx, key, &additions)?;
+            return self.route();
+        }
+        let win = self.cx.editor.current_win()?;
+        self.begin_with(None, move |app, key| {
+            Prompts::stay_in(&app.cx, win)?;
+            app.prompts.add(&mut app.cx, key, &additions)?;
+            app.route()
+        })
+    }
+
     // Sending.
 
     pub fn send_prompt(&mut self, key: SessionKey) -> Result<()> {
@@ -69,10 +90,32 @@ impl App {
         self.route()
     }
 
-    /// Sends a prompt, and says in which turn of which session it will be answered.
+    /// Sends a prompt, and says in which turn of which session it will be answered: at once, or to `then` when a
+    /// session has to be begun for it.
     pub fn send_for_answer(&mut self, args: Args) -> Result<Json> {
-        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
-        self.send_text(Args { session: Some(key), ..args })?;
+        let is_meant = args.session.is_some();
+        if let Some(key) = self.cx.session_here().filter(|key| is_meant || !self.is_dead(*key)) {
+            return self.send_numbered(key, args);
+        }
+        let win = self.cx.editor.current_win()?;
+        self.begin_with(None, move |app, key| {
+            Prompts::stay_in(&app.cx, win)?;
+            let then = args.then.clone();
+            let sent = app.send_numbered(key, args)?;
+            app.cx.attempt("what waits for an answer failed", move |editor| match then {
+                Some(then) => then.call::<()>(to_lua(&editor.lua, &sent)?),
+                None => Ok(()),
+            });
+            Ok(())
+        })?;
+        Ok(Json::Null)
+    }
+
+    fn send_numbered(&mut self, key: SessionKey, args: Args) -> Result<Json> {
+        let meant = self.cx.meant.replace(key);
+        let sent = self.send_text(args);
+        self.cx.meant = meant;
+        sent?;
         let turn = self.turn_of(key) + self.prompts.count_waiting(&self.cx, key);
         Ok(json!({ "session": key.0, "turn": turn }))
     }
@@ -104,7 +147,7 @@ impl App {
             session.move_queued(last, 0);
         }
         self.after_change(key)?;
-        self.cancel(key).map(drop)
+        self.cancel_turn(key).map(drop)
     }
 
     /// A prompt goes out: its agent is told of unsaved edits first, which may take a while.
@@ -124,6 +167,38 @@ impl App {
     }
 
     // The prompts of before, and those that wait.
+
+    /// Lets the user edit an earlier prompt of the session, the one at the cursor or one that they choose, in a
+    /// session of its own.
+    pub fn edit_prompt(&mut self) -> Result<()> {
+        let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
+        if session.is_working() {
+            return fail("the agent is at work; :Acp cancel stops it, then the prompt can be edited");
+        }
+        let prompts = session.prompt_entries();
+        let here = self.entry_here()?.filter(|(session, _)| *session == key).map(|(_, entry)| entry);
+        if let Some((entry, text)) = prompts.iter().find(|(entry, _)| Some(*entry) == here).cloned() {
+            return self.edit_in_new_session(key, entry, text);
+        }
+        if prompts.is_empty() {
+            return fail("no prompt was sent in this session yet");
+        }
+        let items = prompts.iter().rev().map(|(_, text)| cut_middle(&one_line(text), 120)).collect();
+        self.offer("Edit and send again", "acp_edit_prompt", items, move |app, index| {
+            let (entry, text) = prompts[prompts.len() - 1 - index].clone();
+            app.edit_in_new_session(key, entry, text)
+        })
+    }
+
+    fn edit_in_new_session(&mut self, key: SessionKey, entry: EntryId, text: Text) -> Result<()> {
+        let Some(session) = self.cx.sessions.get(&key) else { return fail("the session is gone") };
+        let (before, cwd) = (session.before(entry), session.place.cwd.clone());
+        let Some(launch) = self.sessions.relaunch(&self.cx, key)? else { return fail("the session is gone") };
+        let new = self.open_chat(launch, cwd, None)?;
+        self.prompts.edit_again(&mut self.cx, new, &text, before)?;
+        self.route()
+    }
 
     pub fn choose_past_prompt(&mut self) -> Result<()> {
         self.prompts.choose_past_prompt(&mut self.cx)

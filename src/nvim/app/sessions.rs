@@ -46,6 +46,7 @@ impl App {
 
     pub fn prompt(&mut self, key: SessionKey, content: Vec<Content>) -> Result<()> {
         let content = self.with_undone(key, content);
+        let content = self.prompts.with_before(key, content);
         self.settle_reviews(key, Stay::Prompt)?;
         Sessions::prompt(&mut self.cx, key, content)?;
         self.route()
@@ -67,8 +68,17 @@ impl App {
         self.serve_commands()
     }
 
-    /// Stops what a session is doing. Says whether there was anything to stop.
+    /// The user stops what a session is doing: what waits for the turn to end waits for them. Says whether there
+    /// was anything to stop.
     pub fn cancel(&mut self, key: SessionKey) -> Result<bool> {
+        if let Some(session) = self.cx.sessions.get_mut(&key) {
+            session.hold_queue();
+        }
+        self.cancel_turn(key)
+    }
+
+    /// Stops what a session is doing, and goes on with what waits.
+    pub fn cancel_turn(&mut self, key: SessionKey) -> Result<bool> {
         let commands = match self.sessions.cancel(&mut self.cx, key) {
             Stop::Nothing => return Ok(false),
             Stop::Told => {

@@ -30,7 +30,7 @@ impl App {
     }
 
     /// The entry that the cursor is on, if it is in a transcript.
-    fn entry_here(&self) -> Result<UnderCursor> {
+    pub(super) fn entry_here(&self) -> Result<UnderCursor> {
         let buf = self.cx.editor.current_buf()?;
         let here = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
         let Some(session) = here.map(|(key, _)| *key) else { return Ok(None) };

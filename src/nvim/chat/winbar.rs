@@ -83,13 +83,14 @@ fn facts(session: &Session, now: Moment) -> Vec<String> {
 /// The prompt's bar: what waits, and the keys that matter now.
 pub fn prompt(session: &Session, keys: &Keys) -> String {
     let mut parts = Vec::new();
-    match session.queue().len() {
-        0 => {}
-        waiting => {
-            let all = keys.get("queue").first();
-            let all = all.map_or_else(String::new, |lhs| format!(" ({})", escape(lhs)));
-            parts.push(format!("%#AcpToolWaiting#{waiting} waiting%#AcpMeta#{all}"));
-        }
+    let held = session.held();
+    let waiting = session.queue().len() - held;
+    let counted = [(held, "held"), (waiting, "waiting")].into_iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<String> = counted.map(|(count, what)| format!("{count} {what}")).collect();
+    if !counted.is_empty() {
+        let all = keys.get("queue").first();
+        let all = all.map_or_else(String::new, |lhs| format!(" ({})", escape(lhs)));
+        parts.push(format!("%#AcpToolWaiting#{}%#AcpMeta#{all}", counted.join(", ")));
     }
     if session.steering() > 0 {
         parts.push("%#AcpToolRunning#steering …%#AcpMeta#".to_owned());
@@ -105,7 +106,9 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
         // Nobody is there to send it to; what is typed stays.
         parts.push(":Acp restart".to_owned());
     } else if session.is_working() {
-        key(&["cancel"], "stop");
+        if !matches!(session.phase, Phase::Cancelling { .. }) {
+            key(&["cancel"], "stop");
+        }
         key(&send, "send next");
         if session.can_be_steered() {
             key(&["steer"], "steer");

@@ -91,7 +91,7 @@ impl Chats {
         }
         let others = self.windows.only_beside(&cx.editor, win)?;
         if others.is_empty() {
-            return Ok(());
+            return self.quitting_alone(cx, win);
         }
         let busy = busy_session(cx);
         let hidden = hidden_file(&cx.editor)?;
@@ -109,16 +109,31 @@ impl Chats {
                 shown.map(drop)
             }
             (Step::Refuse, _) => {
-                if let Some(session) = busy.as_ref().and_then(|(key, _)| cx.sessions.get(key)) {
-                    let text =
-                        format!("{} is still at work: :quit once more, or :qall, ends it", session.name());
-                    cx.advise(text, Level::Warn);
-                }
-                self.told_busy = busy;
+                self.tell_busy(cx, busy);
                 if quit.shows == Shows::Chat { Ok(()) } else { self.keep_in_window(cx, win) }
             }
             (Step::ChatsToo | Step::BackToFile, _) => self.make_way(cx, win, &others),
         }
+    }
+
+    /// The same in a window beside which no chat stands: an agent may be at work whose chat is hidden.
+    fn quitting_alone(&mut self, cx: &mut Context, win: Win) -> Result<()> {
+        let busy = busy_session(cx).filter(|busy| Some(busy) != self.told_busy.as_ref());
+        let tabs: Vec<i64> = cx.editor.api("nvim_list_tabpages", ())?;
+        if busy.is_none() || tabs.len() > 1 || !cx.editor.normal_wins_beside(win)?.is_empty() {
+            return Ok(());
+        }
+        self.tell_busy(cx, busy);
+        self.keep_in_window(cx, win)
+    }
+
+    /// Neovim would be left while an agent is at work.
+    fn tell_busy(&mut self, cx: &mut Context, busy: Option<(SessionKey, Phase)>) {
+        if let Some(session) = busy.as_ref().and_then(|(key, _)| cx.sessions.get(key)) {
+            let text = format!("{} is still at work: :quit once more, or :qall, ends it", session.name());
+            cx.advise(text, Level::Warn);
+        }
+        self.told_busy = busy;
     }
 
     /// The window is closed next; a new one has what it shows.

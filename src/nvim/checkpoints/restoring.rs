@@ -417,8 +417,8 @@ fn note_restored(cx: &mut Context, outcome: &RefCell<Outcome>, path: &Path) {
     let of =
         |session: &&Session| session.acp_id.as_ref() == Some(&head.acp_id) && session.name() == head.agent;
     if let Some(session) = cx.sessions.values().find(of).map(|session| session.key) {
-        let text = format!("- {name}: all of it, back to before \"{}\"", outcome.label);
-        cx.raise(EditorEvent::ChangeUndone { session, text });
+        let before = outcome.label.clone();
+        cx.raise(EditorEvent::ChangeUndone { session, name, before });
     }
 }
 

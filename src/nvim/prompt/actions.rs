@@ -8,6 +8,7 @@ use crate::core::text::{Text, one_line};
 use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
 use crate::nvim::context::{self, Context};
+use crate::nvim::editor::Win;
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::buffers::target_of;
@@ -34,8 +35,9 @@ impl Prompts {
         if cx.chats.get(&key).copied().is_some_and(|chat| chat.has_long_prompt(&cx.editor).unwrap_or(false)) {
             return self.send_long_prompt(cx, key, how);
         }
-        if let Some(text) = self.take_prompt(cx, key)? {
-            cx.raise(EditorEvent::PromptTyped { session: key, text, mode: how });
+        match self.take_prompt(cx, key)? {
+            Some(text) => cx.raise(EditorEvent::PromptTyped { session: key, text, mode: how }),
+            None => Self::send_held(cx, key),
         }
         cx.raise(EditorEvent::FrameDue);
         Ok(())
@@ -79,14 +81,20 @@ impl Prompts {
         let win = cx.editor.current_win()?;
         let then = context::then(move |_: &mut Self, cx: &mut Context, key| {
             let text = Self::with_range(cx, key, &args.text, args.range);
-            if cx.editor.win_is_valid(win) {
-                cx.editor.command("stopinsert")?;
-                cx.editor.set_current_win(win)?;
-            }
+            Self::stay_in(cx, win)?;
             cx.raise(EditorEvent::PromptTyped { session: key, text: text.into(), mode: SendMode::InLine });
             Ok(())
         });
         cx.raise(EditorEvent::ChatNeeded(then));
+        Ok(())
+    }
+
+    /// A chat was begun for a prompt: the user stays where they were.
+    pub fn stay_in(cx: &Context, win: Win) -> Result<()> {
+        if cx.editor.win_is_valid(win) {
+            cx.editor.command("stopinsert")?;
+            cx.editor.set_current_win(win)?;
+        }
         Ok(())
     }
 
@@ -149,7 +157,7 @@ impl Prompts {
                 1 => Self::send_queued(cx, key, index),
                 2 => Self::move_queued(cx, key, index, index.saturating_sub(1)),
                 3 => Self::move_queued(cx, key, index, index + 1),
-                _ => Self::remove_queued(cx, key, index),
+                _ => this.remove_queued(cx, key, index),
             }
             Ok(())
         });
@@ -181,7 +189,7 @@ impl Prompts {
     /// How many prompts of a session come before the next one that is sent: what they refer to may still be being
     /// read.
     pub fn count_waiting(&self, cx: &Context, key: SessionKey) -> u64 {
-        let waiting = cx.sessions.get(&key).map_or(0, |session| session.queue().len());
+        let waiting = cx.sessions.get(&key).map_or(0, |session| session.queue().len() - session.held());
         let sending = self.open.get(&key).map_or(0, |prompt| prompt.sending.len());
         (waiting + sending) as u64
     }

@@ -46,12 +46,13 @@ impl Prompts {
         };
         let changed = callback(Self::prompt_changed)?;
         let entered = callback(Self::prompt_entered)?;
+        let written = callback(Self::send_prompt)?;
         let complete = match cx.config.prompt.complete {
             Complete::Auto => "auto",
             Complete::Always => "always",
             Complete::Never => "never",
         };
-        self.live::<()>("attach", (buf, complete, changed, entered))?;
+        self.live::<()>("attach", (buf, complete, changed, entered, written))?;
         if !is_new {
             // The buffer is a new one; what stood in the old one is not lost.
             let text = self.open[&key].text.clone();
@@ -167,6 +168,7 @@ impl Prompts {
     /// A session is going for good: what was typed there is found in the history.
     pub fn forget_prompt(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let Some(prompt) = self.open.remove(&key) else { return Ok(()) };
+        self.before.remove(&key);
         for anchor in &prompt.anchors {
             anchor.remove(&cx.editor, self.anchors)?;
         }

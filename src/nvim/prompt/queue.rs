@@ -3,6 +3,7 @@
 
 use mlua::{Result, Value};
 
+use crate::config::Keys;
 use crate::core::ids::SessionKey;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
@@ -37,11 +38,17 @@ impl Prompts {
         let mut lines: Vec<String> = queue
             .iter()
             .take(SHOWN)
-            .map(|queued| format!("waiting: {}", cut_middle(&visible_line(&queued.line()), width)))
+            .map(|queued| {
+                let state = if queued.held { "held" } else { "waiting" };
+                format!("{state}: {}", cut_middle(&visible_line(&queued.line()), width))
+            })
             .collect();
         if queue.len() > SHOWN {
             let all = cx.config.keys.get("queue").first().map_or(":Acp queue", String::as_str);
             lines.push(format!("and {} more; {all} shows them", queue.len() - SHOWN));
+        }
+        if session.held() > 0 {
+            lines.push(held_hint(&cx.config.keys, chat.is_prompt_blank(&cx.editor)?));
         }
         let virtual_lines = cx.editor.lua.create_table()?;
         for line in lines {
@@ -53,12 +60,26 @@ impl Prompts {
         cx.editor.set_extmark(buf, self.queue, last, 0, options).map(drop)
     }
 
+    /// Sends what waits since the user stopped the turn before it, if anything does.
+    pub fn send_held(cx: &mut Context, key: SessionKey) {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key).filter(|session| session.held() > 0) else { return };
+        let commands = session.release_queue(now);
+        if !commands.is_empty() {
+            cx.raise(EditorEvent::PromptSent(key));
+        }
+        commands.into_iter().for_each(|command| cx.send(command));
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
     /// Takes a waiting prompt back into the prompt; without an index the last one. Says whether there
     /// was one.
     pub fn take_back(&mut self, cx: &mut Context, key: SessionKey, index: Option<usize>) -> Result<bool> {
         let Some(session) = cx.sessions.get_mut(&key) else { return Ok(false) };
         let Some(index) = index.or(session.queue().len().checked_sub(1)) else { return Ok(false) };
-        let Some(text) = session.unqueue(index).map(|queued| queued.text()) else { return Ok(false) };
+        let Some(queued) = session.unqueue(index) else { return Ok(false) };
+        let text = queued.text();
+        self.keep_before(key, queued.content);
         self.give_back(cx, key, &text)?;
         cx.raise(EditorEvent::SessionChanged(key));
         Ok(true)
@@ -83,9 +104,9 @@ impl Prompts {
     }
 
     /// Removes a waiting prompt; it stays in the history.
-    pub fn remove_queued(cx: &mut Context, key: SessionKey, index: usize) {
-        if let Some(session) = cx.sessions.get_mut(&key) {
-            session.unqueue(index);
+    pub fn remove_queued(&mut self, cx: &mut Context, key: SessionKey, index: usize) {
+        if let Some(queued) = cx.sessions.get_mut(&key).and_then(|session| session.unqueue(index)) {
+            self.keep_before(key, queued.content);
         }
         cx.raise(EditorEvent::SessionChanged(key));
     }
@@ -97,5 +118,31 @@ impl Prompts {
             let (content, mode) = (queued.content, SendMode::Now);
             cx.raise(EditorEvent::PromptReady { session: key, content, mode });
         }
+    }
+}
+
+/// How prompts are sent that were held when the turn before them was stopped. Both modes have a key for it.
+fn held_hint(keys: &Keys, blank: bool) -> String {
+    let send: Vec<&str> = ["send", "send_insert"]
+        .iter()
+        .filter_map(|name| keys.get(name).first().map(String::as_str))
+        .collect();
+    match (&send[..], blank) {
+        ([], true) => ":Acp send sends what is held".to_owned(),
+        ([], false) => "with an empty prompt, :Acp send sends these".to_owned(),
+        (send, true) => format!("{} sends what is held", send.join(" or ")),
+        (send, false) => format!("empty, {} sends these", send.join(" or ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_says_what_the_key_does_now() {
+        let keys = Keys::default();
+        assert_eq!(held_hint(&keys, true), "<CR> or <C-s> sends what is held");
+        assert_eq!(held_hint(&keys, false), "empty, <CR> or <C-s> sends these");
     }
 }

@@ -6,6 +6,7 @@ use mlua::{Result, Table, Value};
 
 use crate::config::{Keys, Pane};
 use crate::core::ids::SessionKey;
+use crate::core::session::Queued;
 use crate::core::transcript::cut_end;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
@@ -74,10 +75,12 @@ impl Prompts {
             self.queue_list = None;
             return Ok(());
         }
-        let texts: Vec<String> = cx
-            .sessions
-            .get(&key)
-            .map_or_else(Vec::new, |session| session.queue().iter().map(|queued| queued.line()).collect());
+        let line = |queued: &Queued| match queued.held {
+            true => format!("(held) {}", queued.line()),
+            false => queued.line(),
+        };
+        let texts: Vec<String> =
+            cx.sessions.get(&key).map_or_else(Vec::new, |session| session.queue().iter().map(line).collect());
         if texts.is_empty() {
             return self.close_queue(cx, key);
         }
@@ -132,7 +135,7 @@ impl Prompts {
                     return Ok(());
                 }
             }
-            "queue_remove" => Self::remove_queued(cx, key, index),
+            "queue_remove" => self.remove_queued(cx, key, index),
             "queue_send" => {
                 Self::send_queued(cx, key, index);
                 cx.raise(EditorEvent::FrameDue);

@@ -72,6 +72,8 @@ impl Prompts {
             let options = cx.editor.table([
                 ("end_col", Value::Integer((at.end - begin) as i64)),
                 ("hl_group", cx.editor.string(group)?),
+                // A script may have changed the text since it was read.
+                ("strict", Value::Boolean(false)),
             ])?;
             cx.editor.set_extmark(buf, self.references, row, at.start - begin, options)?;
         }

@@ -10,7 +10,7 @@ use crate::core::ids::SessionKey;
 use crate::core::message::{Content, Gathered, Outcome, ResourceBody, Want, Work};
 use crate::core::session::Session;
 use crate::core::session::references::{
-    Lines, MOST_REFERENCES, Named, Reference, Target, file_uri, references, size,
+    Kind, Lines, MOST_REFERENCES, Named, Reference, Target, file_uri, references, size,
 };
 use crate::core::text::Text;
 use crate::nvim::buffers::Buffers;
@@ -182,14 +182,17 @@ impl Prompts {
                     wants.push(Want::Ready(Gathered::Content(link)));
                 }
                 Target::Named(Named::Diff) => {
-                    let root = cx.sessions.get(&key).map(|session| session.place.cwd.clone());
-                    wants.push(Want::Diff { root: root.unwrap_or_default() });
+                    wants.push(Want::Diff { root: root_of(cx, key) });
                 }
                 Target::Named(Named::Buffer) if self.last_folder(cx).is_some() => {
                     let path = self.last_folder(cx).unwrap_or_default();
                     let name = Self::name_in(cx, key, &path);
                     wants.push(Want::File { name, path, lines: None, deliberate: true });
                 }
+                Target::Named(Named::Commit) => {
+                    wants.push(Want::Commit { root: root_of(cx, key), revision: "HEAD".to_owned() });
+                }
+                Target::One { kind, name } => wants.push(self.want_one(cx, key, kind, name)?),
                 Target::Named(named) => wants.push(Want::Ready(self.of_editor(cx, key, named, outputs)?)),
             }
         }
@@ -199,6 +202,40 @@ impl Prompts {
     /// The folder that the user was in last, if that is what the last buffer lists.
     fn last_folder(&self, cx: &Context) -> Option<PathBuf> {
         self.last_buffer.and_then(|buf| cx.editor.folder_of(buf))
+    }
+
+    /// One of its kind.
+    fn want_one(&self, cx: &Context, key: SessionKey, kind: Kind, name: String) -> Result<Want> {
+        let nothing = |why: String| Want::Ready(Gathered::Nothing(Some(format!("{why}: it goes as text."))));
+        Ok(match kind {
+            Kind::Commit => Want::Commit { root: root_of(cx, key), revision: name },
+            Kind::Help => {
+                let folders: Vec<String> = cx.editor.api("nvim_list_runtime_paths", ())?;
+                Want::Help { tag: name, folders: folders.into_iter().map(PathBuf::from).collect() }
+            }
+            Kind::Symbol => match self.lines_named(cx, "symbol", Some(&name))? {
+                Some((buf, lines)) => Want::Ready(of_buffer(cx, key, buf, Some(lines))?),
+                None => nothing(format!("The buffer you were last in has no symbol {name}")),
+            },
+            Kind::Diagnostics => {
+                let buf = Self::path_meant(cx, key, &name).and_then(|path| cx.buf_of(&path));
+                let Some(buf) = buf else {
+                    return Ok(nothing(format!("{name} is not loaded, so it has no diagnostics")));
+                };
+                match self.live::<Option<String>>("diagnostics", buf)? {
+                    Some(text) => Want::Ready(of_text(&format!("diagnostics:{name}"), text)),
+                    None => nothing(format!("{name} has no diagnostics")),
+                }
+            }
+        })
+    }
+
+    /// Lines of the buffer that the user was last in, by what they are.
+    pub fn lines_named(&self, cx: &Context, what: &str, name: Option<&str>) -> Result<Option<(Buf, Lines)>> {
+        let Some(buf) = self.last_buffer.filter(|buf| cx.editor.buf_is_loaded(*buf)) else { return Ok(None) };
+        let (first, last): (Option<usize>, Option<usize>) = self.live(what, (buf, name))?;
+        let lines = first.zip(last).and_then(|(first, last)| Lines::new(first, last));
+        Ok(lines.map(|lines| (buf, lines)))
     }
 
     /// What is called by its name.
@@ -211,32 +248,18 @@ impl Prompts {
             (Named::Terminal, _) => self.last_terminal(cx, key, outputs)?,
             (_, None) => return Ok(nothing("You were in no buffer yet")),
             (Named::Buffer, Some(buf)) => return of_buffer(cx, key, buf, None),
-            (Named::Selection, Some(buf)) => {
-                let (first, last): (Option<usize>, Option<usize>) = self.live("selection", buf)?;
-                return match first.zip(last).and_then(|(first, last)| Lines::new(first, last)) {
-                    Some(lines) => of_buffer(cx, key, buf, Some(lines)),
-                    None => Ok(nothing("Nothing was selected")),
+            (Named::Selection | Named::Symbol | Named::Viewport, Some(_)) => {
+                return match self.lines_named(cx, named.word(), None)? {
+                    Some((buf, lines)) => of_buffer(cx, key, buf, Some(lines)),
+                    None => Ok(nothing(none_of(named))),
                 };
             }
             (Named::Diagnostics, Some(buf)) => self.live("diagnostics", buf)?,
-            (Named::Diff, _) => None,
+            (Named::Diff | Named::Commit, _) => None,
         };
         Ok(match text {
-            Some(text) if text.len() > MOST_TEXT => Gathered::Refused(format!(
-                "@{} has {}, which is too much",
-                named.word(),
-                size(text.len() as u64)
-            )),
-            Some(text) => Gathered::Content(Content::Resource {
-                uri: format!("acp://context/{}", named.word()),
-                mime: Some("text/plain".to_owned()),
-                body: ResourceBody::Text(text),
-            }),
-            None => nothing(match named {
-                Named::Quickfix => "The quickfix list is empty",
-                Named::Terminal => "There is no terminal with output",
-                _ => "The buffer has no diagnostics",
-            }),
+            Some(text) => of_text(named.word(), text),
+            None => nothing(none_of(named)),
         })
     }
 
@@ -295,6 +318,33 @@ impl Prompts {
         let space = if before.is_empty() || before.ends_with(char::is_whitespace) { "" } else { " " };
         self.set_prompt(cx, key, &format!("{before}{space}{token} ").into())
     }
+}
+
+/// Why there is nothing that is called so.
+pub fn none_of(named: Named) -> &'static str {
+    match named {
+        Named::Quickfix => "The quickfix list is empty",
+        Named::Terminal => "There is no terminal with output",
+        Named::Selection => "Nothing was selected",
+        Named::Symbol => "No function or class is known at the cursor",
+        Named::Viewport => "No window shows the buffer you were last in",
+        _ => "The buffer has no diagnostics",
+    }
+}
+
+fn root_of(cx: &Context, key: SessionKey) -> PathBuf {
+    cx.sessions.get(&key).map(|session| session.place.cwd.clone()).unwrap_or_default()
+}
+
+fn of_text(name: &str, text: String) -> Gathered {
+    if text.len() > MOST_TEXT {
+        return Gathered::Refused(format!("@{name} has {}, which is too much", size(text.len() as u64)));
+    }
+    Gathered::Content(Content::Resource {
+        uri: format!("acp://context/{name}"),
+        mime: Some("text/plain".to_owned()),
+        body: ResourceBody::Text(text),
+    })
 }
 
 /// The blocks of a prompt; `None` where it can't be sent, which its user is told.

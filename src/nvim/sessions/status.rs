@@ -74,6 +74,7 @@ pub fn of_session(cx: &Context, key: SessionKey, location: Option<Json>) -> Opti
         "mode": mode(session),
         "model": model(session),
         "queued": session.queue().len(),
+        "held": session.held(),
         "left": session.left().iter().map(|command| &command.line).collect::<Vec<_>>(),
         "context": context,
         "location": location,

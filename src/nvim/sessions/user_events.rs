@@ -90,6 +90,7 @@ fn status_word(status: Status) -> &'static str {
         Status::Failed => "failed",
         Status::Rejected => "rejected",
         Status::Cancelled => "cancelled",
+        Status::Stopping => "stopping",
         Status::Unreported => "unreported",
     }
 }

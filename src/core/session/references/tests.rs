@@ -38,6 +38,25 @@ fn references_are_found_in_a_sentence() {
 }
 
 #[test]
+fn one_of_a_kind_is_called_by_its_name() {
+    let one = |kind, name: &str| Target::One { kind, name: name.into() };
+    assert_eq!(
+        found("See @help:'number', (@help:nvim_buf_get_lines()) and @commit:1234567."),
+        [
+            ("@help:'number'", one(Kind::Help, "'number'")),
+            ("@help:nvim_buf_get_lines()", one(Kind::Help, "nvim_buf_get_lines()")),
+            ("@commit:1234567", one(Kind::Commit, "1234567")),
+        ]
+    );
+    assert_eq!(found("(@commit:HEAD~2)"), [("@commit:HEAD~2", one(Kind::Commit, "HEAD~2"))]);
+    assert_eq!(found("@symbol:M.new."), [("@symbol:M.new", one(Kind::Symbol, "M.new"))]);
+    // A file of that name, and what git would take for an option.
+    assert_eq!(found("@help:12"), [("@help:12", lines("help", 12, 12))]);
+    assert_eq!(found("@commit:--all"), [("@commit:--all", file("commit:--all"))]);
+    assert_eq!(found("@help:"), [("@help", file("help"))]);
+}
+
+#[test]
 fn what_is_no_reference_is_left_alone() {
     for text in [
         "me@example.com",
