@@ -299,12 +299,12 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
 
 #[test]
 fn nothing_is_left_above_the_first_line_of_a_file_that_was_proposed() {
-    let diff = json!({ "type": "diff", "path": "$PROJECT/new.txt", "newText": "one\ntwo\nthree\n" });
+    let diff = json!({ "type": "diff", "path": "$PROJECT/new.txt", "oldText": "zero", "newText": "one\ntwo\nthree\nzero" });
     let call = json!({ "toolCallId": "c1", "title": "Write new.txt", "kind": "edit", "content": [diff] });
     let mut all = vec![prompt(), permission("p", call), answered("p")];
     all.extend([says("Answered."), ends("end_turn")]);
-    let mut chat = Scripted::new(&[("code.txt", "code\n")], steps(all));
-    chat.nvim.command("edit code.txt");
+    let mut chat = Scripted::new(&[("code.txt", "code\n"), ("new.txt", "zero\n")], steps(all));
+    chat.nvim.command("edit new.txt");
     chat.nvim.exec_lua("vim.ui.select = function(_, _, choose) _G.answer = choose end", []);
     chat.chat();
     chat.send("Write it");

@@ -226,7 +226,7 @@ impl Reviews {
             .and_then(|session| session.entry(call.1)?.tool().map(|tool| (session.name(), tool.status)));
         let Some((agent, Status::Waiting)) = waits else { return Ok(false) };
         let proposed = placed.iter().all(|placed| placed.state == PlacedState::Proposed);
-        if cx.config.diff.style != DiffStyle::Split || !proposed {
+        if cx.config.diff.style != DiffStyle::Split || !proposed || !self.has_window(call) {
             return Ok(false);
         }
         let mut lines = cx.editor.lines(buf, 0, -1)?;
