@@ -294,6 +294,7 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
     chat.nvim.wait_until(|nvim| nvim.exec_lua(proposed, []).as_str() == wanted, "the proposal to follow");
     chat.nvim.command("Acp reject");
     chat.nvim.wait_until(|nvim| !windows(nvim).contains("diff"), "nothing side by side");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("*a.txt, "), "what the window showed before");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n");
 }
 

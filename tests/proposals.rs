@@ -89,9 +89,13 @@ fn assert_readable(nvim: &mut Nvim, lines: &[String]) {
         panic!("the picker hides {missing:?}\n{}", nvim.screen());
     }
     nvim.stop_insert();
-    for window in ["_G.code_win", "vim.fn.bufwinid(require('acp').status().sessions[1].buffer)"] {
-        nvim.exec_lua(&format!("vim.api.nvim_set_current_win({window})"), []);
-        nvim.input("gg");
+    let beside = "vim.fn.bufwinid('^acp://proposed')";
+    for window in [beside, "_G.code_win", "vim.fn.bufwinid(require('acp').status().sessions[1].buffer)"] {
+        let code = format!("return {window} > 0 and pcall(vim.api.nvim_set_current_win, {window})");
+        if nvim.exec_lua(&code, []) == false.into() {
+            continue;
+        }
+        nvim.exec_lua("vim.cmd('keepjumps normal! gg')", []);
         for _ in 0..400 {
             if look(nvim) {
                 return;
@@ -253,6 +257,32 @@ fn each_line_of_a_proposal_can_be_read_before_it_is_answered() {
     }
 }
 
+#[test]
+fn each_line_of_a_proposal_beside_its_file_can_be_read_before_it_is_answered() {
+    for size in SIZES {
+        for (what, files, content, lines) in proposals() {
+            if content.as_array().is_none_or(|all| all.len() > 1) || what == "a long line" {
+                // Of several files one stands there at a time; and long lines are not wrapped in diff mode.
+                continue;
+            }
+            println!("{what} at {size:?}");
+            let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+            let mut all = vec![prompt(), permission("p0", edit("c", "Change it", content)), answered("p0")];
+            all.extend([says("Answered."), ends("end_turn")]);
+            let mut chat = started(&files, all, size, "diff = { style = 'split' }");
+            let before = window(&mut chat.nvim);
+            chat.send("go");
+            wait_for_question(&mut chat.nvim);
+            let plain: Vec<String> =
+                lines.iter().map(|line| line.strip_prefix("+ ").unwrap_or(line).to_owned()).collect();
+            assert_readable(&mut chat.nvim, &plain);
+            reject(&mut chat, "p0");
+            chat.wait_for("Answered.");
+            assert_eq!(window(&mut chat.nvim), before, "{what} at {size:?}: the window is as it was");
+        }
+    }
+}
+
 /// The calls that recorded agents asked for, with lines that each of them proposes.
 fn recorded() -> Vec<(String, Value, Vec<String>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -400,6 +430,41 @@ fn a_window_that_the_user_types_in_is_not_taken_from_them() {
     chat.nvim.command("Acp reject");
     chat.wait_for("Answered.");
     assert_eq!(shown(&mut chat.nvim), "mine.txt");
+}
+
+#[test]
+fn a_question_that_is_put_off_leaves_the_screen_to_the_next_one_and_comes_back() {
+    for style in ["inline", "split"] {
+        let text = numbered("line", 100);
+        let change = |name: &str| {
+            let change = diff(&format!("{name}.txt"), Some("line 50\n"), &format!("{name} is here\n"));
+            edit(name, &format!("Edit {name}.txt"), json!([change]))
+        };
+        let mut all = vec![prompt(), permission("p0", change("a")), permission("p1", change("b"))];
+        all.extend([answered("p0"), answered("p1"), says("Answered."), ends("end_turn")]);
+        let files = [("a.txt", text.as_str()), ("b.txt", text.as_str())];
+        let mut chat = started(&files, all, (140, 40), &format!("diff = {{ style = '{style}' }}"));
+        let before = window(&mut chat.nvim);
+        capture(&mut chat.nvim);
+        chat.send("go");
+        let count = |wanted: u64| {
+            move |nvim: &mut Nvim| nvim.exec_lua("return #_G.asked", []).as_u64() == Some(wanted)
+        };
+        chat.nvim.wait_until(count(1), "the first question");
+        assert_eq!(shown(&mut chat.nvim), "a.txt");
+        chat.nvim.exec_lua("_G.choose(nil, nil)", []);
+        chat.nvim.wait_until(count(2), "the second question");
+        assert_eq!(shown(&mut chat.nvim), "b.txt");
+        chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
+        chat.answer("p1");
+        chat.nvim.wait_until(|nvim| shown(nvim) == "a.txt", "the first one again");
+        chat.nvim.stop_insert();
+        chat.nvim.command("Acp answer");
+        chat.nvim.wait_until(count(3), "its question");
+        chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
+        chat.wait_for("Answered.");
+        assert_eq!(window(&mut chat.nvim), before, "{style}");
+    }
 }
 
 // Where no window shows it.

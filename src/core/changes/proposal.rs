@@ -17,7 +17,7 @@ const CONTEXT: usize = 3;
 const AROUND: &str = "    ";
 
 /// A page has no more lines; the rest is said in one.
-const MOST_LINES: usize = 50_000;
+const MOST_LINES: usize = 20_000;
 
 /// A file, and what is to become of it.
 #[derive(Clone, Debug)]

@@ -203,7 +203,10 @@ impl Reviews {
             let diffs = proposed_diffs(cx, call, &path);
             cx.raise(EditorEvent::BufferLoaded(buf));
             cx.after_events(move |this: &mut Self, cx| {
-                window_for(cx, buf, win)?;
+                match win.filter(|win| cx.editor.win_is_valid(*win) && this.has_window(call)) {
+                    Some(win) => this.lend(cx, win, buf, &name_in_project(cx, &path))?,
+                    None => drop(window_for(cx, buf, win)?),
+                }
                 this.place_diffs(cx, call, buf, diffs)?;
                 then(this, cx)
             });

@@ -29,6 +29,7 @@ use crate::nvim::keys::bind::bind_pane;
 use crate::nvim::keys::last_input::quiet_for;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Call;
+use crate::nvim::review::split::SplitContent;
 use crate::nvim::review::splits::name_in_project;
 use crate::nvim::review::stage::{Lent, Shape, ShownPage, Stage};
 
@@ -240,7 +241,7 @@ impl Reviews {
                 self.lend(cx, win, buf, &first)?;
                 if self.split_proposal(cx, call, buf, &files[0].placed)? {
                     self.proposals.clear(&cx.editor, call)?;
-                    return self.split_shape(cx);
+                    return self.split_shape(cx, &files[0]);
                 }
             }
             if fits_into_file(&files) {
@@ -255,15 +256,20 @@ impl Reviews {
     }
 
     /// The window shows a buffer from now on, until the question is over.
-    fn lend(&mut self, cx: &mut Context, win: Win, buf: Buf, name: &str) -> Result<()> {
+    pub fn lend(&mut self, cx: &mut Context, win: Win, buf: Buf, name: &str) -> Result<()> {
         let Some(stage) = &mut self.stage else { return Ok(()) };
         let session = stage.call.0;
         cx.editor.helper::<()>("look", buf)?;
-        match &stage.lent {
+        match stage.lent.take() {
             Some(lent) if lent.win == win => {
-                cx.editor.helper::<()>("lend_again", (lent.kept.clone(), buf))?
+                cx.editor.helper::<()>("lend_again", (lent.kept.clone(), buf))?;
+                stage.lent = Some(lent);
             }
-            _ => {
+            // That window is gone, or in another tab page.
+            before => {
+                if let Some(before) = before {
+                    cx.editor.helper::<()>("give_back", before.kept)?;
+                }
                 let kept: Table = cx.editor.helper("lend", (win, buf))?;
                 stage.lent = Some(Lent { win, kept });
             }
@@ -321,18 +327,26 @@ impl Reviews {
         Ok(seen <= first && rows(seen, first.saturating_sub(1))? + needed <= room)
     }
 
-    fn split_shape(&self, cx: &Context) -> Result<Shape> {
+    /// Has both windows of a split begin with the first change, or show all of them; says which.
+    fn split_shape(&self, cx: &Context, file: &ProposedFile) -> Result<Shape> {
         let (Some(split), Some(stage)) = (&self.split, &self.stage) else { return Ok(Shape::Whole) };
+        let Some(lent) = &stage.lent else { return Ok(Shape::Whole) };
+        let editor = &cx.editor;
+        let mut shape = Shape::Whole;
         for win in [split.win, split.other] {
-            let (rows, room): (usize, usize) = (
-                cx.editor.helper("rows_of_text", win)?,
-                cx.editor.helper("rows_in_sight", (win, stage.covered))?,
-            );
+            let (rows, room): (usize, usize) =
+                (editor.helper("rows_of_text", win)?, editor.helper("rows_in_sight", (win, stage.covered))?);
             if rows > room {
-                return Ok(Shape::Part);
+                shape = Shape::Part;
             }
         }
-        Ok(Shape::Whole)
+        let first = file.hunks().first().map_or(0, |(_, hunk)| hunk.row);
+        let from = if shape == Shape::Whole { 0 } else { first.saturating_sub(CONTEXT) };
+        let line = |buf: Buf| -> Result<usize> { Ok(first.min(editor.line_count(buf)? - 1)) };
+        editor.helper::<()>("show_from", (lent.kept.clone(), from, line(split.buf)?))?;
+        editor.set_cursor(split.other, line(split.scratch())? + 1, 0)?;
+        editor.helper::<()>("scroll_to", (split.other, from))?;
+        Ok(shape)
     }
 
     /// Shows the changes of all files as lines.
@@ -393,7 +407,10 @@ impl Reviews {
     /// The question is over, or another one is before it.
     pub fn leave_stage(&mut self, cx: &mut Context) -> Result<()> {
         let Some(stage) = self.stage.take() else { return Ok(()) };
-        self.settle_split(cx, stage.call.0)?;
+        // Also where the call goes on to wait, and another one has its turn.
+        if self.split.as_ref().is_some_and(|split| split.content == SplitContent::Proposed(stage.call)) {
+            self.close_split(cx)?;
+        }
         if let Some(lent) = stage.lent {
             cx.editor.helper::<()>("give_back", lent.kept)?;
         }
