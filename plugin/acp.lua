@@ -30,6 +30,7 @@ for name, command in pairs({ keep = "keep", undo = "undo" }) do
     { silent = true }
   )
 end
+vim.keymap.set("n", "<Plug>(acp-answer)", "<Cmd>Acp answer<CR>")
 for _, name in ipairs({ "next-hunk", "previous-hunk" }) do
   vim.keymap.set("n", ("<Plug>(acp-%s)"):format(name), function()
     require("acp").call((name:gsub("-", "_")))

@@ -294,17 +294,18 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
     chat.nvim.wait_until(|nvim| nvim.exec_lua(proposed, []).as_str() == wanted, "the proposal to follow");
     chat.nvim.command("Acp reject");
     chat.nvim.wait_until(|nvim| !windows(nvim).contains("diff"), "nothing side by side");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("*a.txt, "), "what the window showed before");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n");
 }
 
 #[test]
 fn nothing_is_left_above_the_first_line_of_a_file_that_was_proposed() {
-    let diff = json!({ "type": "diff", "path": "$PROJECT/new.txt", "newText": "one\ntwo\nthree\n" });
+    let diff = json!({ "type": "diff", "path": "$PROJECT/new.txt", "oldText": "zero", "newText": "one\ntwo\nthree\nzero" });
     let call = json!({ "toolCallId": "c1", "title": "Write new.txt", "kind": "edit", "content": [diff] });
     let mut all = vec![prompt(), permission("p", call), answered("p")];
     all.extend([says("Answered."), ends("end_turn")]);
-    let mut chat = Scripted::new(&[("code.txt", "code\n")], steps(all));
-    chat.nvim.command("edit code.txt");
+    let mut chat = Scripted::new(&[("code.txt", "code\n"), ("new.txt", "zero\n")], steps(all));
+    chat.nvim.command("edit new.txt");
     chat.nvim.exec_lua("vim.ui.select = function(_, _, choose) _G.answer = choose end", []);
     chat.chat();
     chat.send("Write it");

@@ -282,6 +282,8 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
         chat.nvim.command("AcpChat");
         chat.nvim.command("startinsert");
         chat.send("go");
+        // A conflict comes of what the user has typed: it does not open while they type on.
+        chat.nvim.stop_insert();
         let offered = wait_for_picker(&mut chat.nvim);
         assert!(offered.contains("a.txt") && offered.contains("Take Fake's, Keep mine"), "{offered}");
         chat.nvim.wait_for_screen("╭ Fake's");
@@ -316,6 +318,8 @@ fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_clo
         chat.nvim.command("AcpChat");
         chat.nvim.command("startinsert");
         chat.send("go");
+        // A conflict comes of what the user has typed: it does not open while they type on.
+        chat.nvim.stop_insert();
         wait_for_picker(&mut chat.nvim);
         if cancels {
             chat.nvim.command("Acp cancel");
@@ -465,6 +469,7 @@ fn a_conflict_with_the_disk_is_decided_by_the_user() {
     turn(&mut chat, 2);
     chat.project.write("a.txt", "agent's\ntwo\nthree\n");
     turn(&mut chat, 3);
+    chat.nvim.stop_insert();
     let offered = wait_for_picker(&mut chat.nvim);
     assert!(offered.contains("Take what is on the disk, Keep mine"), "{offered}");
     chat.nvim.exec_lua("_G.choose(2)", []);

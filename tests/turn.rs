@@ -772,7 +772,7 @@ fn a_proposed_change_stands_in_the_file_and_a_made_one_until_it_is_kept() {
             ends("end_turn"),
         ]),
     );
-    chat.nvim.command("edit other.txt");
+    chat.nvim.command("edit a.txt");
     chat.chat();
     pick(&mut chat.nvim, 0);
     chat.send("go");
@@ -1007,6 +1007,7 @@ fn a_file_that_the_agent_made_itself_comes_into_its_empty_buffer_without_a_quest
             ends("end_turn"),
         ]),
     );
+    chat.nvim.command("edit new.txt");
     chat.chat();
     pick(&mut chat.nvim, 0);
     chat.send("go");

@@ -140,6 +140,7 @@
 ---@field outline? acp.Key
 ---@field yank_code? acp.Key
 ---@field answer? acp.Key
+---@field ask? acp.Key
 ---@field follow? acp.Key
 ---@field locations? acp.Key
 ---@field prompt? acp.Key

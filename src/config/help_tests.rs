@@ -69,6 +69,8 @@ fn all_keys() -> String {
             [Pane::Prompt] => "prompt",
             [Pane::Transcript] => "transcript",
             [Pane::File] => "file",
+            [Pane::File, Pane::Proposal] => "file, proposal",
+            [Pane::Proposal] => "proposal",
             [Pane::Queue] => "queue",
             [Pane::Agents] => "agents",
             [Pane::Review] => "review",

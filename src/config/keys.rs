@@ -29,6 +29,8 @@ pub enum Pane {
     Queue,
     /// The list of agents.
     Agents,
+    /// The lines of what is proposed.
+    Proposal,
 }
 
 /// What keys are for, in the order of the page that shows them.
@@ -340,6 +342,14 @@ pub const KEYS: &[KeySpec] = &[
                 stand there. Elsewhere, and where there are fewer answers, a digit is a count.",
     },
     KeySpec {
+        name: "ask",
+        section: Section::Answer,
+        panes: &[Pane::Proposal],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "In the lines of what an agent proposes: open the question about them.",
+    },
+    KeySpec {
         name: "follow",
         section: Section::Follow,
         panes: &[Pane::Transcript],
@@ -462,7 +472,7 @@ pub const KEYS: &[KeySpec] = &[
     KeySpec {
         name: "next_hunk",
         section: Section::File,
-        panes: &[Pane::File],
+        panes: &[Pane::File, Pane::Proposal],
         modes: &["n"],
         default: &["]c"],
         about: "Go to the next change by an agent, also in another file; in diff mode like |]c|.",
@@ -470,7 +480,7 @@ pub const KEYS: &[KeySpec] = &[
     KeySpec {
         name: "previous_hunk",
         section: Section::File,
-        panes: &[Pane::File],
+        panes: &[Pane::File, Pane::Proposal],
         modes: &["n"],
         default: &["[c"],
         about: "Go to the previous change by an agent, also in another file; in diff mode like |[c|.",

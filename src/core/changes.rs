@@ -20,6 +20,7 @@ pub mod hunk_page;
 pub mod input_queue;
 pub mod merge;
 pub mod origin;
+pub mod proposal;
 pub mod reconcile;
 pub mod reported;
 pub mod review;

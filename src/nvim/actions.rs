@@ -184,6 +184,9 @@ impl App {
         if let "next_hunk" | "previous_hunk" = name {
             return self.step_hunk(name == "next_hunk");
         }
+        if name == "ask" {
+            return self.answer_staged();
+        }
         if let Some(done) = self.queue_key(name) {
             return done;
         }
@@ -195,7 +198,7 @@ impl App {
         }
         let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         match name {
-            "send" | "send_insert" => self.send_prompt(key),
+            "send" | "send_insert" => self.send_or_answer(key),
             "steer" => self.steer_prompt(key),
             "cancel" => {
                 if !self.cancel(key)? {

@@ -175,7 +175,7 @@ impl App {
             }
             EditorEvent::FrameDue => self.frame_due()?,
             EditorEvent::EntryChosen(key) => self.go_to(key)?,
-            EditorEvent::QuestionChosen(key, ask) => self.put_up(key, ask),
+            EditorEvent::QuestionChosen(ask) => self.put_up(ask),
             EditorEvent::TerminalChosen(key, terminal) => self.go_to_terminal(&(key, terminal))?,
             EditorEvent::QuestionReached(ask) => self.put_up_conflict(ask)?,
             EditorEvent::QuestionAsked(choosing) => {
@@ -189,6 +189,7 @@ impl App {
                 Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
             }
             EditorEvent::QuestionsChanged | EditorEvent::DiffsPlaced => self.asking.retry = true,
+            EditorEvent::WindowGivenBack => self.follow_due()?,
             EditorEvent::FileRestored { path, held } => {
                 self.files.on_disk.told.holds(&path, &held);
                 self.file_restored(&path, &held)?;

@@ -2,6 +2,7 @@
 //! their state; how entries get into a transcript is left to `drawing`, when to `redraw`, the windows to
 //! `windows`.
 
+pub mod asked;
 pub mod canvas;
 pub mod drawing;
 pub mod export;
@@ -21,7 +22,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Phase;
 use crate::core::transcript::Tail;
 use crate::mailbox::Mailbox;
@@ -51,6 +52,11 @@ pub struct Chats {
     is_ticking: bool,
     /// What stands in the bars of each chat's windows.
     bars: HashMap<SessionKey, String>,
+    /// The call that is open since the user is asked about it, and whether it was folded before.
+    unfolded: Option<(SessionKey, EntryId)>,
+    has_unfolded: bool,
+    /// The line that the transcript's cursor was taken to for it, from the end.
+    read_from: Option<usize>,
 }
 
 /// A plan, and the session that made it.
@@ -72,6 +78,9 @@ impl Chats {
             tick,
             is_ticking: false,
             bars: HashMap::new(),
+            unfolded: None,
+            has_unfolded: false,
+            read_from: None,
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
 pub use crate::nvim::context::chat_buffers::{ChatBuffers, LONG_PROMPT};
 use crate::nvim::context::conflicts::OpenConflicts;
-use crate::nvim::editor::{Buf, Editor, picker};
+use crate::nvim::editor::{Buf, Editor, Win, picker};
 use crate::nvim::events::EditorEvent;
 pub use crate::nvim::guard::Then;
 use crate::nvim::guard::{self, Effect, Features, Task};
@@ -100,6 +100,8 @@ pub struct Context {
     /// The buffers of each session's chat.
     pub chats: BTreeMap<SessionKey, ChatBuffers>,
     pub effects: VecDeque<Effect>,
+    /// Where what the user is asked about can be seen.
+    pub asked_about: Option<AskedAbout>,
     /// The user looks at another program.
     pub is_away: bool,
     /// The background runs.
@@ -110,6 +112,15 @@ pub struct Context {
     jobs: HashMap<JobId, Then<Outcome>>,
     last_job: u64,
     log_path: PathBuf,
+}
+
+/// What the user is asked about, on the screen.
+pub struct AskedAbout {
+    /// Nobody else takes this window.
+    pub win: Win,
+    pub session: SessionKey,
+    /// The file, or how many.
+    pub name: String,
 }
 
 /// What features have left and nobody has served yet.
@@ -130,6 +141,7 @@ impl Context {
             meant: None,
             chats: BTreeMap::new(),
             effects: VecDeque::new(),
+            asked_about: None,
             is_away: false,
             has_background: false,
             outbox: VecDeque::new(),

@@ -18,6 +18,13 @@ local function quietly(fn, ...)
   return unpack(results, 2, table.maxn(results))
 end
 
+-- Has a window show a buffer without a jump; the file that it showed is not its other one (`#`) for that.
+local function show_quietly(win, buf)
+  quietly(api.nvim_win_call, win, function()
+    vim.cmd("silent keepalt keepjumps hide buffer " .. buf)
+  end)
+end
+
 -- Calls a function at each of these events in a buffer, in place of those the group had.
 local function listen(name, buf, callbacks)
   local group = api.nvim_create_augroup(name, { clear = true })
@@ -484,6 +491,158 @@ return {
       vim.bo[twin].syntax = vim.bo[buf].syntax
     end
     return twin
+  end,
+
+  -- Has a window show another buffer for a while. Neither its jumps nor its other file (`#`) know of it, and what was in it
+  -- is kept for as long, whatever 'bufhidden' says. Gives what `give_back` needs.
+  lend = function(win, buf)
+    local before = api.nvim_win_get_buf(win)
+    local lent = { win = win, buf = before, shown = buf, view = api.nvim_win_call(win, vim.fn.winsaveview) }
+    if before ~= buf then
+      lent.bufhidden = vim.bo[before].bufhidden
+      vim.bo[before].bufhidden = "hide"
+      show_quietly(win, buf)
+    end
+    return lent
+  end,
+
+  -- Has a window that was lent show one more buffer in place of the one before.
+  lend_again = function(lent, buf)
+    if api.nvim_win_get_buf(lent.win) ~= buf then
+      if lent.unfolded then
+        api.nvim_set_option_value("foldenable", true, { scope = "local", win = lent.win })
+        lent.unfolded = nil
+      end
+      show_quietly(lent.win, buf)
+    end
+    lent.shown = buf
+  end,
+
+  -- Whether a window shows what it was lent for.
+  is_lent = function(lent)
+    return api.nvim_win_is_valid(lent.win) and api.nvim_win_get_buf(lent.win) == lent.shown
+  end,
+
+  -- The window shows again what it did. Not where the user has gone on to something else in it, or has moved about in
+  -- their own file.
+  give_back = function(lent)
+    local is_valid = api.nvim_buf_is_valid(lent.buf)
+    if is_valid and lent.bufhidden then
+      vim.bo[lent.buf].bufhidden = lent.bufhidden
+    end
+    if not api.nvim_win_is_valid(lent.win) or api.nvim_win_get_buf(lent.win) ~= lent.shown then
+      return
+    end
+    if lent.unfolded then
+      api.nvim_set_option_value("foldenable", true, { scope = "local", win = lent.win })
+    end
+    if lent.buf ~= lent.shown then
+      show_quietly(lent.win, is_valid and lent.buf or api.nvim_create_buf(true, false))
+    elseif lent.moved then
+      local here = api.nvim_win_get_cursor(lent.win)
+      if here[1] ~= lent.moved[1] or here[2] ~= lent.moved[2] then
+        return
+      end
+    else
+      return
+    end
+    if is_valid then
+      api.nvim_win_call(lent.win, function()
+        vim.fn.winrestview(lent.view)
+      end)
+    end
+  end,
+
+  -- How many rows of a window's text stay in sight when so many at the bottom of the screen are covered.
+  rows_in_sight = function(win, covered)
+    local top = api.nvim_win_get_position(win)[1] + (vim.wo[win].winbar ~= "" and 1 or 0)
+    local bottom = api.nvim_win_get_position(win)[1] + api.nvim_win_get_height(win)
+    return math.max(math.min(bottom, vim.o.lines - covered) - top, 0)
+  end,
+
+  -- The rows on the screen of a buffer's lines in a window, without those that are not in the buffer; from 0.
+  rows_of_lines = function(win, first, last)
+    if last < first then
+      return 0
+    end
+    local height = api.nvim_win_text_height(win, { start_row = first, end_row = last })
+    return height.all - height.fill
+  end,
+
+  -- Whether two windows lie over each other.
+  overlap = function(one, other)
+    local function area(win)
+      local at = api.nvim_win_get_position(win)
+      return at[1], at[1] + api.nvim_win_get_height(win), at[2], at[2] + api.nvim_win_get_width(win)
+    end
+    local top, bottom, left, right = area(one)
+    local top2, bottom2, left2, right2 = area(other)
+    return top < bottom2 and top2 < bottom and left < right2 and left2 < right
+  end,
+
+  -- All rows that a window's text takes.
+  rows_of_text = function(win)
+    return api.nvim_win_text_height(win, {}).all
+  end,
+
+  first_line_in_sight = function(win)
+    return vim.fn.line("w0", win) - 1
+  end,
+
+  -- Has a window's text begin with a line, from 0, as far as its cursor lets it.
+  scroll_to = function(win, first)
+    api.nvim_win_call(win, function()
+      vim.fn.winrestview({ topline = first + 1, skipcol = 0 })
+    end)
+  end,
+
+  -- Has a lent window show its file from a line on, with the cursor on another one; from 0.
+  show_from = function(lent, first, line)
+    api.nvim_win_call(lent.win, function()
+      vim.fn.winrestview({ topline = first + 1, lnum = line + 1, col = 0, leftcol = 0, skipcol = 0 })
+    end)
+    lent.moved = api.nvim_win_get_cursor(lent.win)
+  end,
+
+  -- Has a lent window show all lines of its file; for as long as it is lent.
+  unfold = function(lent)
+    local scope = { scope = "local", win = lent.win }
+    if api.nvim_get_option_value("foldenable", scope) then
+      lent.unfolded = true
+      api.nvim_set_option_value("foldenable", false, scope)
+    end
+  end,
+
+  -- What a page of a proposal looks like in its window. The options belong to the page: what the window shows afterwards
+  -- has its own.
+  dress_proposal = function(win, bar)
+    for name, value in pairs({
+      number = false,
+      relativenumber = false,
+      wrap = true,
+      -- A line that is higher than the window is scrolled by rows.
+      smoothscroll = true,
+      linebreak = false,
+      -- Below the text, not below its sign.
+      showbreak = "    ",
+      list = false,
+      spell = false,
+      signcolumn = "no",
+      foldcolumn = "0",
+      foldenable = false,
+      statuscolumn = "",
+      colorcolumn = "",
+      conceallevel = 0,
+      diff = false,
+      scrollbind = false,
+      cursorbind = false,
+      winbar = bar,
+    }) do
+      api.nvim_set_option_value(name, value, { scope = "local", win = win })
+    end
+    api.nvim_win_call(win, function()
+      vim.fn.winrestview({ topline = 1, lnum = 1, col = 0, leftcol = 0, skipcol = 0 })
+    end)
   end,
 
   -- Has a window be one of a diff's two. What it had is given back to `end_diff`. Folds made by hand would not

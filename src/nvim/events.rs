@@ -2,6 +2,7 @@
 //! or listen for it.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
@@ -89,6 +90,8 @@ pub struct Choosing {
     pub kind: &'static str,
     pub prompt: String,
     pub items: Vec<String>,
+    /// What it is about, for pickers that show that beside the items.
+    pub preview: Rc<Vec<String>>,
     /// Gets what was chosen, counted from 0, or nothing where the list was closed.
     pub then: Then<Option<usize>>,
 }
@@ -199,7 +202,7 @@ pub enum EditorEvent {
     /// The user wants to go to what the line under the cursor in a chat is about.
     EntryChosen(SessionKey),
     /// The user wants to answer a question.
-    QuestionChosen(SessionKey, AskId),
+    QuestionChosen(AskId),
     /// The user wants to see a terminal.
     TerminalChosen(SessionKey, TerminalId),
     /// A question of another feature's is next.
@@ -244,6 +247,8 @@ pub enum EditorEvent {
     ReviewOutdated(Buf),
     /// What a call of a session proposes is where it belongs, or it is known that it can't be.
     DiffsPlaced,
+    /// The window that showed what was asked about shows again what the user had in it.
+    WindowGivenBack,
     /// The user has sent comments on changes to an agent.
     CommentsSent {
         session: SessionKey,

@@ -111,6 +111,7 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
         }
     };
     let editor = Rc::new(Editor::new(lua)?);
+    crate::nvim::editor::picker::keep_builtin(&editor)?;
     let tick = Timer::new(lua, lua.create_function(|_, ()| when_free(App::ticked))?)?;
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
     let app = App::new(editor.clone(), mailbox, background, frames, tick, demo.map(PathBuf::from))?;

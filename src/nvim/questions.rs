@@ -7,13 +7,19 @@ pub mod outside_files;
 pub mod permission;
 pub mod queue;
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::session::question_queue::QuestionQueue;
+use crate::nvim::editor::picker::OpenPicker;
 
 pub struct Questions {
     queue: QuestionQueue,
+    /// What the question that has its turn is about, as lines.
+    preview: Rc<Vec<String>>,
+    /// The picker on the screen, and its question.
+    open: Option<(AskId, OpenPicker)>,
     /// A question came or went: see whether one can be shown.
     pub retry: bool,
     /// What the queue's times are counted from: a clock that is set does not matter to it.
@@ -29,7 +35,13 @@ pub struct KeyAnswer {
 
 impl Default for Questions {
     fn default() -> Self {
-        Self { queue: QuestionQueue::default(), retry: false, began: Instant::now() }
+        Self {
+            queue: QuestionQueue::default(),
+            preview: Rc::default(),
+            open: None,
+            retry: false,
+            began: Instant::now(),
+        }
     }
 }
 

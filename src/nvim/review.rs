@@ -17,6 +17,8 @@ pub mod proposals;
 pub mod reading;
 pub mod split;
 pub mod splits;
+pub mod stage;
+pub mod staging;
 pub mod tracking;
 pub mod verdicts;
 
@@ -44,6 +46,7 @@ use crate::nvim::review::hunks::Drawn;
 use crate::nvim::review::panel::Panel;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::review::split::Split;
+use crate::nvim::review::stage::Stage;
 
 #[derive(Default)]
 pub struct Reviews {
@@ -77,8 +80,9 @@ pub struct Reviews {
     pub stats: ChangeStats,
     /// The diffs of open calls, as they are drawn.
     proposals: Proposals,
-    /// The sessions with diffs that are being placed, once for each call and file.
-    placing: Vec<SessionKey>,
+    /// The call that the user is asked about, on the screen, and how often one was put there.
+    stage: Option<Stage>,
+    stages: u64,
     /// How many files are being looked into for what agents did to them.
     recalling: usize,
 }

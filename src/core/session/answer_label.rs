@@ -20,6 +20,22 @@ pub fn label(option: &PermissionOption) -> String {
     if name.is_empty() { kind } else { format!("{kind}: {name}") }
 }
 
+/// The same for a list of answers: with what it comes to, where the name leaves that open.
+pub fn described(option: &PermissionOption) -> String {
+    let label = label(option);
+    let (meaning, said): (&str, &[&str]) = match &option.kind {
+        PermissionKind::AllowOnce => ("this once", &["once", "this"]),
+        PermissionKind::RejectOnce => ("not this time", &["once", "this"]),
+        PermissionKind::AllowAlways | PermissionKind::RejectAlways => {
+            ("the agent won't ask again", &["session", "again", "all", "every", "everything", "auto"])
+        }
+        PermissionKind::Other(_) => return label,
+    };
+    let words = option.name.to_lowercase();
+    let mut words = words.split(|char: char| !char.is_alphanumeric());
+    if words.any(|word| said.contains(&word)) { label } else { format!("{label} \u{b7} {meaning}") }
+}
+
 const ALLOWS: [&str; 14] = [
     "allow", "allowed", "yes", "ok", "okay", "approve", "accept", "proceed", "permit", "grant", "confirm",
     "continue", "run", "trust",
@@ -91,6 +107,24 @@ mod tests {
 
     fn labelled(name: &str, kind: PermissionKind) -> String {
         label(&PermissionOption { id: "x".into(), name: name.into(), kind })
+    }
+
+    #[test]
+    fn an_answer_in_a_list_says_what_it_comes_to() {
+        let option = |name: &str, kind| PermissionOption { id: "x".into(), name: name.into(), kind };
+        for (name, kind, said) in [
+            ("Allow", AllowOnce, "Allow \u{b7} this once"),
+            ("Allow once", AllowOnce, "Allow once"),
+            ("Always allow", AllowAlways, "Always allow \u{b7} the agent won't ask again"),
+            ("Allow for this session", AllowAlways, "Allow for this session"),
+            ("No", RejectOnce, "No \u{b7} not this time"),
+            ("Never", RejectAlways, "Never \u{b7} the agent won't ask again"),
+            // The name says something else than the kind.
+            ("Reject", AllowAlways, "allow always: Reject \u{b7} the agent won't ask again"),
+        ] {
+            assert_eq!(described(&option(name, kind)), said);
+        }
+        assert_eq!(described(&option("x", Other("odd".into()))), "unknown effect \"odd\": x");
     }
 
     #[test]

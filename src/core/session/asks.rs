@@ -230,13 +230,26 @@ impl Session {
     pub(super) fn show_choices(&mut self, entry: EntryId) {
         let open = self.permission_of(entry);
         let names = |open: &OpenAsk| open.options().iter().map(label).collect();
-        let choices = open.map(names).unwrap_or_default();
+        let choices: Vec<String> = open.map(names).unwrap_or_default();
         match self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
-            Some(Body::Tool(call)) => call.choices = choices,
+            Some(Body::Tool(call)) => {
+                call.is_long &= !choices.is_empty();
+                call.choices = choices;
+            }
             Some(Body::Elicitation(asked)) => asked.choices = choices,
             _ => return,
         }
         self.touched.insert(entry);
+    }
+
+    /// Not all that a question is about can be seen at once. Says whether that is new.
+    pub fn set_long(&mut self, ask: AskId) -> bool {
+        let Some(entry) = self.open_ask(ask).map(|open| open.entry) else { return false };
+        match self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
+            Some(Body::Tool(call)) if !call.is_long => call.is_long = true,
+            _ => return false,
+        }
+        self.touched.insert(entry)
     }
 
     fn judge(&mut self, entry: EntryId, verdict: Verdict) {

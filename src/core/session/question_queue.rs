@@ -60,13 +60,23 @@ pub enum Readiness {
     NotHere,
 }
 
+/// How much can be seen of what a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// Nothing yet: a change is seen before it is judged.
+    Pending,
+    Whole,
+    /// It has to be scrolled to be read, which cannot be done below a picker that has the screen for itself.
+    Part,
+}
+
 /// A question that waits for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
     pub session: SessionKey,
     pub ask: AskId,
-    /// What it is about can be seen: a change is seen before it is judged.
-    pub is_visible: bool,
+    /// The user has just done something, and this came of it: an empty prompt is no sign that they wait for it.
+    pub is_sudden: bool,
 }
 
 /// What is to be done about the questions that wait.
@@ -74,6 +84,8 @@ pub struct Waiting {
 pub enum Step {
     Nothing,
     Show(SessionKey, AskId),
+    /// It does not open by itself: it can be read, and is answered where it stands, or opened.
+    Stand(SessionKey, AskId),
     /// Look again after so long.
     Pause(Duration),
     /// The user is busy: they are told that this one waits, and it is tried again when they do something
@@ -92,6 +104,8 @@ pub struct Shown {
 #[derive(Debug, Default)]
 pub struct QuestionQueue {
     shown: Option<Shown>,
+    /// The user wants to answer this one now.
+    wanted: Option<AskId>,
     deferred: BTreeSet<AskId>,
     /// Since when each has waited.
     since: BTreeMap<AskId, Moment>,
@@ -105,8 +119,8 @@ pub struct QuestionQueue {
 }
 
 impl Activity {
-    /// Whether a picker would take the keys of somebody who is writing.
-    pub fn readiness(&self, rule: OpenQuestions) -> Readiness {
+    /// Whether a picker would take the keys of somebody who is writing. `is_sudden` is as for [`Waiting`].
+    pub fn readiness(&self, rule: OpenQuestions, is_sudden: bool) -> Readiness {
         match rule {
             _ if self.is_blocking => return Readiness::NotHere,
             OpenQuestions::Always => return Readiness::Now,
@@ -118,7 +132,7 @@ impl Activity {
             Position::Transcript => (is_normal, QUIET_IN_CHAT),
             // An empty prompt is where one waits for the agent.
             Position::Prompt { is_blank } => {
-                (is_normal || is_blank && self.mode.starts_with('i'), QUIET_IN_CHAT)
+                (is_normal || is_blank && !is_sudden && self.mode.starts_with('i'), QUIET_IN_CHAT)
             }
             Position::Elsewhere => (is_normal, QUIET),
             // The user is left alone.
@@ -133,35 +147,58 @@ impl Activity {
 }
 
 impl QuestionQueue {
-    /// Decides about the questions that wait, the oldest first. What the user is doing is only asked where
-    /// that matters.
-    pub fn next(&mut self, waiting: &[Waiting], now: Moment, readiness: impl FnOnce() -> Readiness) -> Step {
+    /// The question that has its turn: what it is about is to be on the screen.
+    pub fn front(&self, waiting: &[Waiting]) -> Option<Waiting> {
+        let find = |ask: AskId| waiting.iter().find(|question| question.ask == ask);
+        let wanted = self.wanted.and_then(find);
+        let shown = || self.shown.and_then(|shown| find(shown.ask));
+        let next = || waiting.iter().find(|question| !self.deferred.contains(&question.ask));
+        wanted.or_else(shown).or_else(next).or(waiting.first()).copied()
+    }
+
+    /// The user wants to answer a question, also one that was deferred.
+    pub fn want(&mut self, ask: AskId) {
+        self.wanted = Some(ask);
+    }
+
+    /// Decides about the questions that wait, the oldest first. `sight` is for the one that has its turn. What the user
+    /// is doing is only asked where that matters.
+    pub fn next(
+        &mut self,
+        waiting: &[Waiting],
+        sight: Sight,
+        now: Moment,
+        readiness: impl FnOnce(&Waiting) -> Readiness,
+    ) -> Step {
         let waits = |ask: AskId| waiting.iter().any(|other| other.ask == ask);
         // One that is over without its picker; whatever that says later is about nothing.
         self.shown.take_if(|shown| !waits(shown.ask));
+        self.wanted.take_if(|wanted| !waits(*wanted));
         self.deferred.retain(|ask| waits(*ask));
         self.told.retain(|ask| waits(*ask));
         self.since.retain(|ask, _| waits(*ask));
         for question in waiting {
             self.since.entry(question.ask).or_insert(now);
         }
-        if self.shown.is_some() {
+        let Some(front) = self.front(waiting) else { return Step::Nothing };
+        if sight == Sight::Pending {
             return Step::Nothing;
         }
-        let Some(next) = waiting.iter().find(|question| !self.deferred.contains(&question.ask)) else {
-            return Step::Nothing;
-        };
-        if !next.is_visible {
+        if self.wanted.take().is_some() {
+            return Step::Show(front.session, front.ask);
+        }
+        if self.shown.is_some() || self.deferred.contains(&front.ask) {
             return Step::Nothing;
         }
-        match readiness() {
-            Readiness::Now => Step::Show(next.session, next.ask),
+        match readiness(&front) {
+            Readiness::NotHere => Step::Tell(front.session, front.ask),
+            _ if sight == Sight::Part => Step::Stand(front.session, front.ask),
+            Readiness::Now => Step::Show(front.session, front.ask),
             Readiness::After(_) if self.pausing => Step::Nothing,
             Readiness::After(rest) => {
                 self.pausing = true;
                 Step::Pause(rest)
             }
-            Readiness::NotHere => Step::Tell(next.session, next.ask),
         }
     }
 
@@ -237,11 +274,11 @@ mod tests {
     }
 
     fn waiting(ask: u64) -> Waiting {
-        Waiting { session: SessionKey(1), ask: AskId(ask), is_visible: true }
+        Waiting { session: SessionKey(1), ask: AskId(ask), is_sudden: false }
     }
 
     fn next(queue: &mut QuestionQueue, waiting: &[Waiting], readiness: Readiness) -> Step {
-        queue.next(waiting, Moment(0), || readiness)
+        queue.next(waiting, Sight::Whole, Moment(0), |_| readiness)
     }
 
     fn show(ask: u64) -> Step {
@@ -273,7 +310,7 @@ mod tests {
             ("n", Captured, 60_000, NotHere),
             ("n", Unknown, 60_000, NotHere),
         ] {
-            let found = activity(mode, position, quiet).readiness(OpenQuestions::Auto);
+            let found = activity(mode, position, quiet).readiness(OpenQuestions::Auto, false);
             assert_eq!(found, expected, "{mode} {position:?} {quiet}");
         }
     }
@@ -281,17 +318,17 @@ mod tests {
     #[test]
     fn the_options_say_that_questions_open_always_or_never() {
         let typing = activity("i", Position::Elsewhere, 0);
-        assert_eq!(typing.readiness(OpenQuestions::Always), Readiness::Now);
+        assert_eq!(typing.readiness(OpenQuestions::Always, false), Readiness::Now);
         let idle = activity("n", Position::Transcript, 60_000);
-        assert_eq!(idle.readiness(OpenQuestions::Never), Readiness::NotHere);
+        assert_eq!(idle.readiness(OpenQuestions::Never, false), Readiness::NotHere);
     }
 
     #[test]
     fn no_question_opens_in_the_midst_of_a_command() {
         let idle = activity("n", Position::Transcript, 60_000);
         let blocked = Activity { is_blocking: true, ..idle };
-        assert_eq!(blocked.readiness(OpenQuestions::Always), Readiness::NotHere);
-        assert_eq!(blocked.readiness(OpenQuestions::Auto), Readiness::NotHere);
+        assert_eq!(blocked.readiness(OpenQuestions::Always, false), Readiness::NotHere);
+        assert_eq!(blocked.readiness(OpenQuestions::Auto, false), Readiness::NotHere);
     }
 
     #[test]
@@ -308,7 +345,7 @@ mod tests {
     #[test]
     fn where_the_user_is_does_not_matter_while_nothing_waits() {
         let mut queue = QuestionQueue::default();
-        assert_eq!(queue.next(&[], Moment(0), || panic!("nobody asks")), Step::Nothing);
+        assert_eq!(queue.next(&[], Sight::Whole, Moment(0), |_| panic!("nobody asks")), Step::Nothing);
     }
 
     #[test]
@@ -326,9 +363,54 @@ mod tests {
     #[test]
     fn a_change_is_seen_before_it_is_judged() {
         let mut queue = QuestionQueue::default();
-        let unseen = Waiting { is_visible: false, ..waiting(1) };
-        assert_eq!(next(&mut queue, &[unseen, waiting(2)], Readiness::Now), Step::Nothing);
-        assert_eq!(next(&mut queue, &[waiting(1), waiting(2)], Readiness::Now), show(1));
+        let both = [waiting(1), waiting(2)];
+        let step = queue.next(&both, Sight::Pending, Moment(0), |_| Readiness::Now);
+        assert_eq!(step, Step::Nothing);
+        assert_eq!(next(&mut queue, &both, Readiness::Now), show(1));
+    }
+
+    #[test]
+    fn what_has_to_be_scrolled_stands_where_it_is_until_it_is_wanted() {
+        let mut queue = QuestionQueue::default();
+        let both = [waiting(1), waiting(2)];
+        let step =
+            |queue: &mut QuestionQueue, readiness| queue.next(&both, Sight::Part, Moment(0), |_| readiness);
+        assert_eq!(step(&mut queue, Readiness::Now), Step::Stand(SessionKey(1), AskId(1)));
+        assert_eq!(step(&mut queue, Readiness::After(LONG)), Step::Stand(SessionKey(1), AskId(1)));
+        // Somebody who types elsewhere is still told.
+        assert_eq!(step(&mut queue, Readiness::NotHere), Step::Tell(SessionKey(1), AskId(1)));
+        queue.want(AskId(1));
+        assert_eq!(step(&mut queue, Readiness::NotHere), show(1));
+    }
+
+    #[test]
+    fn the_question_on_the_screen_has_its_turn_then_those_that_were_not_put_off() {
+        let mut queue = QuestionQueue::default();
+        let both = [waiting(1), waiting(2)];
+        let front =
+            |queue: &QuestionQueue, waiting: &[Waiting]| queue.front(waiting).map(|front| front.ask.0);
+        assert_eq!(front(&queue, &[]), None);
+        assert_eq!(front(&queue, &both), Some(1));
+        queue.defer(AskId(1));
+        assert_eq!(front(&queue, &both), Some(2));
+        assert_eq!(front(&queue, &both[..1]), Some(1), "nothing else waits");
+        queue.show(AskId(1));
+        assert_eq!(front(&queue, &both), Some(1));
+        queue.want(AskId(2));
+        assert_eq!(front(&queue, &both), Some(2));
+        // One that is wanted waits until it can be seen.
+        let step = queue.next(&both, Sight::Pending, Moment(0), |_| Readiness::Now);
+        assert_eq!((step, front(&queue, &both)), (Step::Nothing, Some(2)));
+        assert_eq!(next(&mut queue, &both, Readiness::NotHere), show(2));
+    }
+
+    #[test]
+    fn what_comes_of_what_the_user_has_just_done_does_not_open_while_they_type() {
+        let typing = activity("i", Position::Prompt { is_blank: true }, 60_000);
+        assert_eq!(typing.readiness(OpenQuestions::Auto, false), Readiness::Now);
+        assert_eq!(typing.readiness(OpenQuestions::Auto, true), Readiness::NotHere);
+        let idle = activity("n", Position::Prompt { is_blank: true }, 60_000);
+        assert_eq!(idle.readiness(OpenQuestions::Auto, true), Readiness::Now);
     }
 
     #[test]
@@ -376,7 +458,7 @@ mod tests {
         let open = OpenAsk { ask: AskId(1), entry: EntryId(0), wanted };
         let mut queue = QuestionQueue::default();
         assert_eq!(queue.option_of_key(&open, 1, Moment(1000)), None);
-        queue.next(&[waiting(1)], Moment(1000), || Readiness::NotHere);
+        queue.next(&[waiting(1)], Sight::Whole, Moment(1000), |_| Readiness::NotHere);
         assert_eq!(queue.option_of_key(&open, 1, Moment(1299)), None);
         assert_eq!(queue.option_of_key(&open, 1, Moment(1300)), Some("yes"));
         assert_eq!(queue.option_of_key(&open, 2, Moment(1300)), Some("no"));

@@ -122,6 +122,8 @@ pub struct ToolCall {
     news_in_input: bool,
     /// What the user may answer, while they are asked.
     pub choices: Vec<String>,
+    /// Not all that they are asked about can be seen at once: they are told how to read and to answer it.
+    pub is_long: bool,
     pub started: Moment,
     pub ended: Option<Moment>,
 }
@@ -156,6 +158,7 @@ impl ToolCall {
             from_input: FromInput::default(),
             news_in_input: false,
             choices: Vec::new(),
+            is_long: false,
             started: now,
             ended: None,
         }

@@ -49,6 +49,10 @@ pub fn draw(
         drawing.right.push((row, right));
     }
     if call.status == Status::Waiting || !call.choices.is_empty() {
+        if call.is_long {
+            // Before what is long.
+            drawing.hint(format!("    {}", style.hints.long_question()));
+        }
         if title != whole {
             // Nobody should allow what they cannot read to its end.
             let more = drawing.beginning(&whole, "    ", None);

@@ -46,6 +46,13 @@ impl Hints {
         if self.details.is_empty() { String::new() } else { format!(", {} shows all of it", self.details) }
     }
 
+    /// How a question is read and answered that is about more than the screen shows at once.
+    pub fn long_question(&self) -> String {
+        let keys = if self.answers.is_empty() { "" } else { "answer here, or " };
+        let open = if self.go_to.is_empty() { String::new() } else { format!("{} or ", self.go_to) };
+        format!("More than fits on the screen: scroll it, then {keys}{open}:Acp answer")
+    }
+
     /// `, <Tab>`: how to see more.
     pub fn open(&self) -> String {
         if self.toggle.is_empty() { String::new() } else { format!(", {}", self.toggle) }
@@ -68,6 +75,16 @@ fn or<'t>(key: &'t str, command: &'t str) -> &'t str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_question_says_how_it_is_read_and_answered() {
+        assert_eq!(
+            Hints::default().long_question(),
+            "More than fits on the screen: scroll it, then answer here, or <CR> or :Acp answer"
+        );
+        let none = Hints { answers: Vec::new(), go_to: String::new(), ..Hints::default() };
+        assert_eq!(none.long_question(), "More than fits on the screen: scroll it, then :Acp answer");
+    }
 
     #[test]
     fn a_key_that_is_off_is_not_named() {

@@ -1,27 +1,109 @@
 //! The router's part for questions: what others need of them, and what they need to know of others.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Access, PermissionKind, Question};
+use crate::core::session::question_queue::Sight;
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
+use crate::nvim::arguments::fail;
 use crate::nvim::questions::queue::Known;
 use crate::nvim::questions::{KeyAnswer, Questions};
+use crate::nvim::review::stage::Shape;
 
 impl App {
-    /// Shows the next question, if there is one and the user is not busy.
+    /// Brings on the screen what is asked about next, and asks if the user is not busy.
     pub fn ask_next(&mut self) {
-        let reviews = &self.reviews;
-        let is_visible = |key: SessionKey| !reviews.is_placing(key);
-        let known = Known { others: self.cx.conflicts.waiting().collect(), is_visible: &is_visible };
-        self.asking.ask_next(&mut self.cx, &known);
+        let others: Vec<_> = self.cx.conflicts.waiting().collect();
+        let front = self.asking.front(&self.cx, &others);
+        let sight = self.bring_up(front).unwrap_or_else(|error| {
+            self.cx.editor.complain(Err(error));
+            Sight::Whole
+        });
+        let preview = self.preview_of(front);
+        self.asking.ask_next(&mut self.cx, &Known { others, sight, preview });
     }
 
-    pub fn put_up(&mut self, key: SessionKey, ask: AskId) {
-        self.asking.show(&mut self.cx, key, ask);
+    /// What a question is about as lines: what a call proposes, else what it does.
+    fn preview_of(&self, front: Option<(SessionKey, AskId)>) -> Rc<Vec<String>> {
+        let staged = self.reviews.preview();
+        if !staged.is_empty() {
+            return staged;
+        }
+        let call = front.and_then(|(key, ask)| {
+            let session = self.cx.sessions.get(&key)?;
+            session.entry(session.open_ask(ask)?.entry)?.tool()
+        });
+        let text = call.map(|call| call.command().unwrap_or_else(|| call.headline()));
+        Rc::new(text.iter().flat_map(|text| text.lines()).map(str::to_owned).collect())
+    }
+
+    /// Has the screen show what a question is about; says how much of it can be seen.
+    fn bring_up(&mut self, front: Option<(SessionKey, AskId)>) -> Result<Sight> {
+        let call = front.and_then(|(key, ask)| {
+            let entry = self.cx.sessions.get(&key)?.open_ask(ask).filter(|open| open.is_permission())?.entry;
+            Some(((key, entry), Questions::picker_rows(&self.cx, key, ask)))
+        });
+        let mut shape = self.reviews.stage(&mut self.cx, call)?;
+        if let (Shape::Nothing, Some((call, _))) = (shape, call)
+            && Questions::is_cut(&self.cx, call)
+        {
+            shape = Shape::InChat;
+        }
+        let in_chat = call.map(|(call, _)| call).filter(|_| shape == Shape::InChat);
+        let touched = self.chats.unfold_asked(&mut self.cx, in_chat);
+        for key in &touched {
+            self.after_change(*key)?;
+        }
+        if !touched.is_empty() {
+            self.draw_now()?;
+        }
+        let sight = match (shape, call) {
+            (Shape::Pending, _) => return Ok(Sight::Pending),
+            (Shape::InChat, Some((call, covered))) => self.chats.sight_of(&self.cx, call, covered)?,
+            (Shape::Part, _) => Sight::Part,
+            _ => Sight::Whole,
+        };
+        // Other pickers leave the screen to the user.
+        let is_builtin = call.is_some_and(|(_, covered)| covered > 0);
+        Ok(if is_builtin { sight } else { Sight::Whole })
+    }
+
+    /// Opens the question about what is on the screen.
+    pub fn answer_staged(&mut self) -> Result<()> {
+        let others: Vec<_> = self.cx.conflicts.waiting().collect();
+        match self.asking.front(&self.cx, &others) {
+            Some((_, ask)) => {
+                self.put_up(ask);
+                Ok(())
+            }
+            None => fail("nothing waits for you"),
+        }
+    }
+
+    /// The key that sends: with nothing to send it opens what the session asks.
+    pub fn send_or_answer(&mut self, key: SessionKey) -> Result<()> {
+        let is_blank = self
+            .cx
+            .chats
+            .get(&key)
+            .is_some_and(|chat| chat.is_prompt_blank(&self.cx.editor).unwrap_or(false));
+        let ask = self.cx.sessions.get(&key).and_then(|session| session.asks().first()).map(|open| open.ask);
+        match ask.filter(|_| is_blank) {
+            Some(ask) => {
+                self.put_up(ask);
+                Ok(())
+            }
+            None => self.send_prompt(key),
+        }
+    }
+
+    pub fn put_up(&mut self, ask: AskId) {
+        self.asking.take_up(ask);
     }
 
     /// The answer that the key of this number gives in the chat, to the question under the cursor.

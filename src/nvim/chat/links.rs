@@ -32,7 +32,7 @@ impl Chats {
         let Fold::Entry(entry) = fold else { return self.toggle_fold(cx, key) };
         if let Some(open) = session.asks().iter().find(|open| open.entry == entry) {
             let ask = open.ask;
-            cx.raise(EditorEvent::QuestionChosen(key, ask));
+            cx.raise(EditorEvent::QuestionChosen(ask));
             return Ok(());
         }
         let cwd = &session.place.cwd;

@@ -28,6 +28,14 @@ pub fn code_window_but(editor: &Editor, others: &[Win]) -> Result<Option<Win>> {
     if let Some(win) = all.find(|win| is_code(editor, *win)) {
         return Ok(Some(win));
     }
+    // The user wants to see something else than what is proposed.
+    let shows_proposal = |win: &Win| {
+        let kind = editor.win_buf(*win).and_then(|buf| editor.buf_option::<String>(buf, "filetype"));
+        !others.contains(win) && kind.is_ok_and(|kind| kind == "acp-proposal")
+    };
+    if let Some(win) = wins.iter().copied().find(shows_proposal) {
+        return Ok(Some(win));
+    }
     let spare = wins.into_iter().filter(|win| !others.contains(win) && is_spare(editor, *win));
     let area =
         |win: &Win| editor.win_size(*win).map_or(0, |(width, height)| u32::from(width) * u32::from(height));

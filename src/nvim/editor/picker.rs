@@ -2,13 +2,22 @@
 //! not to be trusted: it may come late, twice or never. Each answer is passed on once, and what an
 //! agent wrote reaches them as plain lines. What an answer means is left to those who ask.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mlua::{Function, Result, Table, Value};
 
-use crate::core::text::visible::visible_line;
+use crate::core::text::visible::{visible, visible_line};
 use crate::nvim::editor::Editor;
+
+/// What a user may choose from.
+pub struct Offer<'a> {
+    pub prompt: &'a str,
+    pub kind: &'a str,
+    pub items: Vec<String>,
+    /// What it is about, for pickers that show that beside the items.
+    pub preview: Rc<Vec<String>>,
+}
 
 /// Lets the user choose among `items`; `then` gets the 0-based index, or nothing.
 pub fn select(
@@ -18,9 +27,21 @@ pub fn select(
     items: Vec<String>,
     then: impl FnOnce(Option<usize>) + 'static,
 ) -> Result<()> {
+    offer(editor, Offer { prompt, kind, items, preview: Rc::default() }, then)
+}
+
+/// The same, with a preview.
+pub fn offer(editor: &Editor, offer: Offer, then: impl FnOnce(Option<usize>) + 'static) -> Result<()> {
+    let Offer { prompt, kind, items, preview } = offer;
     let items: Vec<String> = items.iter().map(|item| plain(item)).collect();
-    let options =
-        editor.table([("prompt", editor.string(plain(prompt))?), ("kind", editor.string(kind)?)])?;
+    // Without a line for it ('cmdheight') Neovim's own loses the first line of what it shows.
+    let lost = if is_builtin(editor) && has_no_line(editor) { "\n" } else { "" };
+    let prompt = editor.string(format!("{lost}{}", plain(prompt)))?;
+    let options = editor.table([("prompt", prompt), ("kind", editor.string(kind)?)])?;
+    if !preview.is_empty() && !is_builtin(editor) {
+        let lines: Vec<String> = preview.iter().map(|line| plain_code(line)).collect();
+        helpers(editor)?.get::<Function>("add_preview")?.call::<()>((&options, lines))?;
+    }
     let count = items.len();
     let answer = Answer::new(then);
     let chosen = answer.clone();
@@ -34,14 +55,80 @@ pub fn select(
     Ok(())
 }
 
-/// Whether `vim.ui.select` is Neovim's own, which shows each item in full.
+/// A picker on the screen, to close it when what it asks about is over.
+pub struct OpenPicker {
+    /// The windows that were there before.
+    before: Value,
+    is_builtin: bool,
+    /// Its function has not come back yet.
+    is_running: Rc<Cell<bool>>,
+}
+
+impl OpenPicker {
+    /// Notes that one is about to open.
+    pub fn begin(editor: &Editor) -> Result<Self> {
+        let before = helpers(editor)?.get::<Function>("windows")?.call(())?;
+        Ok(Self { before, is_builtin: is_builtin(editor), is_running: Rc::new(Cell::new(true)) })
+    }
+
+    /// To be set when its function has come back.
+    pub fn running(&self) -> Rc<Cell<bool>> {
+        self.is_running.clone()
+    }
+
+    /// Closes it, as far as that can be done: a picker that nobody knows closes with its window.
+    pub fn close(self, editor: &Editor) -> Result<()> {
+        if !self.is_builtin {
+            return helpers(editor)?.get::<Function>("close")?.call(self.before);
+        }
+        // What it waits for is a key.
+        match self.is_running.get() {
+            true => editor.api::<Value>("nvim_input", "<Esc>").map(drop),
+            false => Ok(()),
+        }
+    }
+}
+
+fn helpers(editor: &Editor) -> Result<Table> {
+    const NAME: &str = "acp.picker";
+    if let Some(helpers) = editor.lua.named_registry_value::<Option<Table>>(NAME)? {
+        return Ok(helpers);
+    }
+    let helpers: Table = editor.lua.load(include_str!("picker.lua")).set_name("=acp/picker").eval()?;
+    editor.lua.set_named_registry_value(NAME, &helpers)?;
+    Ok(helpers)
+}
+
+/// What Neovim's own picker asks with, below the items.
+pub const ASKS_FOR_NUMBER: &str = "Type number and <Enter> or click with the mouse (q or empty cancels): ";
+
+/// Where the function is kept that `vim.ui.select` was at the start, if it was Neovim's own.
+const OWN_SELECT: &str = "acp.own_select";
+
+/// Keeps `vim.ui.select` if it is Neovim's own: what a plugin puts in its place later is another function.
+pub fn keep_builtin(editor: &Editor) -> Result<()> {
+    let present: Function = editor.module("ui")?.get("select")?;
+    if is_of_neovim(&present) { editor.lua.set_named_registry_value(OWN_SELECT, present) } else { Ok(()) }
+}
+
+/// Whether `vim.ui.select` is Neovim's own, which shows each item in full and has the screen for itself.
 pub fn is_builtin(editor: &Editor) -> bool {
     let read = || -> Result<bool> {
-        let ui: Table = editor.module("ui")?;
-        let info = ui.get::<Function>("select")?.info();
-        Ok(info.source.is_some_and(|source| source.ends_with("vim/ui.lua") || source.ends_with("vim/ui")))
+        let present: Function = editor.module("ui")?.get("select")?;
+        let kept: Option<Function> = editor.lua.named_registry_value(OWN_SELECT)?;
+        Ok(kept.map_or_else(|| is_of_neovim(&present), |kept| kept == present))
     };
     read().unwrap_or(true)
+}
+
+/// Whether 'cmdheight' is 0.
+pub fn has_no_line(editor: &Editor) -> bool {
+    editor.global_option::<i64>("cmdheight").is_ok_and(|lines| lines == 0)
+}
+
+fn is_of_neovim(select: &Function) -> bool {
+    let source = select.info().source;
+    source.is_some_and(|source| source.ends_with("vim/ui.lua") || source.ends_with("vim/ui"))
 }
 
 /// Lets the user type a line, beginning with `text`; `then` gets it, or nothing.
@@ -76,6 +163,11 @@ pub fn input(
 /// One line, in which nothing is hidden.
 pub fn plain(text: &str) -> String {
     visible_line(text)
+}
+
+/// The same with its indentation.
+fn plain_code(line: &str) -> String {
+    visible(&line.replace(['\n', '\r'], " ")).into_owned()
 }
 
 fn plain_keys(text: &str) -> String {

@@ -2,6 +2,8 @@
 //! the user says which are to stand, by the same rules as for permission. Until then the file is as the
 //! user left it. Merging is the core's business.
 
+use std::rc::Rc;
+
 use mlua::{Result, Value};
 
 use crate::config::OnConflict;
@@ -183,7 +185,7 @@ fn ask_next(cx: &mut Context, waiting: &Waiting) {
     let Some(Question { prompt, items }) = waiting.conflict.question(&name) else { return };
     let ask = waiting.ask;
     let then = context::then(move |files: &mut Files, cx, item| files.conflict_answered(cx, ask, item));
-    let choosing = Choosing { ask, kind: "acp_conflict", prompt, items, then };
+    let choosing = Choosing { ask, kind: "acp_conflict", prompt, items, preview: Rc::default(), then };
     cx.raise(EditorEvent::QuestionAsked(Box::new(choosing)));
 }
 

@@ -143,7 +143,12 @@ impl Follow {
         let mut next = self.fade(&editor, now)?;
         if self.pace.is_waiting() {
             self.watch_user(cx)?;
-            let wait = match self.pause(&editor, now, cx.config.follow.resume_after)? {
+            let pause = match cx.asked_about {
+                // The file beside a question is the one asked about; what is told when it is over goes on here.
+                Some(_) => Some(Pause::Held),
+                None => self.pause(&editor, now, cx.config.follow.resume_after)?,
+            };
+            let wait = match pause {
                 // The user's next step tells.
                 Some(Pause::Held) => None,
                 Some(Pause::For(left)) => Some(left),
@@ -288,6 +293,9 @@ impl Follow {
     pub fn location_elsewhere(&self, cx: &Context, key: SessionKey) -> Option<String> {
         let session = cx.sessions.get(&key).filter(|session| session.is_working())?;
         let visit = self.history.of_turn(key).last();
+        if let Some(asked) = cx.asked_about.as_ref().filter(|asked| asked.session == key) {
+            return Some(format!("{} {}", Verb::Editing.word(), asked.name));
+        }
         if let Some(asked) = session.asks().first() {
             // It waits for the user, and the bar says so: where it was before says nothing then.
             visit.filter(|visit| visit.call == Some(asked.entry))?;

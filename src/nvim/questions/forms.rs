@@ -2,6 +2,8 @@
 //! gone over before it is sent; a page is opened only after the user has seen where it leads and
 //! agreed. What fits a field is left to `core::session::form`, which question is next to `queue`.
 
+use std::rc::Rc;
+
 use mlua::Result;
 use serde_json::{Value, json};
 
@@ -104,10 +106,10 @@ impl Questions {
         let answer = match word {
             None => {
                 let oldest = |session: &Session| Some((session.key, session.asks().first()?.ask));
-                let Some((key, ask)) = sessions.find_map(oldest).or(other) else {
+                let Some((_, ask)) = sessions.find_map(oldest).or(other) else {
                     return fail("nothing waits for you");
                 };
-                self.show(cx, key, ask);
+                self.take_up(ask);
                 return Ok(());
             }
             Some("decline") => Session::decline,
@@ -364,7 +366,7 @@ impl Questions {
                 Ok(())
             }
         });
-        self.ask_to_choose(cx, Choosing { ask, kind: KIND, prompt, items, then });
+        self.ask_to_choose(cx, Choosing { ask, kind: KIND, prompt, items, preview: Rc::default(), then });
     }
 
     // Pages.

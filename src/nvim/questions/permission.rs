@@ -6,13 +6,16 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::core::changes::review::Review;
-use crate::core::ids::{AskId, SessionKey};
-use crate::core::message::{FileDiff, PermissionKind};
-use crate::core::session::answer_label::label;
+use crate::core::ids::{AskId, EntryId, SessionKey};
+use crate::core::message::{FileDiff, PermissionKind, PermissionOption};
+use crate::core::session::OpenAsk;
+use crate::core::session::answer_label::{described, label};
 use crate::core::session::tool_call::count_lines;
+use crate::core::store::allowlist::Choice;
 use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
+use crate::nvim::editor::picker;
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::questions::Questions;
 
@@ -21,7 +24,8 @@ impl Questions {
         let Some(prompt) = Self::permission_prompt(cx, key, ask) else { return };
         let Some(open) = cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
         let ids: Vec<String> = open.options().iter().map(|option| option.id.clone()).collect();
-        let items = open.options().iter().map(label).collect();
+        let items = Self::items(open);
+        let preview = self.preview.clone();
         let then = context::then(move |this: &mut Self, cx: &mut Context, index: Option<usize>| {
             match index.and_then(|index| ids.get(index)) {
                 Some(option) => Self::answer(cx, key, ask, option),
@@ -30,7 +34,38 @@ impl Questions {
             }
             Ok(())
         });
-        self.ask_to_choose(cx, Choosing { ask, kind: "acp_permission", prompt, items, then });
+        self.ask_to_choose(cx, Choosing { ask, kind: "acp_permission", prompt, items, preview, then });
+    }
+
+    /// The answers as a picker lists them.
+    fn items(open: &OpenAsk) -> Vec<String> {
+        let is_own = |option: &PermissionOption| Choice::of_id(&option.id).is_some();
+        let text = |option| if is_own(option) { label(option) } else { described(option) };
+        open.options().iter().map(text).collect()
+    }
+
+    /// How many rows at the bottom of the screen Neovim's own picker takes for a question; none where a plugin has put
+    /// another in its place, which leaves the screen to the user.
+    pub fn picker_rows(cx: &Context, key: SessionKey, ask: AskId) -> usize {
+        if !picker::is_builtin(&cx.editor) {
+            return 0;
+        }
+        let columns = usize::from(cx.editor.size().0).max(1);
+        let prompt = Self::permission_prompt(cx, key, ask).unwrap_or_default();
+        let open = cx.sessions.get(&key).and_then(|session| session.open_ask(ask));
+        let rows = |text: &str, before: usize| (text.chars().count() + before).div_ceil(columns).max(1);
+        let items: usize = open.map(Self::items).iter().flatten().map(|item| rows(item, 3)).sum();
+        // The line above it, and the one that asks for a number.
+        let asks = rows(picker::ASKS_FOR_NUMBER, 0);
+        // Without lines for commands it scrolls more.
+        let more = if picker::has_no_line(&cx.editor) { 1 + asks } else { 0 };
+        rows(&prompt, 0) + items + 1 + asks + more
+    }
+
+    /// Whether a picker shows only the beginning and the end of what a call does.
+    pub fn is_cut(cx: &Context, (key, entry): (SessionKey, EntryId)) -> bool {
+        let call = cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
+        call.is_some_and(|call| call.request().chars().count() > REQUEST)
     }
 
     /// Who asks for what, in a line.
@@ -103,7 +138,7 @@ impl Questions {
             None if named.is_some() => fail("the agent offers no such option"),
             None => {
                 // Nothing of that kind is offered: the user sees what is.
-                self.show(cx, key, open.ask);
+                self.take_up(open.ask);
                 Ok(())
             }
         }

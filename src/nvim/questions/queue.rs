@@ -3,16 +3,20 @@
 //! may be shown is decided by `core::session::question_queue`; how one is asked is left to `permission` and
 //! `forms`.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use mlua::{Result, Value};
 
 use crate::core::ids::{AskId, EntryId, SessionKey};
-use crate::core::session::question_queue::{Activity, OpenQuestions, Position, Readiness, Step, Waiting};
+use crate::core::session::question_queue::{
+    Activity, OpenQuestions, Position, Readiness, Sight, Step, Waiting,
+};
 use crate::core::session::{Session, Wanted};
 use crate::core::transcript::cut_end;
 use crate::nvim::context::{self, ChatBuffers, Context, Then};
 use crate::nvim::editor::autocommands::Group;
+use crate::nvim::editor::picker::OpenPicker;
 use crate::nvim::editor::{Editor, Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::guard::was_interrupted;
@@ -20,11 +24,13 @@ use crate::nvim::keys::last_input::quiet_for;
 use crate::nvim::questions::{KeyAnswer, Questions};
 
 /// What others know of the questions that wait.
-pub struct Known<'a> {
+pub struct Known {
     /// Those of other features, with the sessions that they are about.
     pub others: Vec<(SessionKey, AskId)>,
-    /// Whether what a session asks about can be seen yet.
-    pub is_visible: &'a dyn Fn(SessionKey) -> bool,
+    /// How much can be seen of what the one is about that has its turn.
+    pub sight: Sight,
+    /// The same as lines, for pickers that show them beside the answers.
+    pub preview: Rc<Vec<String>>,
 }
 
 impl Questions {
@@ -35,20 +41,35 @@ impl Questions {
         cx.editor.complain(done);
     }
 
+    /// The question that has its turn: what it is about is to be on the screen before it is asked. `others` are those
+    /// of other features.
+    pub fn front(&self, cx: &Context, others: &[(SessionKey, AskId)]) -> Option<(SessionKey, AskId)> {
+        let front = self.queue.front(&waiting(cx, others))?;
+        Some((front.session, front.ask))
+    }
+
+    /// The user wants to answer a question, also one that was deferred.
+    pub fn take_up(&mut self, ask: AskId) {
+        self.queue.want(ask);
+        self.retry = true;
+    }
+
     /// The same; gives what is to be on the screen while the question waits.
     fn ask_or_wait(&mut self, cx: &mut Context, known: &Known) -> Option<String> {
         self.retry = false;
-        let of_session =
-            |session: &Session| session.asks().iter().map(|open| (session.key, open.ask)).collect::<Vec<_>>();
-        let all = cx.sessions.values().flat_map(of_session).chain(known.others.iter().copied());
-        let waiting: Vec<Waiting> = all
-            .map(|(session, ask)| Waiting { session, ask, is_visible: (known.is_visible)(session) })
-            .collect();
-        let step = self.queue.next(&waiting, self.now(), || readiness(cx));
+        let waiting = waiting(cx, &known.others);
+        self.preview = known.preview.clone();
+        self.close_stale(cx, &waiting);
+        let now = self.now();
+        let step = self.queue.next(&waiting, known.sight, now, |front| readiness(cx, front.is_sudden));
         let done = match step {
             Step::Nothing => return None,
             Step::Show(key, ask) => {
                 self.show(cx, key, ask);
+                return None;
+            }
+            Step::Stand(key, ask) => {
+                self.stand(cx, key, ask);
                 return None;
             }
             Step::Pause(rest) => cx.later(rest, |this: &mut Self, _| {
@@ -65,6 +86,23 @@ impl Questions {
         };
         cx.editor.complain(done);
         None
+    }
+
+    /// A picker whose question is over without it would take a key for nothing, and hide what comes next.
+    fn close_stale(&mut self, cx: &mut Context, waiting: &[Waiting]) {
+        let is_over = |open: &mut (AskId, OpenPicker)| waiting.iter().all(|question| question.ask != open.0);
+        if let Some((_, open)) = self.open.take_if(is_over) {
+            cx.attempt("couldn't close the picker", move |editor| open.close(editor));
+        }
+    }
+
+    /// The question does not open by itself; its call says how it is read and answered.
+    fn stand(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        if session.set_long(ask) {
+            cx.raise(EditorEvent::SessionChanged(key));
+            cx.raise(EditorEvent::FrameDue);
+        }
     }
 
     /// Somebody who does not see the chat's last lines, or types elsewhere, is told once that a question
@@ -136,8 +174,8 @@ impl Questions {
         cx.editor.complain(soon);
     }
 
-    /// Asks a question, also one that was deferred.
-    pub fn show(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
+    /// Asks a question.
+    fn show(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
         let open = cx.sessions.get(&key).and_then(|session| session.open_ask(ask));
         match open.map(|open| &open.wanted) {
             Some(Wanted::Permission(_)) => self.show_permission(cx, key, ask),
@@ -149,9 +187,9 @@ impl Questions {
 
     /// Lets the user choose an answer to a question that is open; `then` gets the index, or nothing.
     pub fn ask_to_choose(&mut self, cx: &mut Context, choosing: Choosing) {
-        let Choosing { ask, kind, prompt, items, then } = choosing;
+        let Choosing { ask, kind, prompt, items, preview, then } = choosing;
         self.ask_with(cx, ask, then, move |editor, answer| {
-            picker::select(editor, &prompt, kind, items, answer)
+            picker::offer(editor, picker::Offer { prompt: &prompt, kind, items, preview }, answer)
         });
     }
 
@@ -178,10 +216,17 @@ impl Questions {
         let shown = self.queue.show(ask);
         cx.raise(EditorEvent::QuestionShown);
         cx.effects.push_back(Box::new(move |editor| {
+            let open = OpenPicker::begin(editor);
+            let running = open.as_ref().map(OpenPicker::running).unwrap_or_default();
+            context::run(move |this: &mut Self, _| {
+                this.open = open.ok().map(|open| (ask, open));
+                Ok(())
+            });
             let answer = Box::new(move |answer: Option<T>| {
                 context::run(move |this: &mut Self, cx| {
                     if this.queue.close(shown) {
                         this.retry = true;
+                        this.open = None;
                         cx.resume(then, answer);
                     } else if answer.is_some() {
                         cx.raise(EditorEvent::AnsweredInVain(ask));
@@ -189,7 +234,9 @@ impl Questions {
                     Ok(())
                 });
             });
-            if let Err(error) = picker(editor, answer) {
+            let done = picker(editor, answer);
+            running.set(false);
+            if let Err(error) = done {
                 context::run(move |this: &mut Self, _| {
                     if this.queue.close(shown) {
                         this.retry = true;
@@ -212,6 +259,15 @@ impl Questions {
             cx.editor.notify("the agent no longer waits for this answer", Level::Info);
         }
     }
+}
+
+/// All questions, the oldest of each session first. Those of other features come of edits of the user's.
+fn waiting(cx: &Context, others: &[(SessionKey, AskId)]) -> Vec<Waiting> {
+    let of_session =
+        |session: &Session| session.asks().iter().map(|open| (session.key, open.ask)).collect::<Vec<_>>();
+    let asked = cx.sessions.values().flat_map(of_session).map(|question| (question, false));
+    let others = others.iter().map(|question| (*question, true));
+    asked.chain(others).map(|((session, ask), is_sudden)| Waiting { session, ask, is_sudden }).collect()
 }
 
 /// What somebody sees who types elsewhere than in the chat: who waits, and how to answer.
@@ -253,10 +309,11 @@ fn is_in(chat: &ChatBuffers, editor: &Editor) -> bool {
 }
 
 /// Whether a picker would take the keys of somebody who is writing.
-fn readiness(cx: &Context) -> Readiness {
+fn readiness(cx: &Context, is_sudden: bool) -> Readiness {
     let (mode, is_blocking) = cx.editor.mode();
     let position = position(cx).unwrap_or(Position::Unknown);
-    Activity { mode, is_blocking, position, quiet: quiet_for() }.readiness(cx.config.permission.open)
+    Activity { mode, is_blocking, position, quiet: quiet_for() }
+        .readiness(cx.config.permission.open, is_sudden)
 }
 
 fn position(cx: &Context) -> Result<Position> {

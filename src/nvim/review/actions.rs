@@ -86,6 +86,9 @@ impl Reviews {
 
     /// Goes to the next or previous hunk; past the last of a file, to the next file that has some.
     pub fn step_hunk(&mut self, cx: &mut Context, forward: bool) -> Result<()> {
+        if self.step_in_stage(cx, forward)? {
+            return Ok(());
+        }
         let win = cx.editor.current_win()?;
         let buf = cx.editor.current_buf()?;
         let diff: bool = cx.editor.win_option(win, "diff")?;

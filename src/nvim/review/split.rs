@@ -61,6 +61,8 @@ impl Split {
         let other = editor.open_win(scratch, false, config)?;
         editor.helper::<Table>("begin_diff", (other, bar(title)))?;
         let before: Table = editor.helper("begin_diff", (win, bar(&format!("{name}: as it is"))))?;
+        // The folds of windows that the user is not in come late otherwise.
+        editor.helper::<()>("in_window", (win, "diffupdate"))?;
         Ok(Self { path, content, win, buf, other, scratch, lines, before })
     }
 

@@ -203,7 +203,10 @@ impl Reviews {
             let diffs = proposed_diffs(cx, call, &path);
             cx.raise(EditorEvent::BufferLoaded(buf));
             cx.after_events(move |this: &mut Self, cx| {
-                window_for(cx, buf, win)?;
+                match win.filter(|win| cx.editor.win_is_valid(*win) && this.has_window(call)) {
+                    Some(win) => this.lend(cx, win, buf, &name_in_project(cx, &path))?,
+                    None => drop(window_for(cx, buf, win)?),
+                }
                 this.place_diffs(cx, call, buf, diffs)?;
                 then(this, cx)
             });
@@ -226,7 +229,7 @@ impl Reviews {
             .and_then(|session| session.entry(call.1)?.tool().map(|tool| (session.name(), tool.status)));
         let Some((agent, Status::Waiting)) = waits else { return Ok(false) };
         let proposed = placed.iter().all(|placed| placed.state == PlacedState::Proposed);
-        if cx.config.diff.style != DiffStyle::Split || !proposed {
+        if cx.config.diff.style != DiffStyle::Split || !proposed || !self.has_window(call) {
             return Ok(false);
         }
         let mut lines = cx.editor.lines(buf, 0, -1)?;

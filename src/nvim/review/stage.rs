@@ -1,0 +1,54 @@
+//! The call that the user is asked about, as it stands on the screen: the window that it has, the page in it, and how
+//! much can be seen. How it comes there and goes is left to `staging`.
+
+use std::rc::Rc;
+
+use mlua::Table;
+
+use crate::nvim::editor::{Buf, Win};
+use crate::nvim::review::proposals::Call;
+
+/// The call that is asked about.
+pub struct Stage {
+    pub call: Call,
+    /// Who looks for its files now; what others find comes too late.
+    pub number: u64,
+    pub shape: Shape,
+    /// How many rows at the bottom of the screen the question will cover.
+    pub covered: usize,
+    /// The window that it has, and what that showed.
+    pub lent: Option<Lent>,
+    pub page: Option<ShownPage>,
+    /// All that is proposed as lines.
+    pub preview: Rc<Vec<String>>,
+}
+
+/// A window that shows something else for a while, and what it had.
+pub struct Lent {
+    pub win: Win,
+    pub kept: Table,
+}
+
+/// The page in its buffer.
+pub struct ShownPage {
+    pub buf: Buf,
+    pub lines: Vec<String>,
+    pub heads: Vec<usize>,
+}
+
+/// How the call's changes can be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Not now: the user is at work in the window.
+    Blocked,
+    /// They are on their way.
+    Pending,
+    /// In a window, all at once.
+    Whole,
+    /// In a window, by scrolling.
+    Part,
+    /// In no window: the chat has to show them.
+    InChat,
+    /// There is nothing but the call itself.
+    Nothing,
+}

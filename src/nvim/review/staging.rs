@@ -1,0 +1,542 @@
+//! What the user is asked about, brought on the screen: the changes of one open call in a window for files, which the
+//! call has for as long as the question stands. They are shown in the file itself, if all of them can be seen there;
+//! else beside it, if the user wants that, or as the lines of a page that can be scrolled. Afterwards the window
+//! shows what the user had in it. Which question it is, and when it is asked, is left to `questions`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use mlua::{Result, Table};
+
+use crate::config::{DiffStyle, Pane};
+use crate::core::changes::diff::{Hunk, PlacedState};
+use crate::core::changes::proposal::{ProposalPage, ProposedFile, fits_into_file, page};
+use crate::core::locations::Look;
+use crate::core::message::{FileDiff, Outcome, Work};
+use crate::core::session::tool_call::Status;
+use crate::core::text::Text;
+use crate::nvim::buffers::open;
+use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::context::{AskedAbout, Context};
+use crate::nvim::diff_view;
+use crate::nvim::diff_view::appearance::Appearance;
+use crate::nvim::editor::code_window::{code_window, code_window_but, is_code};
+use crate::nvim::editor::{Buf, Win};
+use crate::nvim::events::EditorEvent;
+use crate::nvim::keys::bind::bind_pane;
+use crate::nvim::keys::last_input::quiet_for;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::proposals::Call;
+use crate::nvim::review::split::SplitContent;
+use crate::nvim::review::splits::name_in_project;
+use crate::nvim::review::stage::{Lent, Shape, ShownPage, Stage};
+
+/// The window that the user works in is not taken from them before they have been quiet for so long.
+const QUIET: Duration = Duration::from_millis(700);
+
+/// Of more files at once, the others are not opened: their changes are shown as the agent tells them.
+const MOST_OPENED: usize = 20;
+
+/// A hunk in its file stands below so many lines of it, if there is room.
+const CONTEXT: usize = 3;
+
+/// A file of the call, and where its changes belong in it.
+struct Found {
+    file: ProposedFile,
+    buf: Option<(Buf, u64)>,
+}
+
+/// Those that are still to be found, and those that are.
+struct Search {
+    number: u64,
+    left: VecDeque<(PathBuf, Vec<FileDiff>)>,
+    found: Vec<Found>,
+}
+
+impl Reviews {
+    /// Brings a call on the screen, or none. `covered` is what the question about it will cover.
+    pub fn stage(&mut self, cx: &mut Context, wanted: Option<(Call, usize)>) -> Result<Shape> {
+        let call = wanted.map(|(call, _)| call);
+        if self.stage.as_ref().map(|stage| stage.call) != call {
+            self.leave_stage(cx)?;
+        }
+        let Some((call, covered)) = wanted else { return Ok(Shape::Nothing) };
+        let is_new = self.stage.is_none();
+        let stage = self.stage.get_or_insert_with(|| Stage {
+            call,
+            number: 0,
+            shape: Shape::Pending,
+            covered,
+            lent: None,
+            page: None,
+            preview: Rc::default(),
+        });
+        stage.covered = covered;
+        if is_new || stage.shape == Shape::Blocked {
+            self.set_up_stage(cx)?;
+        }
+        Ok(self.stage.as_ref().map_or(Shape::Nothing, |stage| stage.shape))
+    }
+
+    /// All that the call on the screen proposes, as lines that begin with `+` and `-`.
+    pub fn preview(&self) -> Rc<Vec<String>> {
+        self.stage.as_ref().map(|stage| stage.preview.clone()).unwrap_or_default()
+    }
+
+    pub fn is_staged(&self, call: Call) -> bool {
+        self.stage.as_ref().is_some_and(|stage| stage.call == call)
+    }
+
+    /// Whether a window shows what a call proposes, since the user is asked about it.
+    pub fn has_window(&self, call: Call) -> bool {
+        self.stage.as_ref().is_some_and(|stage| stage.call == call && stage.lent.is_some())
+    }
+
+    /// The call proposes something else by now, or its files have changed.
+    pub fn set_up_stage(&mut self, cx: &mut Context) -> Result<()> {
+        self.stages += 1;
+        let number = self.stages;
+        let Some(stage) = &mut self.stage else { return Ok(()) };
+        stage.number = number;
+        let call = stage.call;
+        let left = files_of(cx, call);
+        let shape = if left.is_empty() {
+            Shape::Nothing
+        } else if cx.config.diff.style == DiffStyle::Off {
+            Shape::InChat
+        } else if is_taken_by_user(cx, call)? {
+            Shape::Blocked
+        } else {
+            Shape::Pending
+        };
+        stage.shape = shape;
+        match shape {
+            Shape::Pending => self.search(cx, Search { number, left, found: Vec::new() }),
+            Shape::Blocked => look_again(cx),
+            _ => Ok(()),
+        }
+    }
+
+    /// Finds out what the next file holds, and where the call's changes belong in it.
+    fn search(&mut self, cx: &mut Context, mut search: Search) -> Result<()> {
+        if self.stage.as_ref().is_none_or(|stage| stage.number != search.number) {
+            return Ok(());
+        }
+        let Some((path, diffs)) = search.left.pop_front() else { return self.arrange(cx, search.found) };
+        if let Some(buf) = cx.buf_of(&path) {
+            return self.search_buffer(cx, search, (path, buf), diffs);
+        }
+        cx.look_first(&path.clone(), move |this: &mut Self, cx, look| match look {
+            Look::File(_) if search.found.len() < MOST_OPENED => {
+                let buf = open::load(&cx.editor, &canonical(&path))?;
+                cx.raise(EditorEvent::BufferLoaded(buf));
+                cx.after_events(move |this: &mut Self, cx| {
+                    this.search_buffer(cx, search, (path, buf), diffs)
+                });
+                Ok(())
+            }
+            Look::Missing => this.place_in(cx, search, (path, None, None), diffs),
+            _ => {
+                let told: Vec<&str> = diffs.iter().filter_map(|diff| diff.old_text.as_deref()).collect();
+                let text = Text::from(told.join("\n"));
+                this.place_in(cx, search, (path, None, Some(text)), diffs)
+            }
+        });
+        Ok(())
+    }
+
+    fn search_buffer(
+        &mut self,
+        cx: &mut Context,
+        search: Search,
+        (path, buf): (PathBuf, Buf),
+        diffs: Vec<FileDiff>,
+    ) -> Result<()> {
+        cx.with_text(self, buf, move |this: &mut Self, cx, snapshot| match snapshot {
+            Some(snapshot) => {
+                let at = (path, Some((buf, snapshot.tick)), Some(snapshot.text));
+                this.place_in(cx, search, at, diffs)
+            }
+            None => this.place_in(cx, search, (path, None, None), diffs),
+        })
+    }
+
+    fn place_in(
+        &mut self,
+        cx: &mut Context,
+        mut search: Search,
+        (path, buf, text): (PathBuf, Option<(Buf, u64)>, Option<Text>),
+        diffs: Vec<FileDiff>,
+    ) -> Result<()> {
+        let body = text.as_ref().map(Text::body).unwrap_or_default();
+        cx.compute(Work::Place { text: body, diffs }, move |this: &mut Self, cx, outcome| {
+            if let Outcome::Placed(placed) = outcome {
+                search.found.push(Found { file: ProposedFile { path, text, placed }, buf });
+            }
+            this.search(cx, search)
+        });
+        Ok(())
+    }
+
+    /// All files are known: shows them where there is room.
+    fn arrange(&mut self, cx: &mut Context, found: Vec<Found>) -> Result<()> {
+        let Some(stage) = &mut self.stage else { return Ok(()) };
+        let call = stage.call;
+        let files: Vec<ProposedFile> = found.iter().map(|found| found.file.clone()).collect();
+        let made = page(&files, &canonical(&cx.editor.cwd()));
+        let preview = made.page.lines.iter().map(|line| line.strip_prefix("  ").unwrap_or(line).to_owned());
+        stage.preview = Rc::new(preview.collect());
+        if !is_waiting(cx, call) {
+            return Ok(());
+        }
+        let has_moved = |(buf, tick): &(Buf, u64)| cx.editor.changedtick(*buf).is_ok_and(|now| now != *tick);
+        if found.iter().any(|found| found.buf.as_ref().is_some_and(has_moved)) {
+            return self.set_up_stage(cx);
+        }
+        for Found { file, buf } in &found {
+            if let Some(at) = buf.filter(|(buf, _)| cx.editor.buf_is_loaded(*buf)) {
+                let made_shown = self.path_of(at.0).is_some();
+                self.proposals.begin(&cx.editor, call, at, (file.placed.clone(), made_shown))?;
+            }
+        }
+        let shape = if is_taken_by_user(cx, call)? {
+            look_again(cx)?;
+            Shape::Blocked
+        } else {
+            self.show_stage(cx, call, (found, made))?
+        };
+        if let Some(stage) = &mut self.stage {
+            stage.shape = shape;
+        }
+        self.draw_proposals(cx)?;
+        cx.raise(EditorEvent::DiffsPlaced);
+        Ok(())
+    }
+
+    fn show_stage(
+        &mut self,
+        cx: &mut Context,
+        call: Call,
+        (found, made): (Vec<Found>, ProposalPage),
+    ) -> Result<Shape> {
+        let lent = self.stage.as_ref().and_then(|stage| stage.lent.as_ref()).map(|lent| lent.win);
+        let lent = lent.filter(|win| cx.editor.win_is_valid(*win));
+        let first = found.first().and_then(|found| found.buf).map(|(buf, _)| buf);
+        let Some(win) = (match lent {
+            Some(win) => Some(win),
+            None => window_for_stage(cx, call, first, true)?,
+        }) else {
+            return Ok(Shape::InChat);
+        };
+        let files: Vec<ProposedFile> = found.iter().map(|found| found.file.clone()).collect();
+        let name = match files.as_slice() {
+            [file] => name_in_project(cx, &file.path),
+            files => format!("{} files", files.len()),
+        };
+        if let Some(buf) = first {
+            if cx.config.diff.style == DiffStyle::Split {
+                let first = name_in_project(cx, &files[0].path);
+                self.lend(cx, win, buf, &first)?;
+                if self.split_proposal(cx, call, buf, &files[0].placed)? {
+                    self.proposals.clear(&cx.editor, call)?;
+                    return self.split_shape(cx, &files[0]);
+                }
+            }
+            if fits_into_file(&files) {
+                self.lend(cx, win, buf, &name)?;
+                if self.show_in_file(cx, win, buf, &files[0])? {
+                    self.drop_page(cx);
+                    return Ok(Shape::Whole);
+                }
+            }
+        }
+        self.show_page(cx, (win, call), made, &name)
+    }
+
+    /// The window shows a buffer from now on, until the question is over.
+    pub fn lend(&mut self, cx: &mut Context, win: Win, buf: Buf, name: &str) -> Result<()> {
+        let Some(stage) = &mut self.stage else { return Ok(()) };
+        let session = stage.call.0;
+        cx.editor.helper::<()>("look", buf)?;
+        match stage.lent.take() {
+            Some(lent) if lent.win == win => {
+                cx.editor.helper::<()>("lend_again", (lent.kept.clone(), buf))?;
+                stage.lent = Some(lent);
+            }
+            // That window is gone, or in another tab page.
+            before => {
+                if let Some(before) = before {
+                    cx.editor.helper::<()>("give_back", before.kept)?;
+                }
+                let kept: Table = cx.editor.helper("lend", (win, buf))?;
+                stage.lent = Some(Lent { win, kept });
+            }
+        }
+        cx.asked_about = Some(AskedAbout { win, session, name: name.to_owned() });
+        cx.raise(EditorEvent::BarOutdated(session));
+        Ok(())
+    }
+
+    /// Has the window show all hunks at once, if that can be. Says whether it does.
+    fn show_in_file(&mut self, cx: &Context, win: Win, buf: Buf, file: &ProposedFile) -> Result<bool> {
+        let Some(stage) = &self.stage else { return Ok(false) };
+        let Some(lent) = &stage.lent else { return Ok(false) };
+        let editor = &cx.editor;
+        let hunks = file.hunks();
+        let (Some((_, top)), Some(end)) =
+            (hunks.first(), hunks.iter().map(|(state, hunk)| hunk.row + held(*state, hunk)).max())
+        else {
+            // Nothing but line ends would change: there is nothing to see in the file.
+            return Ok(false);
+        };
+        editor.helper::<()>("unfold", lent.kept.clone())?;
+        let last = editor.line_count(buf)? - 1;
+        let first = top.row.saturating_sub(1).min(last);
+        let end = end.saturating_sub(1).clamp(first, last);
+        let rows = |from: usize, to: usize| -> Result<usize> {
+            if to < from { Ok(0) } else { editor.helper("rows_of_lines", (win, from, to)) }
+        };
+        let appearance = Appearance::of(editor, buf, Duration::ZERO);
+        let beside: usize =
+            hunks.iter().map(|(state, hunk)| rows_beside(cx, &appearance, *state, hunk)).sum();
+        // Lines that are longer than the screen is high need no measuring.
+        if end - first > usize::from(editor.size().1) {
+            return Ok(false);
+        }
+        let needed = rows(first, end)? + beside;
+        let room: usize = editor.helper("rows_in_sight", (win, stage.covered))?;
+        if needed > room {
+            return Ok(false);
+        }
+        let seen: usize = editor.helper("first_line_in_sight", win)?;
+        if seen <= first && first - seen <= room && rows(seen, first.saturating_sub(1))? + needed <= room {
+            return Ok(true);
+        }
+        let mut from = first;
+        for above in 1..=CONTEXT.min(first) {
+            if rows(first - above, first.saturating_sub(1))? + needed > room {
+                break;
+            }
+            from = first - above;
+        }
+        editor.helper::<()>("show_from", (lent.kept.clone(), from, top.row.min(last)))?;
+        // 'scrolloff' may want more lines above.
+        let seen: usize = editor.helper("first_line_in_sight", win)?;
+        Ok(seen <= first && rows(seen, first.saturating_sub(1))? + needed <= room)
+    }
+
+    /// Has both windows of a split begin with the first change, or show all of them; says which.
+    fn split_shape(&self, cx: &Context, file: &ProposedFile) -> Result<Shape> {
+        let (Some(split), Some(stage)) = (&self.split, &self.stage) else { return Ok(Shape::Whole) };
+        let Some(lent) = &stage.lent else { return Ok(Shape::Whole) };
+        let editor = &cx.editor;
+        let mut shape = Shape::Whole;
+        for win in [split.win, split.other] {
+            let (rows, room): (usize, usize) =
+                (editor.helper("rows_of_text", win)?, editor.helper("rows_in_sight", (win, stage.covered))?);
+            if rows > room {
+                shape = Shape::Part;
+            }
+        }
+        let first = file.hunks().first().map_or(0, |(_, hunk)| hunk.row);
+        let from = if shape == Shape::Whole { 0 } else { first.saturating_sub(CONTEXT) };
+        let line = |buf: Buf| -> Result<usize> { Ok(first.min(editor.line_count(buf)? - 1)) };
+        editor.helper::<()>("show_from", (lent.kept.clone(), from, line(split.buf)?))?;
+        editor.set_cursor(split.other, line(split.scratch())? + 1, 0)?;
+        editor.helper::<()>("scroll_to", (split.other, from))?;
+        Ok(shape)
+    }
+
+    /// Shows the changes of all files as lines.
+    fn show_page(
+        &mut self,
+        cx: &mut Context,
+        (win, call): (Win, Call),
+        made: ProposalPage,
+        name: &str,
+    ) -> Result<Shape> {
+        let (agent, key) =
+            (cx.sessions.get(&call.0).map(|session| session.name()), cx.config.keys.shown("ask"));
+        let how = if key.is_empty() { ":Acp answer".to_owned() } else { key };
+        let bar = format!(
+            "%#AcpWinbar# {}: %<{}%#AcpMeta#  +{} -{}%=%#AcpToolWaiting# {how} answers ",
+            agent.unwrap_or_default().replace('%', "%%"),
+            name.replace('%', "%%"),
+            made.counts.0,
+            made.counts.1,
+        );
+        let Some(stage) = &mut self.stage else { return Ok(Shape::Nothing) };
+        let before = match &stage.page {
+            Some(shown) if cx.editor.buf_is_loaded(shown.buf) => Some((shown.buf, shown.lines.clone())),
+            _ => None,
+        };
+        let is_new = before.is_none();
+        let (buf, lines) = match before {
+            Some(before) => before,
+            None => (page_buffer(cx, name)?, Vec::new()),
+        };
+        diff_view::page::put(&made.page, &cx.editor, buf, &lines)?;
+        stage.page = Some(ShownPage { buf, lines: made.page.lines, heads: made.heads });
+        let covered = stage.covered;
+        self.lend(cx, win, buf, name)?;
+        if is_new {
+            cx.editor.helper::<()>("dress_proposal", (win, bar))?;
+        }
+        let (rows, room): (usize, usize) =
+            (cx.editor.helper("rows_of_text", win)?, cx.editor.helper("rows_in_sight", (win, covered))?);
+        Ok(if rows <= room { Shape::Whole } else { Shape::Part })
+    }
+
+    /// To the next or previous hunk of the page, if the cursor is in it. Says whether it is.
+    pub fn step_in_stage(&self, cx: &Context, forward: bool) -> Result<bool> {
+        let buf = cx.editor.current_buf()?;
+        let shown = self.stage.as_ref().and_then(|stage| stage.page.as_ref());
+        let Some(shown) = shown.filter(|shown| shown.buf == buf) else { return Ok(false) };
+        let win = cx.editor.current_win()?;
+        let row = cx.editor.cursor(win)?.0 - 1;
+        let mut heads = shown.heads.iter().copied();
+        let head = if forward { heads.find(|head| *head > row) } else { heads.rfind(|head| *head < row) };
+        if let Some(head) = head {
+            cx.editor.set_cursor(win, head + 1, 0)?;
+        }
+        Ok(true)
+    }
+
+    /// The question is over, or another one is before it.
+    pub fn leave_stage(&mut self, cx: &mut Context) -> Result<()> {
+        let Some(stage) = self.stage.take() else { return Ok(()) };
+        // Also where the call goes on to wait, and another one has its turn.
+        if self.split.as_ref().is_some_and(|split| split.content == SplitContent::Proposed(stage.call)) {
+            self.close_split(cx)?;
+        }
+        if let Some(lent) = stage.lent {
+            cx.editor.helper::<()>("give_back", lent.kept)?;
+        }
+        if let Some(shown) = stage.page.filter(|shown| cx.editor.buf_is_valid(shown.buf)) {
+            cx.editor.delete_buf(shown.buf)?;
+        }
+        if let Some(asked) = cx.asked_about.take() {
+            cx.raise(EditorEvent::WindowGivenBack);
+            cx.raise(EditorEvent::BarOutdated(asked.session));
+        }
+        Ok(())
+    }
+
+    fn drop_page(&mut self, cx: &Context) {
+        let shown = self.stage.as_mut().and_then(|stage| stage.page.take());
+        if let Some(shown) = shown.filter(|shown| cx.editor.buf_is_valid(shown.buf)) {
+            cx.editor.complain(cx.editor.delete_buf(shown.buf));
+        }
+    }
+}
+
+/// The lines of the present text that a hunk is about.
+fn held(state: PlacedState, hunk: &Hunk) -> usize {
+    match state {
+        PlacedState::Proposed => hunk.removed.len(),
+        PlacedState::Applied => hunk.added.len(),
+        PlacedState::Adrift => 1,
+    }
+}
+
+/// How many rows a hunk takes that are not in the buffer.
+fn rows_beside(cx: &Context, appearance: &Appearance, state: PlacedState, hunk: &Hunk) -> usize {
+    let room = appearance.room().map(|room| room.saturating_sub(2)).filter(|room| *room > 0);
+    // Where a hunk is cut, not all of it can be seen.
+    let most = usize::from(cx.editor.size().1);
+    let rows = |lines: &[String]| -> usize {
+        let rows_of = |line: &String| {
+            let mut cells = 0;
+            appearance.shown(&cx.editor, line, &mut cells, line.len());
+            room.map_or(1, |room| cells.div_ceil(room).max(1))
+        };
+        if lines.len() > most { lines.len() } else { lines.iter().map(rows_of).sum() }
+    };
+    match state {
+        PlacedState::Proposed => rows(&hunk.added),
+        PlacedState::Applied => rows(&hunk.removed),
+        PlacedState::Adrift => 1 + rows(&hunk.removed) + rows(&hunk.added),
+    }
+}
+
+fn is_waiting(cx: &Context, (key, entry): Call) -> bool {
+    let call = cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
+    call.is_some_and(|call| call.status == Status::Waiting)
+}
+
+/// The call's files with what is to become of each.
+fn files_of(cx: &Context, (key, entry): Call) -> VecDeque<(PathBuf, Vec<FileDiff>)> {
+    let Some(session) = cx.sessions.get(&key) else { return VecDeque::new() };
+    let call = session.entry(entry).and_then(|entry| entry.tool());
+    let mut by_file: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
+    for diff in call.into_iter().flat_map(|call| call.diffs()) {
+        by_file.entry(session.place.cwd.join(&diff.path)).or_default().push(diff.clone());
+    }
+    by_file.into_iter().collect()
+}
+
+/// The window for a call's changes: one that shows the file, else one for files. `None` where there is none in the
+/// tab page, or where the chat floats over it, so that the chat shows them better.
+fn window_for_stage(cx: &Context, (key, _): Call, buf: Option<Buf>, may_split: bool) -> Result<Option<Win>> {
+    let editor = &cx.editor;
+    let chat = cx.chats.get(&key).and_then(|chat| chat.window(editor));
+    let is_covered = |win: Win| -> bool {
+        chat.filter(|chat| editor.is_floating(*chat))
+            .is_some_and(|chat| editor.helper("overlap", (chat, win)).unwrap_or(false))
+    };
+    let shows =
+        |win: &Win| editor.win_buf(*win).is_ok_and(|shown| Some(shown) == buf) && is_code(editor, *win);
+    let win = match editor.tab_wins()?.into_iter().find(shows) {
+        Some(win) => Some(win),
+        None => code_window_but(editor, &[])?,
+    };
+    match (win, chat) {
+        (Some(win), _) => Ok((!is_covered(win)).then_some(win)),
+        (None, Some(_)) => Ok(None),
+        (None, None) if may_split => code_window(editor),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Whether the window for a call's changes cannot be taken now.
+fn is_taken_by_user(cx: &Context, call: Call) -> Result<bool> {
+    // The command-line window lets no other one change (E11).
+    if !cx.editor.func::<String>("getcmdwintype", ())?.is_empty() {
+        return Ok(true);
+    }
+    let first = files_of(cx, call).pop_front();
+    let buf = first.and_then(|(path, _)| cx.buf_of(&path));
+    let Some(win) = window_for_stage(cx, call, buf, false)? else { return Ok(false) };
+    let is_here =
+        win == cx.editor.current_win()? && cx.asked_about.as_ref().is_none_or(|asked| asked.win != win);
+    Ok(is_here && (cx.editor.mode().0 != "n" || quiet_for() < QUIET))
+}
+
+/// When the user may have stopped; a change of the mode is heard of elsewhere.
+fn look_again(cx: &mut Context) -> Result<()> {
+    if cx.editor.mode().0 != "n" {
+        return Ok(());
+    }
+    let rest = QUIET.saturating_sub(quiet_for()) + Duration::from_millis(1);
+    cx.later(rest, |_: &mut Reviews, cx| {
+        cx.raise(EditorEvent::DiffsPlaced);
+        Ok(())
+    })
+}
+
+fn page_buffer(cx: &Context, name: &str) -> Result<Buf> {
+    let editor = &cx.editor;
+    let buf = editor.create_buf(false, true)?;
+    // One of another Neovim's session may have the name.
+    if editor.set_buf_name(buf, &format!("acp://proposal/{name}")).is_err() {
+        editor.set_buf_name(buf, &format!("acp://proposal/{name}#{}", buf.0))?;
+    }
+    editor.set_buf_option(buf, "swapfile", false)?;
+    editor.set_buf_option(buf, "bufhidden", "hide")?;
+    editor.command_in(buf, "noautocmd setlocal filetype=acp-proposal")?;
+    editor.set_buf_option(buf, "modifiable", false)?;
+    bind_pane(editor, &cx.config.keys, Pane::Proposal, buf)?;
+    Ok(buf)
+}

@@ -1,0 +1,740 @@
+//! What is proposed can be read where it is asked about: each line of it can be brought on the screen before the
+//! answer, on small and large screens, whatever is proposed; and afterwards the window shows what the user had in it.
+//!
+//! Neovim's own picker stands here unless a test says otherwise.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+use support::Nvim;
+use support::script::{Scripted, answered, ends, permission, prompt, says, steps};
+
+/// An 80x24 screen and a larger one.
+const SIZES: [(u16, u16); 2] = [(80, 24), (140, 40)];
+
+fn numbered(word: &str, count: usize) -> String {
+    (1..=count).map(|number| format!("{word} {number}\n")).collect()
+}
+
+/// A diff of a file of the project.
+fn diff(file: &str, old: Option<&str>, new: &str) -> Value {
+    json!({ "type": "diff", "path": format!("$PROJECT/{file}"), "oldText": old, "newText": new })
+}
+
+fn edit(id: &str, title: &str, content: Value) -> Value {
+    json!({ "toolCallId": id, "title": title, "kind": "edit", "content": content })
+}
+
+/// A chat whose agent asks for these calls, one after the other, beside `mine.txt`.
+fn asking(files: &[(&str, &str)], calls: &[Value], (columns, rows): (u16, u16)) -> Scripted {
+    let mut all = vec![prompt()];
+    for (at, call) in calls.iter().enumerate() {
+        all.extend([permission(&format!("p{at}"), call.clone()), answered(&format!("p{at}"))]);
+    }
+    all.extend([says("Answered."), ends("end_turn")]);
+    started(files, all, (columns, rows), "")
+}
+
+fn started(files: &[(&str, &str)], all: Vec<Value>, (columns, rows): (u16, u16), options: &str) -> Scripted {
+    let mut files = files.to_vec();
+    let mine = numbered("mine", 200);
+    files.push(("mine.txt", &mine));
+    let mut chat = Scripted::sized(&files, steps(all), columns, rows);
+    chat.configure(options);
+    chat.nvim.command("edit mine.txt | set number | normal! 120Gzt3jw");
+    chat.chat();
+    chat
+}
+
+/// What there is to know of the window for files: its buffer, its view, its options.
+fn window(nvim: &mut Nvim) -> String {
+    let code = "local win = _G.code_win or vim.fn.win_getid(1)
+        _G.code_win = win
+        local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+        local all = { vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))),
+          view.topline, view.lnum, view.col, view.topfill }
+        for _, name in ipairs({ 'number', 'wrap', 'foldenable', 'signcolumn', 'winbar', 'list', 'statuscolumn' }) do
+          all[#all + 1] = name .. '=' .. tostring(vim.wo[win][name])
+        end
+        local jumps = vim.fn.getjumplist(win)
+        for _, jump in ipairs(jumps[1]) do
+          all[#all + 1] = ('jump %s:%d'):format(vim.fs.basename(vim.api.nvim_buf_get_name(jump.bufnr)), jump.lnum)
+        end
+        all[#all + 1] = 'alternate ' .. vim.api.nvim_win_call(win, function() return vim.fn.bufnr('#') end)
+        return vim.inspect(all)";
+    nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+/// The name of what the window for files shows.
+fn shown(nvim: &mut Nvim) -> String {
+    let code = "return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(_G.code_win)))";
+    nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+/// All lines of a text that the user gets to see: on the screen as it is, or else by scrolling the window for files,
+/// or the chat, from its first line to its last. Nothing can be scrolled while a picker has the screen.
+#[track_caller]
+fn assert_readable(nvim: &mut Nvim, lines: &[String]) {
+    let mut missing: Vec<&String> = lines.iter().collect();
+    let mut look = |nvim: &mut Nvim| {
+        let screen = nvim.screen();
+        missing.retain(|line| !screen.lines().any(|row| row.contains(line.as_str())));
+        missing.is_empty()
+    };
+    if look(nvim) {
+        return;
+    }
+    if has_picker(nvim) {
+        panic!("the picker hides {missing:?}\n{}", nvim.screen());
+    }
+    nvim.stop_insert();
+    let beside = "vim.fn.bufwinid('^acp://proposed')";
+    for window in [beside, "_G.code_win", "vim.fn.bufwinid(require('acp').status().sessions[1].buffer)"] {
+        let code = format!("return {window} > 0 and pcall(vim.api.nvim_set_current_win, {window})");
+        if nvim.exec_lua(&code, []) == false.into() {
+            continue;
+        }
+        nvim.exec_lua("vim.cmd('keepjumps normal! gg')", []);
+        for _ in 0..400 {
+            if look(nvim) {
+                return;
+            }
+            let view =
+                "local view = vim.fn.winsaveview() return { view.topline, view.topfill, view.skipcol }";
+            let before = nvim.exec_lua(view, []);
+            nvim.input("5<C-e>");
+            nvim.exec_lua("vim.cmd.redraw()", []);
+            if before == nvim.exec_lua(view, []) {
+                break;
+            }
+        }
+        look(nvim);
+    }
+    panic!(
+        "{} of {} lines cannot be seen, such as {:?}\n{}",
+        missing.len(),
+        lines.len(),
+        missing[0],
+        nvim.screen()
+    );
+}
+
+/// Whether Neovim's own picker has the screen.
+fn has_picker(nvim: &mut Nvim) -> bool {
+    nvim.screen().contains("Type number")
+}
+
+/// Waits until the question can be answered: the picker is open, or its call says how to go on.
+#[track_caller]
+fn wait_for_question(nvim: &mut Nvim) {
+    nvim.wait_until(
+        |nvim| {
+            let screen = nvim.screen();
+            screen.contains("Type number") || screen.contains("More than fits")
+        },
+        "the question",
+    );
+}
+
+/// Rejects what is asked about, whether the picker is open or not.
+fn reject(chat: &mut Scripted, id: &str) {
+    if has_picker(&mut chat.nvim) {
+        chat.nvim.input("3<CR>");
+    } else {
+        chat.nvim.stop_insert();
+        chat.nvim.command("Acp reject");
+    }
+    assert_eq!(chat.answer(id)["result"]["outcome"]["optionId"], "r");
+}
+
+// What is proposed.
+
+/// Files, the diffs of one call, and the lines that have to be readable.
+type Proposal = (&'static str, Vec<(&'static str, String)>, Value, Vec<String>);
+
+fn proposals() -> Vec<Proposal> {
+    let old = numbered("line", 300);
+    let changed = |from: usize, to: usize, with: &str| {
+        (1..=300)
+            .map(|number| match (from..=to).contains(&number) {
+                true => format!("{with} {number}\n"),
+                false => format!("line {number}\n"),
+            })
+            .collect::<String>()
+    };
+    let words = |word: &str, from: usize, to: usize| -> Vec<String> {
+        (from..=to).map(|number| format!("{word} {number}")).collect()
+    };
+    let far = changed(10, 10, "FIRST").replace("line 250\n", "LAST 250\n");
+    let long = format!("{} end\n", "word ".repeat(120));
+    vec![
+        ("a new file", vec![], json!([diff("new.txt", None, &numbered("new", 120))]), words("+ new", 1, 120)),
+        (
+            "lines at the top",
+            vec![("a.txt", old.clone())],
+            json!([diff("a.txt", Some(&old), &(numbered("top", 89) + &old))]),
+            words("top", 1, 89),
+        ),
+        (
+            "lines at the end",
+            vec![("a.txt", old.clone())],
+            json!([diff("a.txt", Some(&old), &(old.clone() + &numbered("tail", 60)))]),
+            words("tail", 1, 60),
+        ),
+        (
+            "many lines changed",
+            vec![("a.txt", old.clone())],
+            json!([diff("a.txt", Some(&old), &changed(100, 150, "other"))]),
+            [words("line", 100, 150), words("other", 100, 150)].concat(),
+        ),
+        (
+            "one line changed",
+            vec![("a.txt", old.clone())],
+            json!([diff("a.txt", Some("line 140\n"), "LINE 140\n")]),
+            vec!["LINE 140".to_owned(), "line 140".to_owned()],
+        ),
+        (
+            "two lines far from each other",
+            vec![("a.txt", old.clone())],
+            json!([diff("a.txt", Some(&old), &far)]),
+            vec!["FIRST 10".to_owned(), "LAST 250".to_owned()],
+        ),
+        (
+            "a file that goes",
+            vec![("a.txt", old.clone())],
+            json!([diff("a.txt", Some(&old), "")]),
+            words("line", 1, 300),
+        ),
+        (
+            "several files",
+            vec![("a.txt", old.clone()), ("b.txt", old.clone())],
+            json!([
+                diff("a.txt", Some("line 7\n"), "A 7\n"),
+                diff("b.txt", Some(&old), &changed(200, 240, "B")),
+                diff("c.txt", None, &numbered("C", 30)),
+            ]),
+            [vec!["A 7".to_owned()], words("B", 200, 240), words("C", 1, 30)].concat(),
+        ),
+        (
+            "a long line",
+            vec![("a.txt", format!("one\n{long}three\n"))],
+            json!([diff("a.txt", Some(&long), &format!("{}ENDMARK\n", "WORD ".repeat(200)))]),
+            vec!["ENDMARK".to_owned()],
+        ),
+        (
+            "nowhere in the file",
+            vec![("a.txt", old.clone())],
+            json!([diff("a.txt", Some(&numbered("gone", 30)), &numbered("fresh", 30))]),
+            [words("gone", 1, 30), words("fresh", 1, 30)].concat(),
+        ),
+    ]
+}
+
+#[test]
+fn each_line_of_a_proposal_can_be_read_before_it_is_answered() {
+    for size in SIZES {
+        for (what, files, content, lines) in proposals() {
+            println!("{what} at {size:?}");
+            let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+            let mut chat = asking(&files, &[edit("c", "Change it", content)], size);
+            let before = window(&mut chat.nvim);
+            chat.send("go");
+            wait_for_question(&mut chat.nvim);
+            assert_readable(&mut chat.nvim, &lines);
+            reject(&mut chat, "p0");
+            chat.wait_for("Answered.");
+            assert_eq!(window(&mut chat.nvim), before, "{what} at {size:?}: the window is as it was");
+            for name in chat
+                .nvim
+                .exec_lua("return vim.fn.getcompletion('', 'buffer')", [])
+                .as_array()
+                .unwrap_or(&vec![])
+            {
+                assert!(!name.as_str().unwrap_or_default().contains("proposal"), "a buffer is left: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_line_of_a_proposal_beside_its_file_can_be_read_before_it_is_answered() {
+    for size in SIZES {
+        for (what, files, content, lines) in proposals() {
+            if content.as_array().is_none_or(|all| all.len() > 1) || what == "a long line" {
+                // Of several files one stands there at a time; and long lines are not wrapped in diff mode.
+                continue;
+            }
+            println!("{what} at {size:?}");
+            let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+            let mut all = vec![prompt(), permission("p0", edit("c", "Change it", content)), answered("p0")];
+            all.extend([says("Answered."), ends("end_turn")]);
+            let mut chat = started(&files, all, size, "diff = { style = 'split' }");
+            let before = window(&mut chat.nvim);
+            chat.send("go");
+            wait_for_question(&mut chat.nvim);
+            let plain: Vec<String> =
+                lines.iter().map(|line| line.strip_prefix("+ ").unwrap_or(line).to_owned()).collect();
+            assert_readable(&mut chat.nvim, &plain);
+            reject(&mut chat, "p0");
+            chat.wait_for("Answered.");
+            assert_eq!(window(&mut chat.nvim), before, "{what} at {size:?}: the window is as it was");
+        }
+    }
+}
+
+/// The calls that recorded agents asked for, with lines that each of them proposes.
+fn recorded() -> Vec<(String, Value, Vec<String>)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut all = Vec::new();
+    for file in std::fs::read_dir(folder).expect("recordings").flatten() {
+        let text = std::fs::read_to_string(file.path()).expect("a recording");
+        for line in text.lines() {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            if line["msg"]["method"] != "session/request_permission" {
+                continue;
+            }
+            let call = line["msg"]["params"]["toolCall"].to_string();
+            let call = call.replace("/home/user/project", "$PROJECT").replace("/project/", "$PROJECT/");
+            let mut call: Value = serde_json::from_str(&call).expect("JSON");
+            call["toolCallId"] = "c".into();
+            let input = call["rawInput"].clone();
+            let content = call["content"].as_array().into_iter().flatten();
+            let new = content.map(|content| (content["oldText"].clone(), content["newText"].clone()));
+            let told = [("old_string", "new_string"), ("old_text", "new_text")];
+            let new = new.chain(told.map(|(old, new)| (input[old].clone(), input[new].clone())));
+            let mut lines: Vec<String> = Vec::new();
+            for (old, new) in new {
+                let old = old.as_str().unwrap_or_default().to_owned();
+                let is_new = |line: &&str| !line.is_empty() && !old.lines().any(|before| before == *line);
+                lines.extend(new.as_str().unwrap_or_default().lines().filter(is_new).map(str::to_owned));
+            }
+            if !lines.is_empty() {
+                // Some agents tell only before they ask that it is an edit.
+                call["kind"] = "edit".into();
+                all.push((file.file_name().to_string_lossy().into_owned(), call, lines));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn each_recorded_proposal_can_be_read_before_it_is_answered() {
+    let recorded = recorded();
+    assert!(recorded.len() >= 6, "{}", recorded.len());
+    for size in SIZES {
+        for (name, call, lines) in &recorded {
+            println!("{name} at {size:?}");
+            let mut chat =
+                asking(&[("notes.txt", "alpha\nbeta\ngamma\ndelta\n")], std::slice::from_ref(call), size);
+            let before = window(&mut chat.nvim);
+            chat.send("go");
+            wait_for_question(&mut chat.nvim);
+            assert_readable(&mut chat.nvim, lines);
+            reject(&mut chat, "p0");
+            chat.wait_for("Answered.");
+            assert_eq!(window(&mut chat.nvim), before, "{name} at {size:?}: the window is as it was");
+        }
+    }
+}
+
+// The file beside the question.
+
+/// Keeps what pickers are asked, in place of Neovim's own: `_G.asked` holds the prompts, `_G.choose` answers.
+fn capture(nvim: &mut Nvim) {
+    nvim.exec_lua(
+        "_G.asked = {}
+         vim.ui.select = function(items, options, choose)
+           table.insert(_G.asked, options.prompt)
+           _G.options, _G.items, _G.choose = options, items, choose
+         end",
+        [],
+    );
+}
+
+#[test]
+fn of_three_edits_at_once_each_question_has_its_own_file_in_view() {
+    let text = numbered("line", 100);
+    let mut all = vec![prompt()];
+    for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
+        let change = json!([diff(&format!("{name}.txt"), Some("line 50\n"), &format!("{name} is here\n"))]);
+        all.push(permission(&format!("p{at}"), edit(name, &format!("Edit {name}.txt"), change)));
+    }
+    all.extend([answered("p0"), answered("p1"), answered("p2"), says("Answered."), ends("end_turn")]);
+    let files = [("a.txt", text.as_str()), ("b.txt", text.as_str()), ("c.txt", text.as_str())];
+    for follow in ["false", "true"] {
+        let mut chat = started(&files, all.clone(), (140, 40), &format!("follow = {follow}"));
+        let before = window(&mut chat.nvim);
+        capture(&mut chat.nvim);
+        chat.send("go");
+        for (at, name) in ["a", "b", "c"].into_iter().enumerate() {
+            let count = at as u64 + 1;
+            let asked = |nvim: &mut Nvim| nvim.exec_lua("return #_G.asked", []).as_u64() == Some(count);
+            chat.nvim.wait_until(asked, "the next question");
+            let prompt = chat.nvim.exec_lua("return _G.asked[#_G.asked]", []);
+            assert!(
+                prompt.as_str().is_some_and(|prompt| prompt.contains(&format!("{name}.txt"))),
+                "{prompt}"
+            );
+            assert_eq!(shown(&mut chat.nvim), format!("{name}.txt"));
+            chat.nvim.wait_for_screen(&format!("+ {name} is here"));
+            chat.nvim.wait_for_screen(&format!("editing {name}.txt · waiting for you"));
+            let answer = if at == 1 { "_G.choose('Reject', 3)" } else { "_G.choose('Allow', 1)" };
+            chat.nvim.exec_lua(answer, []);
+        }
+        chat.wait_for("Answered.");
+        // Who follows the agent is where it was last.
+        let after = if follow == "true" { "c.txt" } else { "mine.txt" };
+        chat.nvim.wait_until(|nvim| shown(nvim) == after, "the window to be given back");
+        if follow == "false" {
+            assert_eq!(window(&mut chat.nvim), before);
+        }
+    }
+}
+
+#[test]
+fn who_reads_on_in_the_file_that_is_asked_about_stays_there() {
+    let text = numbered("line", 100);
+    let change = json!([diff("a.txt", Some("line 90\n"), "LINE 90\n")]);
+    let mut all = vec![prompt(), permission("p0", edit("c", "Edit a.txt", change))];
+    all.extend([answered("p0"), says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[("a.txt", &text)], all, (80, 24), "");
+    capture(&mut chat.nvim);
+    chat.nvim.exec_lua("vim.fn.win_execute(vim.fn.win_getid(1), 'edit a.txt | 3')", []);
+    window(&mut chat.nvim);
+    chat.send("go");
+    chat.nvim.wait_for_screen("+ LINE 90");
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win); vim.cmd('normal! 70G')", []);
+    chat.nvim.command("Acp reject");
+    chat.wait_for("Answered.");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 70.into());
+}
+
+#[test]
+fn a_window_that_the_user_types_in_is_not_taken_from_them() {
+    let change = json!([diff("new.txt", None, &numbered("new", 50))]);
+    let mut chat = asking(&[], &[edit("c", "Write new.txt", change)], (80, 24));
+    window(&mut chat.nvim);
+    chat.nvim.stop_insert();
+    chat.nvim.command("call win_gotoid(win_getid(1)) | startinsert");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.wait_for("Allow this edit?");
+    chat.nvim.input("typed");
+    chat.nvim.wait_for_screen("typed");
+    assert_eq!(shown(&mut chat.nvim), "mine.txt");
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_for_screen("+ new 1");
+    assert_eq!(shown(&mut chat.nvim), "new.txt");
+    chat.nvim.command("Acp reject");
+    chat.wait_for("Answered.");
+    assert_eq!(shown(&mut chat.nvim), "mine.txt");
+}
+
+#[test]
+fn a_question_that_is_put_off_leaves_the_screen_to_the_next_one_and_comes_back() {
+    for style in ["inline", "split"] {
+        let text = numbered("line", 100);
+        let change = |name: &str| {
+            let change = diff(&format!("{name}.txt"), Some("line 50\n"), &format!("{name} is here\n"));
+            edit(name, &format!("Edit {name}.txt"), json!([change]))
+        };
+        let mut all = vec![prompt(), permission("p0", change("a")), permission("p1", change("b"))];
+        all.extend([answered("p0"), answered("p1"), says("Answered."), ends("end_turn")]);
+        let files = [("a.txt", text.as_str()), ("b.txt", text.as_str())];
+        let mut chat = started(&files, all, (140, 40), &format!("diff = {{ style = '{style}' }}"));
+        let before = window(&mut chat.nvim);
+        capture(&mut chat.nvim);
+        chat.send("go");
+        let count = |wanted: u64| {
+            move |nvim: &mut Nvim| nvim.exec_lua("return #_G.asked", []).as_u64() == Some(wanted)
+        };
+        chat.nvim.wait_until(count(1), "the first question");
+        assert_eq!(shown(&mut chat.nvim), "a.txt");
+        chat.nvim.exec_lua("_G.choose(nil, nil)", []);
+        chat.nvim.wait_until(count(2), "the second question");
+        assert_eq!(shown(&mut chat.nvim), "b.txt");
+        chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
+        chat.answer("p1");
+        chat.nvim.wait_until(|nvim| shown(nvim) == "a.txt", "the first one again");
+        chat.nvim.stop_insert();
+        chat.nvim.command("Acp answer");
+        chat.nvim.wait_until(count(3), "its question");
+        chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
+        chat.wait_for("Answered.");
+        assert_eq!(window(&mut chat.nvim), before, "{style}");
+    }
+}
+
+// Where no window shows it.
+
+#[test]
+fn what_no_window_can_show_is_unfolded_in_the_chat_until_it_is_answered() {
+    for options in
+        ["window = { layout = 'float' }", "window = { layout = 'tab' }", "diff = { style = 'off' }"]
+    {
+        for size in SIZES {
+            for count in [3, 60] {
+                let change = json!([diff("new.txt", None, &numbered("new", count))]);
+                let mut all = vec![prompt(), permission("p0", edit("c", "Write new.txt", change))];
+                all.extend([answered("p0"), says("Answered."), ends("end_turn")]);
+                let mut chat = started(&[], all, size, options);
+                chat.nvim.exec_lua("_G.code_win = vim.api.nvim_get_current_win()", []);
+                chat.send("go");
+                wait_for_question(&mut chat.nvim);
+                let lines: Vec<String> = (1..=count).map(|number| format!("+ new {number}")).collect();
+                assert_readable(&mut chat.nvim, &lines);
+                reject(&mut chat, "p0");
+                chat.wait_for("Answered.");
+                chat.nvim
+                    .wait_until(|nvim| !nvim.screen().contains("+ new 2"), "the call to be folded again");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_command_that_is_longer_than_the_screen_can_be_read_before_it_is_answered() {
+    let command = (1..=60).map(|number| format!("echo part_{number}")).collect::<Vec<_>>().join(" && ");
+    let call =
+        json!({ "toolCallId": "c", "title": command, "kind": "execute", "rawInput": { "command": command } });
+    let mut chat = asking(&[], &[call], (80, 24));
+    chat.nvim.exec_lua("_G.code_win = vim.fn.win_getid(1)", []);
+    chat.send("go");
+    wait_for_question(&mut chat.nvim);
+    assert_readable(&mut chat.nvim, &(1..=60).map(|number| format!("part_{number}")).collect::<Vec<_>>());
+    reject(&mut chat, "p0");
+    chat.wait_for("Answered.");
+}
+
+// The picker.
+
+fn long() -> (Value, Vec<String>) {
+    let change = json!([diff("new.txt", None, &numbered("new", 90))]);
+    (edit("c", "Write new.txt", change), (1..=90).map(|number| format!("+ new {number}")).collect())
+}
+
+#[test]
+fn a_question_about_more_than_the_screen_waits_and_opens_when_it_is_wanted() {
+    for how in ["<CR> in the page", "<CR> on the call", "<CR> in the prompt", "<Plug>", ":Acp answer"] {
+        let mut chat = asking(&[], &[long().0], (80, 24));
+        window(&mut chat.nvim);
+        chat.send("go");
+        chat.nvim.wait_for_screen("More than fits");
+        chat.nvim.wait_for_screen("<CR> answers");
+        assert!(!has_picker(&mut chat.nvim));
+        chat.nvim.stop_insert();
+        match how {
+            "<CR> in the page" => {
+                chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win)", []);
+                chat.nvim.input("G");
+                chat.nvim.wait_for_screen("+ new 90");
+                chat.nvim.input("<CR>");
+            }
+            "<CR> on the call" => {
+                chat.nvim.command("wincmd k");
+                chat.nvim.exec_lua("vim.fn.search('Allow this edit')", []);
+                chat.nvim.input("<CR>");
+            }
+            "<CR> in the prompt" => chat.nvim.input("<CR>"),
+            "<Plug>" => {
+                chat.nvim.command("nmap ,a <Plug>(acp-answer)");
+                chat.nvim.input(",a");
+            }
+            _ => chat.nvim.input(":Acp answer<CR>"),
+        }
+        chat.nvim.wait_for_screen("3: Reject");
+        chat.nvim.input("3<CR>");
+        assert_eq!(chat.answer("p0")["result"]["outcome"]["optionId"], "r", "{how}");
+    }
+}
+
+#[test]
+fn a_question_about_more_than_the_screen_is_answered_by_a_digit_on_its_call() {
+    let mut chat = asking(&[], &[long().0], (80, 24));
+    chat.send("go");
+    chat.nvim.wait_for_screen("More than fits");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd k");
+    chat.nvim.exec_lua("vim.fn.search('Allow this edit')", []);
+    let record = chat.project.file(".agent/record.jsonl");
+    chat.nvim.wait_until(
+        |nvim| {
+            let text = std::fs::read_to_string(&record).unwrap_or_default();
+            let answered = text.contains(r#""outcome":"selected""#);
+            // In the first moment a digit is a count.
+            if !answered {
+                nvim.input("<Esc>3");
+            }
+            answered
+        },
+        "the answer",
+    );
+    assert_eq!(chat.answer("p0")["result"]["outcome"]["optionId"], "r");
+    chat.wait_for("Answered.");
+    assert!(!chat.transcript().contains("More than fits"));
+}
+
+#[test]
+fn the_changes_on_a_page_are_gone_through_with_the_keys() {
+    let text = numbered("line", 300);
+    let new = text.replace("line 7\n", "seven\n").replace("line 250\n", "two hundred\n");
+    let mut chat = asking(
+        &[("a.txt", &text)],
+        &[edit("c", "Edit a.txt", json!([diff("a.txt", Some(&text), &new)]))],
+        (80, 24),
+    );
+    capture(&mut chat.nvim);
+    window(&mut chat.nvim);
+    chat.send("go");
+    chat.nvim.wait_for_screen("a.txt  2 hunks");
+    chat.nvim.stop_insert();
+    chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win)", []);
+    let line = |nvim: &mut Nvim| {
+        nvim.exec_lua("return vim.fn.getline('.')", []).as_str().unwrap_or_default().to_owned()
+    };
+    chat.nvim.input("]c");
+    assert_eq!(line(&mut chat.nvim), "  @@ 7");
+    chat.nvim.input("]c");
+    assert_eq!(line(&mut chat.nvim), "  @@ 250");
+    chat.nvim.input("[c");
+    assert_eq!(line(&mut chat.nvim), "  @@ 7");
+    assert!(chat.nvim.groups_of("seven").contains(&"DiffAdd".to_owned()));
+}
+
+#[test]
+fn a_picker_in_place_of_neovims_own_opens_in_any_case_and_gets_a_preview() {
+    let mut chat = asking(&[], &[long().0], (80, 24));
+    capture(&mut chat.nvim);
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return #_G.asked", []) == 1.into(), "the picker");
+    let code = "local lines = {}
+        local buf = _G.options.preview_item(_G.items[1]).buf
+        local core = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+        local snacks
+        local preview = { reset = function() end, highlight = function(_, how) _G.ft = how.ft end,
+          set_lines = function(_, all) snacks = all end }
+        _G.options.snacks.preview({ preview = preview })
+        return { core[#core], snacks[#snacks], _G.ft, vim.bo[buf].buflisted, _G.items[1], _G.items[3] }";
+    let seen = chat.nvim.exec_lua(code, []);
+    let seen: Vec<String> = seen.as_array().expect("a list").iter().map(ToString::to_string).collect();
+    assert_eq!(
+        seen,
+        [
+            "\"+ new 90\"",
+            "\"+ new 90\"",
+            "\"diff\"",
+            "false",
+            "\"Allow · this once\"",
+            "\"Reject · not this time\""
+        ]
+    );
+    assert!(!chat.transcript().contains("More than fits"));
+    chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
+    chat.wait_for("Answered.");
+}
+
+#[test]
+fn a_picker_closes_when_its_question_is_over() {
+    let mut all = vec![prompt(), permission("p0", edit("c", "Edit a.txt", json!([])))];
+    all.push(json!({ "expect": "session/cancel" }));
+    all.extend([answered("p0"), says("Stopped."), ends("cancelled")]);
+    let mut chat = started(&[], all, (80, 24), "");
+    chat.nvim.exec_lua(
+        "vim.ui.select = function(items, options, choose)
+           vim.schedule(function()
+             local buf = vim.api.nvim_create_buf(false, true)
+             vim.api.nvim_open_win(buf, true, { relative = 'editor', row = 2, col = 2, width = 20, height = 4 })
+             _G.picker = vim.api.nvim_get_current_win()
+           end)
+         end",
+        [],
+    );
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| !nvim.exec_lua("return _G.picker", []).is_nil(), "the picker");
+    chat.nvim.exec_lua("require('acp').call('cancel')", []);
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.api.nvim_win_is_valid(_G.picker)", []) == false.into(),
+        "the picker to be closed",
+    );
+    chat.wait_for("Stopped.");
+}
+
+#[test]
+fn neovims_own_picker_closes_when_its_turn_is_cancelled() {
+    let mut all = vec![prompt(), permission("p0", edit("c", "Edit a.txt", json!([])))];
+    all.push(json!({ "expect": "session/cancel" }));
+    all.extend([answered("p0"), says("Stopped."), ends("cancelled")]);
+    let mut chat = started(&[], all, (80, 24), "");
+    if chat.nvim.exec_lua("return vim.fn.has('nvim-0.11')", []) == 0.into() {
+        // There nothing reaches Neovim while its picker waits for a key.
+        return;
+    }
+    chat.nvim.exec_lua(
+        "local timer = vim.uv.new_timer()
+         timer:start(20, 20, vim.schedule_wrap(function()
+           if vim.api.nvim_get_mode().mode ~= 'i' and not timer:is_closing() then
+             timer:close()
+             require('acp').call('cancel')
+           end
+         end))",
+        [],
+    );
+    chat.send("go");
+    chat.nvim.wait_for_screen("Stopped.");
+    chat.nvim.wait_until(|nvim| !has_picker(nvim) && nvim.mode().name != "c", "the picker to be closed");
+}
+
+#[test]
+fn a_question_comes_once_the_command_line_window_is_left() {
+    let mut chat = asking(&[], &[long().0], (80, 24));
+    window(&mut chat.nvim);
+    chat.nvim.listen();
+    chat.nvim.stop_insert();
+    chat.nvim.input("q:");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.getcmdwintype()", []).as_str() == Some(":"),
+        "the window",
+    );
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.wait_for("Allow this edit?");
+    chat.nvim.input(":quit<CR>");
+    chat.nvim.wait_for_screen("+ new 1");
+    let said = chat.nvim.exec_lua("return table.concat(_G.said, '\\n')", []);
+    assert!(!said.as_str().unwrap_or_default().contains("E11"), "{said}");
+    chat.nvim.command("Acp reject");
+    chat.wait_for("Answered.");
+}
+
+#[test]
+fn without_lines_for_commands_the_title_of_the_question_is_still_there() {
+    let change = json!([diff("mine.txt", Some("mine 120\n"), "MINE 120\n")]);
+    let mut chat = asking(&[], &[edit("c", "Edit mine.txt", change)], (80, 24));
+    chat.nvim.command("set cmdheight=0");
+    chat.send("go");
+    chat.nvim.wait_for_screen("3: Reject");
+    chat.nvim.wait_for_screen("Fake wants to edit mine.txt");
+    chat.nvim.wait_for_screen("+ MINE 120");
+    chat.nvim.input("3<CR>");
+    chat.wait_for("Answered.");
+}
+
+#[test]
+fn a_command_that_is_being_typed_is_ended_first() {
+    let change = json!([diff("mine.txt", Some("mine 120\n"), "MINE 120\n")]);
+    let mut chat = asking(&[], &[edit("c", "Edit mine.txt", change)], (80, 24));
+    capture(&mut chat.nvim);
+    chat.nvim.listen();
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.nvim.input("d");
+    chat.wait_for("Allow this edit?");
+    assert_eq!(chat.nvim.exec_lua("return #_G.asked", []), 0.into());
+    assert_eq!(chat.nvim.mode().name, "no");
+    chat.nvim.input("<Esc>");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return #_G.asked", []) == 1.into(), "the question");
+    chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
+    chat.wait_for("Answered.");
+}
