@@ -74,6 +74,7 @@ build = {
       ["acp.subcommands"] = "lua/acp/subcommands.lua",
       ["acp.targets"] = "lua/acp/targets.lua",
       ["acp.types"] = "lua/acp/types.lua",
+      ["acp.undecided"] = "lua/acp/undecided.lua",
     },
     lib = {
       acp_nvim = "target/dist/acp_nvim.so",

@@ -186,7 +186,7 @@ fn of_many_files_that_were_taken_back_nothing_is_left_to_decide() {
     ran.chat.nvim.exec_lua("vim.ui.select = function(items, _, choose) choose(items[1], 1) end", []);
     ran.chat.nvim.command("Acp checkpoints");
     ran.chat.nvim.wait_for_screen("g11.txt");
-    ran.chat.nvim.input("X");
+    ran.chat.nvim.input("gX");
     let last = ran.chat.project.file("g88.txt");
     ran.chat.nvim.wait_until(|_| !last.exists(), "the files to be taken back");
     ran.chat.nvim.command("Acp review");

@@ -22,6 +22,7 @@ use super::store::drafts::DraftStore;
 use super::store::images::Images;
 use super::store::registry::AgentRegistry;
 use super::store::session_index::SessionIndex;
+use super::store::undecided::UndecidedStore;
 use super::{compute, connection};
 use crate::core::ids::{AgentId, JobId, SessionKey};
 use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
@@ -55,6 +56,7 @@ pub struct Dispatcher {
     names: HashMap<task::Id, AgentId>,
     finder: Finder,
     drafts: DraftStore,
+    undecided: UndecidedStore,
     registry: AgentRegistry,
     /// Says to all that Neovim is leaving, and until when it waits.
     leaving: watch::Sender<Option<Instant>>,
@@ -71,6 +73,7 @@ impl Dispatcher {
                 shared.folder_indexes.clone(),
             ),
             drafts: DraftStore::new(mailbox.clone()),
+            undecided: UndecidedStore::new(mailbox.clone()),
             registry: AgentRegistry::new(mailbox, shared.log.clone()),
             shared: Arc::new(shared),
             agents: HashMap::new(),
@@ -121,13 +124,14 @@ impl Dispatcher {
     }
 
     /// Has all that was sent to the stores written, each by itself: one disk may be slower than another.
-    fn finish_stores(&self) -> [JoinHandle<()>; 3] {
+    fn finish_stores(&self) -> [JoinHandle<()>; 4] {
         let (sessions, checkpoints) = (self.session_index.clone(), self.checkpoints.clone());
-        let drafts = self.drafts.clone();
+        let (drafts, undecided) = (self.drafts.clone(), self.undecided.clone());
         [
             spawn_blocking(move || sessions.finish()),
             spawn_blocking(move || checkpoints.finish()),
             spawn_blocking(move || drafts.finish()),
+            spawn_blocking(move || undecided.finish()),
         ]
     }
 
@@ -187,6 +191,7 @@ impl Dispatcher {
             Command::Checkpoint { folder, limits, wish } => {
                 self.checkpoints.request(folder, limits, *wish);
             }
+            Command::Undecided { folder, wish } => self.undecided.request(folder, wish),
             Command::ReadAgents { job, files, change } => self.registry.request(job, *files, *change),
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);

@@ -33,6 +33,7 @@ use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
 use crate::core::store::record::{Kept, Wish};
 use crate::core::store::registry;
+use crate::core::store::undecided;
 use crate::core::text::Text;
 
 pub use again::Again;
@@ -133,6 +134,8 @@ pub enum Command {
     Record { folder: PathBuf, wish: Wish },
     /// Keep or give back what files held before and after turns, in this folder.
     Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
+    /// Keep or give back what is left to decide in the project of this folder.
+    Undecided { folder: PathBuf, wish: undecided::Wish },
     /// Read what is on the disk about agents, and change it first. Answered by `AgentsRead`.
     ReadAgents { job: JobId, files: Box<registry::Files>, change: Box<registry::Change> },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
@@ -340,6 +343,11 @@ pub enum Event {
         job: JobId,
         reply: checkpoint::Reply,
     },
+    /// What Neovims that are gone have left undecided, or why it can't be had (fit for a message).
+    LeftUndecided {
+        job: JobId,
+        left: Result<Box<undecided::Adopted>, String>,
+    },
     /// Nothing can be remembered of sessions; told once.
     RecordFailed {
         text: String,
@@ -406,6 +414,7 @@ impl Command {
             | Self::Compute { .. }
             | Self::Record { .. }
             | Self::Checkpoint { .. }
+            | Self::Undecided { .. }
             | Self::ReadAgents { .. }
             | Self::Find { .. }
             | Self::KeepImages { .. }
@@ -453,6 +462,7 @@ impl Event {
             | Self::Recalled { .. }
             | Self::AgentsRead { .. }
             | Self::Checkpointed { .. }
+            | Self::LeftUndecided { .. }
             | Self::RecordFailed { .. }
             | Self::Found { .. }
             | Self::PastPrompts { .. }

@@ -6,8 +6,14 @@ pub mod actions;
 pub mod blame;
 pub mod change_stats;
 pub mod changes_list;
+pub mod comment_marks;
+pub mod comment_window;
+pub mod comments;
+pub mod decisions;
 pub mod hunks;
 pub mod inline_proposals;
+pub mod keeping;
+pub mod kept;
 pub mod originals;
 pub mod panel;
 pub mod panel_actions;
@@ -16,6 +22,7 @@ pub mod proposals;
 pub mod reading;
 pub mod split;
 pub mod splits;
+pub mod taking_back;
 pub mod tracking;
 pub mod verdicts;
 
@@ -39,7 +46,10 @@ use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
 use crate::nvim::review::change_stats::ChangeStats;
+use crate::nvim::review::comment_marks::{CommentMarks, Writing};
+use crate::nvim::review::decisions::Decisions;
 use crate::nvim::review::hunks::Drawn;
+use crate::nvim::review::keeping::Keeping;
 use crate::nvim::review::panel::Panel;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::review::split::Split;
@@ -65,13 +75,20 @@ pub struct Reviews {
     pub panel: Option<Panel>,
     /// What waits until it is known what agents did to files that were opened for it.
     pub when_known: Vec<Then>,
+    /// What waits until it is known what other Neovims have left.
+    when_left: Vec<Then>,
     /// What stands side by side.
     pub split: Option<Split>,
     pub comments: Vec<Comment>,
+    comment_marks: CommentMarks,
+    /// The comment that is being written.
+    writing: Option<Writing>,
     /// What was undone since each session's agent was last told.
     pub undone: Undone,
     /// How many hunks were kept and undone since the review was opened.
     pub decided: (usize, usize),
+    /// What was decided lately, to be taken back.
+    decisions: Decisions,
     /// What each session has changed.
     pub stats: ChangeStats,
     /// The diffs of open calls, as they are drawn.
@@ -80,6 +97,8 @@ pub struct Reviews {
     placing: Vec<SessionKey>,
     /// How many files are being looked into for what agents did to them.
     recalling: usize,
+    /// What is kept on the disk of what is left to decide.
+    keeping: Keeping,
 }
 
 pub struct Reviewed {
@@ -130,6 +149,11 @@ impl Reviewed {
 }
 
 impl Reviews {
+    /// Nothing to review yet; what is left to decide is kept below this folder.
+    pub fn new(state: PathBuf) -> Self {
+        Self { keeping: Keeping::new(state), ..Self::default() }
+    }
+
     /// A session is over.
     pub fn forget(&mut self, session: SessionKey) {
         self.undone.forget(session);
@@ -158,6 +182,7 @@ impl Reviews {
             unread: Vec::new(),
         };
         self.files.insert(path.to_owned(), reviewed);
+        self.outdate(path);
     }
 
     pub fn hold(&mut self, path: &Path, buf: Buf) {
@@ -174,13 +199,16 @@ impl Reviews {
             reviewed.touched = true;
         }
         self.listening.remove(&buf);
+        self.unmark_comments(buf);
     }
 
     /// All files with something to decide, in the order of their paths.
     pub fn listed(&self) -> Vec<(&Path, Listed<'_>)> {
         let read = self.files.iter().filter_map(|(path, reviewed)| match &reviewed.file {
             _ if !reviewed.unread.is_empty() => Some((path.as_path(), Listed::Unread(&reviewed.unread))),
-            Some(file) if !file.is_settled() => Some((path.as_path(), Listed::Read(file))),
+            Some(file) if !file.is_settled() || file.missing().next().is_some() => {
+                Some((path.as_path(), Listed::Read(file)))
+            }
             _ => None,
         });
         let unknown = self.unknown.iter().map(|(path, change)| (path.as_path(), Listed::Unknown(change)));

@@ -45,12 +45,22 @@ impl Listed<'_> {
         match self {
             Self::Read(file) => match file.without_hunks() {
                 Some(last) => origins.is_file_meant(scope, path, &[last]).then(Vec::new),
-                None => Some(origins.hunks_in(scope, path, file)).filter(|hunks| !hunks.is_empty()),
+                None => {
+                    let hunks = origins.hunks_in(scope, path, file);
+                    (!hunks.is_empty() || is_missing_meant(file, scope, origins, path)).then_some(hunks)
+                }
             },
             Self::Unread(of) => origins.is_file_meant(scope, path, of).then(Vec::new),
             Self::Unknown(change) => origins.is_file_meant(scope, path, &[change.origin]).then(Vec::new),
         }
     }
+}
+
+/// Whether hunks that the text does not hold are meant.
+pub fn is_missing_meant(file: &FileReview, scope: &Scope, origins: &Origins, path: &Path) -> bool {
+    let is_meant = |origin| origins.is_file_meant(scope, path, &[origin]);
+    let is_of_lines = matches!(scope, Scope::Rows(..) | Scope::Lines(..) | Scope::Hunk(..) | Scope::Part(..));
+    !is_of_lines && file.missing().any(|each| each.origin.map_or(*scope == Scope::All, is_meant))
 }
 
 /// The page of the files that have something to decide.
@@ -75,6 +85,16 @@ pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Pa
             }
         }
     }
+    let is_on_page = |comment: &&Comment| page.hunks.iter().any(|(path, hunk)| comment.is_on(path, hunk));
+    let others: Vec<&Comment> = shown.comments.iter().filter(|comment| !is_on_page(comment)).collect();
+    if !others.is_empty() {
+        page.add(String::new(), About::Nothing, "0", "");
+        page.add("Comments".to_owned(), About::Nothing, "0", "AcpWinbar");
+    }
+    for comment in others {
+        let name = comment.path.strip_prefix(shown.root).unwrap_or(&comment.path).display();
+        add_comment(&mut page, &format!("  \u{270e} {name}:{}  ", comment.shown_rows()), comment, "0");
+    }
     page
 }
 
@@ -84,6 +104,26 @@ fn add_head(page: &mut Page, shown: &Shown, path: &Path, (origins, what): (&[Ori
     let origin = origins.last().and_then(|origin| shown.origins.get(*origin));
     let by = origin.map(|origin| format!("  {}: {}", origin.agent, origin.title)).unwrap_or_default();
     page.add(format!("{name}  {what}{by}"), About::File(path.to_owned()), ">1", "AcpTool");
+}
+
+/// A comment in lines of its own, the first one with its sign.
+fn add_comment(page: &mut Page, head: &str, comment: &Comment, fold: &'static str) {
+    let about = || About::Comment(comment.at);
+    let state = match (comment.is_draft, comment.is_lost) {
+        (true, _) => "(draft) ",
+        (_, true) => "(its lines have changed since) ",
+        _ => "",
+    };
+    let mut lines = comment.text.lines();
+    page.add(format!("{head}{state}{}", lines.next().unwrap_or_default()), about(), fold, "AcpUser");
+    for line in lines {
+        page.add(format!("    {line}"), about(), fold, "AcpUser");
+    }
+}
+
+/// What is said of hunks that stood in another text of the file.
+fn not_in_file(count: usize) -> String {
+    format!("{count} undecided {} not in the file now", if count == 1 { "change is" } else { "changes are" })
 }
 
 fn title(shown: &Shown, files: usize, (hunks, unread): (usize, usize)) -> String {
@@ -106,6 +146,11 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
         (true, false) => " · deleted",
         _ => "",
     };
+    let missing = file.missing().count();
+    if meant.is_empty() && missing > 0 {
+        let origin: Vec<OriginId> = file.missing().filter_map(|each| each.origin).collect();
+        return add_head(page, shown, path, (&origin, &not_in_file(missing)));
+    }
     if let Some(last) = file.without_hunks() {
         return add_head(page, shown, path, (&[last], &format!("empty{state}")));
     }
@@ -123,16 +168,20 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
         let by = origin.map(|origin| format!("  {}: {}", origin.agent, origin.title)).unwrap_or_default();
         let mixed = if file.is_mixed(*at) { "  (with your edits)" } else { "" };
         page.hunk(path, hunk, format!("  @@ {}{by}{mixed}", hunk.row + 1), sides);
-        for comment in shown.comments.iter().filter(|comment| comment.path == path && comment.hunk == *hunk) {
-            let about = About::Hunk { path: path.to_owned(), hunk: hunk.clone(), row: hunk.row };
-            page.add(format!("  \u{270e} {}", comment.text), about, "2", "AcpUser");
+        for comment in shown.comments.iter().filter(|comment| comment.is_on(path, hunk)) {
+            add_comment(page, "  \u{270e} ", comment, "2");
         }
+    }
+    if missing > 0 {
+        let text = format!("  {}", not_in_file(missing));
+        page.add(text, About::File(path.to_owned()), "2", "AcpMeta");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::changes::anchor::Anchor;
     use crate::core::changes::scope::Origin;
     use crate::core::ids::{EntryId, Moment, SessionKey};
 
@@ -232,12 +281,24 @@ mod tests {
     #[test]
     fn a_comment_stands_below_its_hunk_and_is_counted() {
         let file = changed(Some("a\nb"), Some("a\nB"));
-        let comment = Comment { path: "/p/a".into(), hunk: file.hunks()[0].clone(), text: "why?".into() };
-        let elsewhere = Comment { path: "/p/b".into(), ..comment.clone() };
+        let text = ["a".to_owned(), "B".to_owned()];
+        let comment = Comment {
+            at: 1,
+            path: "/p/a".into(),
+            anchor: Anchor::new(file.hunks()[0].clone(), &text),
+            is_about_change: true,
+            text: "why?".into(),
+            is_draft: false,
+            is_lost: false,
+        };
+        let elsewhere =
+            Comment { path: "/p/b".into(), text: "one\ntwo".into(), is_draft: true, ..comment.clone() };
         let all = lines(&[("/p/a", &file)], &[comment, elsewhere], (0, 0));
         assert_eq!(all[0], "Review: 1 file · 1 hunk · 2 commented");
-        assert_eq!(all.last().map(String::as_str), Some("  \u{270e} why?"));
-        assert_eq!(all.iter().filter(|line| line.contains('\u{270e}')).count(), 1);
+        assert_eq!(
+            all[6..],
+            ["  + B", "  \u{270e} why?", "", "Comments", "  \u{270e} b:2  (draft) one", "    two"]
+        );
     }
 
     #[test]

@@ -104,6 +104,10 @@ impl App {
             }
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
+            Event::LeftUndecided { job, left } => {
+                self.reviews.left_undecided(&mut self.cx, job, left)?;
+                self.route()?;
+            }
             Event::RecordFailed { text } => {
                 self.cx.advise(text, Level::Warn);
             }
