@@ -94,7 +94,7 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
       @@ 2  Fake: write
       - two
       + TWO
-      @@ 6  Fake: write
+      @@ 6
       + six
     ~
     ~
@@ -536,4 +536,21 @@ fn selected_lines_of_a_hunk_are_decided_in_the_review() {
     let project = &chat.project;
     chat.nvim.wait_until(|_| project.read("a.txt").contains("two"), "the rest to be undone");
     assert!(project.read("a.txt").contains("THREE"));
+}
+
+#[test]
+fn folders_that_were_made_for_a_file_go_with_it() {
+    let mut all = vec![prompt()];
+    all.extend(writes("mine/deep/new.txt", "fresh\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps(all));
+    std::fs::create_dir(chat.project.file("mine")).expect("a folder");
+    chat.chat();
+    chat.send("Make it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp undo all");
+    let deep = chat.project.file("mine/deep");
+    chat.nvim.wait_until(|_| !deep.exists(), "the folder that was made to go");
+    assert!(chat.project.file("mine").exists(), "the user's own stays");
 }

@@ -206,9 +206,8 @@ fn made_removed_and_renamed_files_are_listed_and_brought_back() {
     insta::assert_snapshot!(heads.join("\n"), @r"
     empty.txt  empty · new file  Fake: run touch empty.txt
     gone.txt  1 hunk · +0 -1 · deleted
-    moved.txt  1 hunk · +2 -0 · new file
+    old.txt → moved.txt  renamed  Fake: run mv old.txt moved.txt
     new.txt  1 hunk · +2 -0 · new file
-    old.txt  1 hunk · +0 -2 · deleted
     ");
     assert!(!review.lines().any(|line| line == "  - "), "no line of a file that was not there: {review}");
     ran.chat.nvim.command("Acp undo all");

@@ -23,6 +23,7 @@ use super::store::images::Images;
 use super::store::registry::AgentRegistry;
 use super::store::session_index::SessionIndex;
 use super::store::undecided::UndecidedStore;
+use super::store::undoing::Undoing;
 use super::{compute, connection};
 use crate::core::ids::{AgentId, JobId, SessionKey};
 use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
@@ -185,7 +186,7 @@ impl Dispatcher {
             Command::Handle { requests, notifications } => {
                 self.shared.extension_methods.set(requests, notifications)
             }
-            Command::PutBack { job, path, what } => self.put_back(job, path, what),
+            Command::PutBack { job, path, what, folders } => self.put_back(job, path, what, folders),
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
             Command::Record { folder, wish } => self.session_index.request(folder, wish),
             Command::Checkpoint { folder, limits, wish } => {
@@ -210,7 +211,7 @@ impl Dispatcher {
         }
     }
 
-    fn put_back(&self, job: JobId, path: PathBuf, what: PutBack) {
+    fn put_back(&self, job: JobId, path: PathBuf, what: PutBack, folders: Option<(PathBuf, u64)>) {
         let shared = self.shared.clone();
         tokio::spawn(async move {
             let (file, theirs) = (path.clone(), shared.clone());
@@ -223,6 +224,9 @@ impl Dispatcher {
                 // The user's doing is no news.
                 theirs.folder_indexes.writing(&resolved);
                 let done = restore::put_back(&file, &what);
+                if let (Ok(()), Some((project, since)), true) = (&done, &folders, what.removes()) {
+                    Undoing::at_hand(project, *since).remove_folders(&file);
+                }
                 theirs.folder_indexes.wrote(&resolved);
                 done
             };

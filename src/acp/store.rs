@@ -8,4 +8,4 @@ mod owned;
 pub(crate) mod registry;
 pub(crate) mod session_index;
 pub(crate) mod undecided;
-mod undoing;
+pub(crate) mod undoing;

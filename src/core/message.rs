@@ -126,8 +126,9 @@ pub enum Command {
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
-    /// Put a file back to what it was. Answered by `Computed`.
-    PutBack { job: JobId, path: PathBuf, what: PutBack },
+    /// Put a file back to what it was. With a file that goes go the folders that are empty then and were made for it: in
+    /// this project, and not before this time (milliseconds since 1970). Answered by `Computed`.
+    PutBack { job: JobId, path: PathBuf, what: PutBack, folders: Option<(PathBuf, u64)> },
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.

@@ -37,7 +37,7 @@ use crate::core::changes::input_queue::InputQueue;
 use crate::core::changes::reported::Reported;
 use crate::core::changes::review::Splice;
 use crate::core::changes::review_page::Listed;
-use crate::core::changes::scope::Origins;
+use crate::core::changes::scope::{Origins, Scope};
 use crate::core::changes::undone::Undone;
 use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{OriginId, SessionKey};
@@ -87,6 +87,8 @@ pub struct Reviews {
     pub undone: Undone,
     /// How many hunks were kept and undone since the review was opened.
     pub decided: (usize, usize),
+    /// Files that were renamed: the old names by the new ones.
+    pub renamed: BTreeMap<PathBuf, PathBuf>,
     /// What was decided lately, to be taken back.
     decisions: Decisions,
     /// What each session has changed.
@@ -158,6 +160,27 @@ impl Reviews {
     pub fn forget(&mut self, session: SessionKey) {
         self.undone.forget(session);
         self.stats.forget(session);
+    }
+
+    /// A file that is gone by one name and new by another is decided about by both.
+    pub fn with_both_names(&self, scope: Scope) -> Scope {
+        let Scope::File(path) = &scope else { return scope };
+        let is = |path: &Path, sides: (bool, bool)| {
+            let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
+            file.is_some_and(|file| (file.was_there, file.is_there) == sides)
+        };
+        let pair = self.renamed.iter().find(|(to, from)| *to == path || *from == path);
+        match pair.filter(|(to, from)| is(to, (false, true)) && is(from, (true, false))) {
+            Some((to, from)) => Scope::Renamed([from.clone(), to.clone()]),
+            None => scope,
+        }
+    }
+
+    /// It is known what a new file was called before.
+    pub fn note_renamed(&mut self, to: &Path, from: &Path) {
+        // By several steps it has had several names.
+        let first = self.renamed.remove(from).unwrap_or_else(|| from.to_owned());
+        self.renamed.insert(to.to_owned(), first);
     }
 
     pub fn path_of(&self, buf: Buf) -> Option<&Path> {

@@ -257,6 +257,7 @@ mod tests {
             last: None,
             origins: Vec::new(),
             original: None,
+            renamed_from: None,
             unknown: None,
             texts: Some((Some("a".into()), Some("b".into()))),
         }))

@@ -22,6 +22,8 @@ pub struct Origin {
     /// What the call was about.
     pub title: String,
     pub at: Moment,
+    /// When the turn began.
+    pub since: Moment,
     /// It may have been one of these as well; `agent` then names all of them.
     pub others: Vec<Other>,
 }
@@ -56,6 +58,8 @@ pub enum Scope {
     /// Some of the lines that a hunk removed, and of those that it added.
     Part(PathBuf, Hunk, [Range<usize>; 2]),
     File(PathBuf),
+    /// A file that was renamed: by its old name and by the new one.
+    Renamed([PathBuf; 2]),
     Call(SessionKey, EntryId),
     /// By the entry of its prompt.
     Turn(SessionKey, EntryId),
@@ -109,6 +113,7 @@ impl Origins {
         };
         match scope {
             Scope::File(of) => of == path,
+            Scope::Renamed(both) => both.iter().any(|of| of == path),
             Scope::Rows(of, _) | Scope::Hunk(of, _) | Scope::Lines(of, _) | Scope::Part(of, ..) => of == path,
             Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
             Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
@@ -143,12 +148,16 @@ impl Origins {
         match scope {
             Scope::Rows(of, rows) | Scope::Lines(of, rows) if of == path => file.hunks_at(rows.clone()),
             Scope::File(of) if of == path => (0..count).collect(),
+            Scope::Renamed(both) if both.iter().any(|of| of == path) => (0..count).collect(),
             Scope::Hunk(of, hunk) | Scope::Part(of, hunk, _) if of == path => {
                 file.hunks().iter().position(|other| other == hunk).into_iter().collect()
             }
-            Scope::Rows(..) | Scope::Lines(..) | Scope::Hunk(..) | Scope::Part(..) | Scope::File(_) => {
-                Vec::new()
-            }
+            Scope::Rows(..)
+            | Scope::Lines(..)
+            | Scope::Hunk(..)
+            | Scope::Part(..)
+            | Scope::File(_)
+            | Scope::Renamed(_) => Vec::new(),
             Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
             Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
             Scope::Session(key) => by(&|each| each.session == *key),
@@ -171,6 +180,7 @@ mod tests {
             call: Some(EntryId(call)),
             title: format!("call {call}"),
             at: Moment(0),
+            since: Moment(0),
             others: Vec::new(),
         }
     }

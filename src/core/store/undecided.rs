@@ -30,6 +30,9 @@ pub struct StoredFile {
     /// What it was before, byte for byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<Held>,
+    /// What it was called before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<PathBuf>,
     /// Why it has no hunks, if it can't have any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
@@ -45,8 +48,9 @@ pub struct StoredOrigin {
     pub turn: usize,
     pub asked: String,
     pub title: String,
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970: of the change, and of the beginning of its turn.
     pub at: u64,
+    pub since: u64,
 }
 
 /// One line of a journal. The last one of a file counts.
@@ -169,6 +173,7 @@ mod tests {
             asked: "do it".into(),
             title: "write".into(),
             at: 5,
+            since: 4,
         };
         StoredFile {
             path: path.into(),
@@ -177,6 +182,7 @@ mod tests {
             last: Some(OriginId(0)),
             origins: vec![origin],
             original: None,
+            renamed_from: None,
             unknown: None,
             texts: None,
         }

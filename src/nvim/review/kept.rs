@@ -101,7 +101,7 @@ impl Reviews {
     }
 
     /// The project that a file is kept with: its session's, else the one that it was found in.
-    fn project_of(&self, cx: &Context, path: &Path) -> PathBuf {
+    pub fn project_of(&self, cx: &Context, path: &Path) -> PathBuf {
         let file = self.files.get(path);
         let origin = file.and_then(|file| file.unread.last().copied().or(file.file.as_ref()?.last()));
         let origin = origin.or_else(|| Some(self.unknown.get(path)?.origin));
@@ -127,6 +127,7 @@ impl Reviews {
             last: None,
             origins: Vec::new(),
             original: self.originals.get(path).filter(|held| held.size() <= LARGEST_ORIGINAL).cloned(),
+            renamed_from: self.renamed.get(path).cloned(),
             unknown: None,
             texts: None,
         };
@@ -175,6 +176,7 @@ impl Reviews {
                     asked: origin.asked.clone(),
                     title: origin.title.clone(),
                     at: origin.at.0,
+                    since: origin.since.0,
                 });
                 places.len() - 1
             });
@@ -248,6 +250,9 @@ impl Reviews {
         let path = file.path.clone();
         self.keeping.projects.insert(path.clone(), project.to_owned());
         self.number_stored(&mut file);
+        if let Some(from) = file.renamed_from.take() {
+            self.note_renamed(&path, &from);
+        }
         if let Some(why) = file.unknown {
             let origin = file.last.unwrap_or(OriginId(0));
             let change = UnknownChange { origin, why, sides: file.sides, undo: None };
@@ -300,7 +305,7 @@ impl Reviews {
     fn number_stored(&mut self, file: &mut StoredFile) {
         let numbers: Vec<OriginId> = std::mem::take(&mut file.origins)
             .into_iter()
-            .map(|StoredOrigin { agent, turn, asked, title, at }| {
+            .map(|StoredOrigin { agent, turn, asked, title, at, since }| {
                 self.origins.number_earlier(Origin {
                     session: SessionKey::EARLIER,
                     agent,
@@ -310,6 +315,7 @@ impl Reviews {
                     call: None,
                     title,
                     at: Moment(at),
+                    since: Moment(since),
                     others: Vec::new(),
                 })
             })

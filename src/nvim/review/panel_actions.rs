@@ -117,6 +117,7 @@ impl Reviews {
             origins: &self.origins,
             comments: &self.comments,
             decided: self.decided,
+            renamed: &self.renamed,
             root: &panel.root,
         };
         let files = self.listed();

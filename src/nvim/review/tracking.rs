@@ -25,7 +25,7 @@ use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::events::{Change, EditorEvent, OutsideChange};
+use crate::nvim::events::{Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::review::{Input, Reviews, Then};
 
 /// Larger texts, in bytes, are compared in the background.
@@ -78,6 +78,9 @@ impl Reviews {
     pub fn review_change(&mut self, cx: &mut Context, change: &Change) -> Result<()> {
         let Change { path, buf, before, after, held, .. } = change;
         let Some(origin) = self.origin_of_change(cx, change) else { return Ok(()) };
+        if let Some(Renamed::From(from)) = &change.renamed {
+            self.note_renamed(path, from);
+        }
         // What nobody knows cannot be brought back: to take it for no file would remove one.
         let unknown = |text: &Option<Text>, held: &Held| text.is_none() && *held != Held::Absent;
         let is_mode_alone = before == after && !held.0.matches(&held.1);
@@ -695,6 +698,10 @@ impl Reviews {
 
     /// A file on the disk was put back by the checkpoints.
     pub fn file_restored(&mut self, cx: &mut Context, path: &Path, held: &Held) -> Result<()> {
+        if self.unknown.remove(path).is_some() {
+            self.outdate(path);
+            self.draw_panel(cx)?;
+        }
         // What nobody has looked at waits: it came before this.
         self.read(cx, path)?;
         let (is_there, file) = (*held != Held::Absent, path.to_owned());
@@ -815,7 +822,8 @@ fn origin_of(cx: &Context, key: SessionKey, call: Option<EntryId>, path: &Path) 
         .map_or_else(|| "write".to_owned(), |call| call.headline());
     let agent = session.name();
     let (at, others) = (cx.now(), Vec::new());
-    Some(Origin { session: key, agent, prompt, turn, asked, call, title, at, others })
+    let since = session.working_since().unwrap_or(at);
+    Some(Origin { session: key, agent, prompt, turn, asked, call, title, at, since, others })
 }
 
 /// Why a change has no hunks.

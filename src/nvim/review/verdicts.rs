@@ -12,7 +12,7 @@ use crate::core::changes::review::Part;
 use crate::core::changes::review_page::{Listed, is_missing_meant};
 use crate::core::changes::scope::Scope;
 use crate::core::changes::text_edits::TextEdit;
-use crate::core::ids::SessionKey;
+use crate::core::ids::{OriginId, SessionKey};
 use crate::core::message::{Command, Content, Outcome, PutBack};
 use crate::core::store::checkpoint::Held;
 use crate::nvim::arguments::fail;
@@ -57,7 +57,9 @@ impl Reviews {
     /// Keeps or undoes what is meant, once every review is up to date. Asks when the user's own edits
     /// would go along.
     pub fn decide_scope(&mut self, cx: &mut Context, verdict: Verdict, scope: Scope) -> Result<()> {
+        let scope = self.with_both_names(scope);
         let paths: Vec<PathBuf> = match &scope {
+            Scope::Renamed(both) => both.to_vec(),
             Scope::Rows(path, _)
             | Scope::Lines(path, _)
             | Scope::Hunk(path, _)
@@ -379,14 +381,24 @@ impl Reviews {
             }
             _ => Ok(()),
         });
-        cx.send(Command::PutBack { job, path: path.to_owned(), what });
+        let folders = self.made_since(cx, path, &[]);
+        cx.send(Command::PutBack { job, path: path.to_owned(), what, folders });
         Ok(())
+    }
+
+    /// The project that a file is in, and when the turn began that the file was made in, if it was.
+    fn made_since(&self, cx: &Context, path: &Path, origins: &[OriginId]) -> Option<(PathBuf, u64)> {
+        let last = self.files.get(path).and_then(|reviewed| reviewed.file.as_ref()?.last());
+        let origin = self.origins.get(origins.first().copied().or(last)?)?;
+        Some((self.project_of(cx, path), origin.since.0))
     }
 
     /// Undoes a change that has no hunks, if it can be.
     fn undo_unknown(&mut self, cx: &mut Context, path: &Path) -> bool {
         let Some(what) = self.unknown.get(path).and_then(|change| change.undo.clone()) else { return false };
         let change = self.unknown.remove(path);
+        let origin = change.as_ref().map(|change| change.origin);
+        let folders = self.made_since(cx, path, origin.as_slice());
         let named = path.to_owned();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
             cx.raise(EditorEvent::FileWritten(named.clone()));
@@ -397,7 +409,7 @@ impl Reviews {
             this.unknown.extend(change.map(|change| (named, change)));
             this.draw_panel(cx)
         });
-        cx.send(Command::PutBack { job, path: path.to_owned(), what });
+        cx.send(Command::PutBack { job, path: path.to_owned(), what, folders });
         true
     }
 }
